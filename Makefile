@@ -1,0 +1,42 @@
+# The commands of everyday work; `make help` lists them. Everything that is made goes below build/.
+.DEFAULT_GOAL := build
+.PHONY: build demo test check bench bench-quick format install clean help setup
+
+PREFIX ?= /usr/local
+# Installs missing packages; `make test SETUP=true` leaves the machine as it is.
+SETUP ?= scripts/setup
+export SETUP
+
+build: ## build with gcc, optimised; the command is build/bin/baton
+	@scripts/build release
+
+demo: setup build ## build and run four ranks that hand a baton round
+	build/bin/baton run -n 4 build/bin/examples/relay
+
+test: ## what every change must pass: checks, gcc, clang, clang-tidy, sanitizers
+	@scripts/run_tests test
+
+check: ## everything: long tests, complete sanitizer runs, fuzzing
+	@scripts/run_tests check
+
+bench: setup build ## measure the communication layer against its peers
+	@scripts/setup --bench || echo "bench: goes on without the peers that are missing"
+	bench/run comm
+
+bench-quick: setup build ## the same with few repetitions
+	bench/run comm --quick
+
+format: ## rewrite the sources as .clang-format says
+	@scripts/check_format --fix
+
+install: build ## install the command, the library and its headers below PREFIX (/usr/local)
+	cmake --install build --prefix "$(PREFIX)"
+
+setup: ## install what building and testing needs (Debian)
+	@$(SETUP)
+
+clean: ## remove everything that was made
+	rm -rf build
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

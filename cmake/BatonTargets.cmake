@@ -1,0 +1,76 @@
+# How the targets of this project are built: warnings, sanitizers, layers, tests.
+
+add_library(baton_build INTERFACE)
+target_compile_features(baton_build INTERFACE cxx_std_20)
+target_compile_options(baton_build INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # gcc 12 takes "literal" + std::string for a copy onto itself.
+  target_compile_options(baton_build INTERFACE -Wno-restrict)
+endif()
+target_include_directories(baton_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+if(BATON_SANITIZE)
+  # Defines BATON_SANITIZE_ADDRESS, BATON_SANITIZE_UNDEFINED, BATON_SANITIZE_THREAD.
+  target_compile_options(baton_build INTERFACE
+    -fsanitize=${BATON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(BATON_SANITIZE MATCHES undefined)
+    # The check of virtual tables opens a pipe each time; where descriptors have run out it reports sound objects.
+    target_compile_options(baton_build INTERFACE -fno-sanitize=vptr)
+  endif()
+  target_link_options(baton_build INTERFACE -fsanitize=${BATON_SANITIZE})
+  string(TOUPPER "${BATON_SANITIZE}" _kinds)
+  string(REPLACE "," ";" _kinds "${_kinds}")
+  foreach(kind IN LISTS _kinds)
+    target_compile_definitions(baton_build INTERFACE BATON_SANITIZE_${kind})
+  endforeach()
+endif()
+
+# baton_add_folders(FOLDER ...): adds each folder that has a CMakeLists.txt.
+macro(baton_add_folders)
+  foreach(folder IN ITEMS ${ARGN})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
+endmacro()
+
+# baton_layer(NAME SOURCES ... USES lower layers ... LIBRARIES others ...): the static library of one folder.
+# Its objects are position independent and hide what is not BATON_API: they also become libbaton.
+function(baton_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 LAYER "" "" "SOURCES;USES;LIBRARIES")
+  if(LAYER_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "baton_layer(${name}): unknown arguments ${LAYER_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(baton_${name} STATIC ${LAYER_SOURCES})
+  set_target_properties(baton_${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(baton_${name} PUBLIC baton_build)
+  foreach(lower IN LISTS LAYER_USES)
+    target_link_libraries(baton_${name} PUBLIC baton_${lower})
+  endforeach()
+  target_link_libraries(baton_${name} PUBLIC ${LAYER_LIBRARIES})
+endfunction()
+
+# baton_test(NAME SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest program, one
+# ctest entry per program. Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test
+# out of `make test`. A timeout is meant for a plain build; sanitized ones get four times as much.
+function(baton_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
+  if(TEST_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "baton_test(${name}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE baton_build GTest::gtest GTest::gmock GTest::gtest_main ${TEST_LIBRARIES})
+  foreach(layer IN LISTS TEST_USES)
+    target_link_libraries(${name} PRIVATE baton_${layer})
+  endforeach()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 60)
+  endif()
+  if(BATON_SANITIZE)
+    math(EXPR TEST_TIMEOUT "4 * ${TEST_TIMEOUT}")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
+endfunction()
