@@ -1,0 +1,58 @@
+// Everything that can be set from outside, in one place.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <baton/export.hpp>
+
+namespace baton {
+
+/// How loud the log is.
+enum class LogLevel { trace, debug, info, warn, error, off };
+
+/// The environment variables Baton reads. Each field names its variable; docs/reference/options.md lists them.
+struct BATON_API Options {
+  /// BATON_WAIT_TIMEOUT: how long a wait may take before it is an error. "30", "30s", "500ms", "2m".
+  std::chrono::nanoseconds wait_timeout = std::chrono::seconds(30);
+  /// BATON_JOIN_TIMEOUT: how long the ranks of a job wait for each other to arrive.
+  std::chrono::nanoseconds join_timeout = std::chrono::seconds(30);
+  /// BATON_LOG: trace, debug, info, warn, error, off.
+  LogLevel log = LogLevel::warn;
+  /// BATON_BACKEND: the backend of a rendezvous that names none: shm or inproc.
+  std::string backend = "shm";
+  /// BATON_PROCESSORS: how many processors the ladder of waiting counts on; default: those this process may use.
+  std::optional<int> processors;
+
+  /// BATON_CXX: the C++ compiler of kernels; default: the first of c++, g++ and clang++ on the PATH.
+  std::optional<std::string> compiler;
+  /// BATON_INCLUDE_DIR: the folder with the headers of kernels; default: the one this Baton came with.
+  std::optional<std::string> include_dir;
+  /// BATON_COMPILE_TIMEOUT: how long the compiler may take for one kernel.
+  std::chrono::nanoseconds compile_timeout = std::chrono::minutes(5);
+  /// BATON_CACHE_DIR: where compiled kernels are kept; default: $XDG_CACHE_HOME/baton or ~/.cache/baton.
+  std::optional<std::string> cache_dir;
+  /// BATON_CACHE_SIZE: how large the cache of kernels may grow. "500MiB", "2GiB".
+  std::uint64_t cache_bytes = std::uint64_t{1} << 30U;
+
+  /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
+  std::optional<int> rank;
+  std::optional<int> size;
+  std::optional<std::string> job;
+  /// BATON_LAUNCHER: set by `baton run`: the socket on which it learns of the job's control segment.
+  std::optional<std::string> launcher;
+
+  /// Reads the environment of this process. Throws Error (bad_option) that names a malformed variable.
+  static Options from_environment();
+
+  /// Reads `environment`, entries of the form NAME=value. `unknown`, if given, receives BATON_* names that no field has.
+  static Options from(const std::vector<std::string>& environment, std::vector<std::string>* unknown = nullptr);
+};
+
+/// The options of this process: the environment, read once at first use, with a warning for each unknown BATON_* name.
+[[nodiscard]] BATON_API const Options& options();
+
+}  // namespace baton

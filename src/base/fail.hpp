@@ -1,0 +1,21 @@
+// Throwing baton::Error with a formatted message.
+#pragma once
+
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+namespace baton {
+
+template <class... Args>
+[[noreturn]] void fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// For a refused system call: `what` names the call and its object, `error_number` is its errno.
+[[noreturn]] void fail_system(std::string what, int error_number = errno);
+
+}  // namespace baton

@@ -1,0 +1,251 @@
+#include "base/fiber.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <random>
+#include <thread>
+
+#include "base/fiber_switch.hpp"
+
+namespace baton {
+namespace {
+
+/// Sweeps over waiting fibers between two looks at the clock while other fibers make progress.
+constexpr int kSweepsPerClock = 256;
+
+class Fiber;
+thread_local Fiber* current_fiber = nullptr;
+thread_local void* thread_word = nullptr;
+/// Adds a fiber to the thread that runs this; set while a worker runs.
+thread_local std::function<void(std::function<void()>)>* current_spawn = nullptr;
+
+/// What a suspended fiber waits for. Lives on its stack.
+struct Wait {
+  ParkingPlace place;
+  FunctionRef<bool()> test;
+  const Deadline& deadline;
+  FunctionRef<void()> before_sleep;
+  bool held = false;
+};
+
+class Fiber {
+ public:
+  Fiber(std::function<void()> body, std::size_t stack_bytes, StackIdentity* thread)
+      : body_(std::move(body)), thread_(thread), allocator_(stack_bytes), stack_(allocator_.allocate()),
+        identity_(StackIdentity::of_stack(static_cast<char*>(stack_.sp) - stack_.size, stack_.size)),
+        context_(std::allocator_arg, boost::context::preallocated(stack_.sp, stack_.size, stack_), Keep{},
+                 [this](boost::context::fiber&& caller) { return enter(std::move(caller)); }) {}
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+  ~Fiber() {
+    identity_.destroy();
+    allocator_.deallocate(stack_);
+  }
+
+  /// Runs the fiber until it waits or ends. On its thread, not on a fiber.
+  void resume() {
+    current_fiber = this;
+    thread_->before_leaving_to(identity_);
+    context_ = std::move(context_).resume();
+    thread_->after_arriving(identity_);
+    current_fiber = nullptr;
+  }
+
+  /// From the fiber itself: gives the thread away until resume().
+  bool suspend(Wait& wait) {
+    wait_ = &wait;
+    identity_.before_leaving_to(*thread_);
+    caller_ = std::move(caller_).resume();
+    identity_.after_arriving(*thread_);
+    return wait.held;
+  }
+
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] void*& word() noexcept { return word_; }
+  [[nodiscard]] Wait* wait() const noexcept { return wait_; }
+  void stop_waiting(bool held) noexcept {
+    wait_->held = held;
+    wait_ = nullptr;
+  }
+
+ private:
+  /// The fiber object frees its stack itself, after the sanitizers have been told.
+  struct Keep {
+    void deallocate(boost::context::stack_context&) noexcept {}
+  };
+
+  boost::context::fiber enter(boost::context::fiber&& caller) {
+    caller_ = std::move(caller);
+    identity_.after_arriving(*thread_);
+    body_();
+    ended_ = true;
+    identity_.before_last_leaving_to(*thread_);
+    return std::move(caller_);
+  }
+
+  std::function<void()> body_;
+  StackIdentity* thread_;
+  boost::context::protected_fixedsize_stack allocator_;
+  boost::context::stack_context stack_;
+  StackIdentity identity_;
+  boost::context::fiber context_;
+  boost::context::fiber caller_;
+  Wait* wait_ = nullptr;
+  void* word_ = nullptr;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+bool on_fiber() noexcept { return current_fiber != nullptr; }
+
+void*& fiber_local() noexcept { return current_fiber != nullptr ? current_fiber->word() : thread_word; }
+
+bool fiber_wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
+                      FunctionRef<void()> before_sleep) {
+  Wait wait{place, test, deadline, before_sleep};
+  return current_fiber->suspend(wait);
+}
+
+void spawn_fiber(std::function<void()> body) { (*current_spawn)(std::move(body)); }
+
+void yield_fiber() {
+  const ParkingPlace nowhere{nullptr, FutexScope::process, Crowding::spare};
+  static_cast<void>(fiber_wait_until(nowhere, [] { return true; }, Deadline::within(std::chrono::seconds(1)), [] {}));
+}
+
+/// One thread and its fibers.
+class FiberPool::Worker {
+ public:
+  Worker(const FiberPoolOptions& options, std::vector<std::function<void()>> bodies)
+      : options_(options), bodies_(std::move(bodies)) {}
+
+  void run() {
+    StackIdentity thread = StackIdentity::of_thread();
+    std::function<void(std::function<void()>)> spawn = [&](std::function<void()> body) {
+      spawned_.push_back(std::make_unique<Fiber>(std::move(body), options_.stack_bytes, &thread));
+    };
+    current_spawn = &spawn;
+    for (auto& body : bodies_) spawn(std::move(body));
+    adopt_spawned();
+    while (!fibers_.empty()) {
+      if (options_.seed ? run_one() : sweep()) {
+        if (++sweeps_ % kSweepsPerClock == 0) expire();
+      } else {
+        idle();
+      }
+    }
+    current_spawn = nullptr;
+  }
+
+ private:
+  /// Fibers join the others between turns: a running sweep must not see its list change.
+  void adopt_spawned() {
+    for (auto& fiber : spawned_) fibers_.push_back(std::move(fiber));
+    spawned_.clear();
+  }
+
+  [[nodiscard]] static bool can_run(const Fiber& fiber) { return fiber.wait() == nullptr || fiber.wait()->test(); }
+
+  /// Runs one fiber that can run, chosen by the seed. True if there was one.
+  bool run_one() {
+    ready_.clear();
+    for (std::size_t i = 0; i < fibers_.size(); ++i) {
+      if (can_run(*fibers_[i])) ready_.push_back(i);
+    }
+    if (ready_.empty()) return false;
+    turn(ready_[random_() % ready_.size()]);
+    adopt_spawned();
+    return true;
+  }
+
+  /// Gives the fiber at `index` the thread until it waits. True if it ended and was removed.
+  bool turn(std::size_t index) {
+    Fiber& fiber = *fibers_[index];
+    if (fiber.wait() != nullptr) fiber.stop_waiting(true);
+    fiber.resume();
+    if (!fiber.ended()) return false;
+    fibers_.erase(fibers_.begin() + static_cast<std::ptrdiff_t>(index));
+    return true;
+  }
+
+  /// Runs every fiber that can run, once. True if any could.
+  bool sweep() {
+    bool progress = false;
+    for (std::size_t i = 0; i < fibers_.size();) {
+      if (!can_run(*fibers_[i])) {
+        ++i;
+        continue;
+      }
+      progress = true;
+      if (!turn(i)) ++i;
+    }
+    adopt_spawned();
+    return progress;
+  }
+
+  /// Ends the waits whose deadline has passed. True if there were any.
+  bool expire() {
+    bool any = false;
+    const auto now = Deadline::Clock::now();
+    for (auto& fiber : fibers_) {
+      Wait* wait = fiber->wait();
+      if (wait == nullptr || wait->deadline.when() > now) continue;
+      fiber->stop_waiting(wait->test());
+      any = true;
+    }
+    return any;
+  }
+
+  [[nodiscard]] bool any_ready() const {
+    return std::any_of(fibers_.begin(), fibers_.end(), [](const auto& fiber) { return can_run(*fiber); });
+  }
+
+  /// Nothing can run: climbs the ladder, as any other waiter.
+  void idle() {
+    const auto ready = [this] { return any_ready(); };
+    if (expire() || stay_awake_until(ready, options_.place.crowding)) return;
+    Deadline::Clock::time_point earliest = Deadline::Clock::time_point::max();
+    for (auto& fiber : fibers_) {
+      Wait* wait = fiber->wait();
+      // A wait on a doorbell that this pool does not sleep on: stay awake for it.
+      if (wait->place.doorbell != options_.place.doorbell) return;
+      earliest = std::min(earliest, wait->deadline.when());
+      wait->before_sleep();
+    }
+    options_.place.doorbell->sleep_unless(ready, Deadline::at(earliest), options_.place.scope);
+  }
+
+  const FiberPoolOptions& options_;
+  std::vector<std::function<void()>> bodies_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<std::unique_ptr<Fiber>> spawned_;
+  std::vector<std::size_t> ready_;
+  std::mt19937_64 random_{options_.seed.value_or(0)};
+  int sweeps_ = 0;
+};
+
+FiberPool::FiberPool(const FiberPoolOptions& options) : options_(options) {}
+FiberPool::~FiberPool() = default;
+
+void FiberPool::add(std::function<void()> body) { bodies_.push_back(std::move(body)); }
+
+void FiberPool::run() {
+  const std::size_t count = std::min(bodies_.size(), static_cast<std::size_t>(std::max(1, options_.workers)));
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t w = 0; w < count; ++w) {
+    const auto first = static_cast<std::ptrdiff_t>(bodies_.size() * w / count);
+    const auto last = static_cast<std::ptrdiff_t>(bodies_.size() * (w + 1) / count);
+    workers.push_back(std::make_unique<Worker>(
+        options_, std::vector<std::function<void()>>(bodies_.begin() + first, bodies_.begin() + last)));
+  }
+  bodies_.clear();
+  std::vector<std::jthread> threads;
+  for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&worker = *workers[w]] { worker.run(); });
+  if (count > 0) workers[0]->run();
+}
+
+}  // namespace baton

@@ -1,0 +1,33 @@
+// The forms in which people write the values of options. Every function throws Error (bad_option) that shows `source`
+// (a variable or a command line option), the value and the accepted form.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <baton/options.hpp>
+
+namespace baton {
+
+inline constexpr std::string_view kDurationForm =
+    "a duration such as 30, 30s, 1.5s, 500ms or 2m (a bare number counts seconds)";
+inline constexpr std::string_view kBytesForm = "a size such as 500MiB, 2GiB or 65536 (a bare number counts bytes)";
+inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, error or off";
+
+/// Always longer than zero.
+[[nodiscard]] std::chrono::nanoseconds parse_duration(std::string_view source, std::string_view text);
+
+/// Always more than zero. Units are KiB, MiB, GiB and TiB.
+[[nodiscard]] std::uint64_t parse_bytes(std::string_view source, std::string_view text);
+
+/// A decimal number, at least `minimum`. `form` is what the message shows as accepted.
+[[nodiscard]] int parse_integer(std::string_view source, std::string_view text, int minimum, std::string_view form);
+
+[[nodiscard]] LogLevel parse_log_level(std::string_view source, std::string_view text);
+
+/// Any text but the empty one.
+[[nodiscard]] std::string parse_name(std::string_view source, std::string_view text, std::string_view form);
+
+}  // namespace baton

@@ -1,0 +1,134 @@
+#include <baton/options.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/edit_distance.hpp"
+#include "base/log.hpp"
+#include "base/option_table.hpp"
+#include "base/option_values.hpp"
+#include "base/quote.hpp"
+
+namespace baton {
+namespace {
+
+constexpr std::string_view kPrefix = "BATON_";
+
+/// A variable and how its text reaches its field.
+struct Row {
+  OptionInfo info;
+  void (*read)(Options& options, const OptionInfo& info, std::string_view text);
+};
+
+constexpr Row kTable[] = {
+    {{"BATON_WAIT_TIMEOUT", kDurationForm, "30s", "How long a wait may take before it is an error."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.wait_timeout = parse_duration(i.name, text); }},
+    {{"BATON_JOIN_TIMEOUT", kDurationForm, "30s", "How long the ranks of a job wait for each other to arrive."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.join_timeout = parse_duration(i.name, text); }},
+    {{"BATON_LOG", kLogLevelForm, "warn", "The least level of the lines that the log writes to standard error."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.log = parse_log_level(i.name, text); }},
+    {{"BATON_BACKEND", "the name of a backend: shm or inproc", "shm", "The backend of a rendezvous that names none."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.backend = parse_name(i.name, text, i.form); }},
+    {{"BATON_PROCESSORS", "a number, 1 or more", "",
+      "How many processors the ladder of waiting counts on; without it, those that this process may use."},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.processors = parse_integer(i.name, text, 1, i.form);
+     }},
+    {{"BATON_CXX", "a program on the PATH or a path, and words to put behind it", "",
+      "The C++ compiler of kernels; without it, the first of c++, g++ and clang++ on the PATH."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.compiler = parse_name(i.name, text, i.form); }},
+    {{"BATON_INCLUDE_DIR", "a folder", "",
+      "The folder with the headers of kernels; without it, the one that this Baton came with."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.include_dir = parse_name(i.name, text, i.form); }},
+    {{"BATON_COMPILE_TIMEOUT", kDurationForm, "5m", "How long the compiler may take for one kernel."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.compile_timeout = parse_duration(i.name, text); }},
+    {{"BATON_CACHE_DIR", "a folder", "",
+      "Where compiled kernels are kept; without it, `$XDG_CACHE_HOME/baton` or `~/.cache/baton`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.cache_dir = parse_name(i.name, text, i.form); }},
+    {{"BATON_CACHE_SIZE", kBytesForm, "1GiB",
+      "How large the cache of kernels may grow before those that were not used for longest are removed."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.cache_bytes = parse_bytes(i.name, text); }},
+    {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
+    {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.size = parse_integer(i.name, text, 1, i.form); }},
+    {{"BATON_JOB", "a rendezvous", "", "Where the ranks of the job meet. Set by `baton run`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.job = parse_name(i.name, text, i.form); }},
+    {{"BATON_LAUNCHER", "a socket", "", "Where `baton run` learns of the job's control segment. Set by `baton run`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.launcher = parse_name(i.name, text, i.form); }},
+};
+
+std::vector<std::string> environment_of_this_process() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  return entries;
+}
+
+// Runs inside the initialisation of options(): it sets the log's threshold before it writes, so that the log does not
+// ask options() for it.
+Options read_and_warn() {
+  std::vector<std::string> unknown;
+  const Options read = Options::from(environment_of_this_process(), &unknown);
+  log::set_threshold(read.log);
+  for (const std::string& name : unknown) log::warn("{}", unknown_variable_message(name));
+  return read;
+}
+
+}  // namespace
+
+Options Options::from(const std::vector<std::string>& environment, std::vector<std::string>* unknown) {
+  Options options;
+  bool seen[std::size(kTable)] = {};
+  for (const std::string_view entry : environment) {
+    const auto equals = entry.find('=');
+    if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    const std::string_view name = entry.substr(0, equals);
+    const Row* row = std::ranges::find(kTable, name, [](const Row& r) { return r.info.name; });
+    if (row == std::end(kTable)) {
+      if (unknown != nullptr && std::ranges::find(*unknown, name) == unknown->end()) unknown->emplace_back(name);
+      continue;
+    }
+    // Of two entries with one name the first counts, as it does for getenv().
+    bool& row_seen = seen[row - std::begin(kTable)];
+    if (!row_seen) row->read(options, row->info, entry.substr(equals + 1));
+    row_seen = true;
+  }
+  return options;
+}
+
+Options Options::from_environment() { return from(environment_of_this_process()); }
+
+const Options& options() {
+  static const Options value = read_and_warn();
+  return value;
+}
+
+const std::vector<OptionInfo>& option_table() {
+  static const std::vector<OptionInfo> table = [] {
+    std::vector<OptionInfo> rows;
+    for (const Row& row : kTable) rows.push_back(row.info);
+    return rows;
+  }();
+  return table;
+}
+
+std::string unknown_variable_message(std::string_view name) {
+  std::string_view nearest;
+  std::size_t least = name.size();
+  for (const OptionInfo& info : option_table()) {
+    const std::size_t distance = edit_distance(name, info.name);
+    // A third of the letters after the prefix: a typo or two, not another word.
+    const std::size_t near = std::max<std::size_t>(1, (info.name.size() - kPrefix.size()) / 3);
+    if (distance <= near && distance < least) {
+      least = distance;
+      nearest = info.name;
+    }
+  }
+  std::string message = fmt::format("{} is not a variable of Baton", printable(name));
+  if (!nearest.empty()) message += fmt::format("; did you mean {}?", nearest);
+  return message;
+}
+
+}  // namespace baton

@@ -1,0 +1,58 @@
+#include "base/parking.hpp"
+
+#include <sched.h>
+
+#include "base/fiber.hpp"
+#include "base/processors.hpp"
+
+namespace baton {
+namespace {
+
+// Rungs of the ladder, chosen by measurement (docs/investigations/waiting-ladder.md).
+constexpr int kSpinsWhenSpare = 4000;
+constexpr int kSpinsWhenCrowded = 4;
+constexpr int kYields = 100;
+
+void relax() noexcept {
+#if defined(__aarch64__)
+  // `isb` stalls for about as long as x86's `pause`; `yield` is a no-op on most cores.
+  asm volatile("isb" ::: "memory");
+#elif defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Crowding crowding_of(std::size_t participants) {
+  return participants <= static_cast<std::size_t>(usable_processors()) ? Crowding::spare : Crowding::crowded;
+}
+
+bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
+  const int spins = crowding == Crowding::spare ? kSpinsWhenSpare : kSpinsWhenCrowded;
+  for (int i = 0; i < spins; ++i) {
+    if (test()) return true;
+    relax();
+  }
+  for (int i = 0; i < kYields; ++i) {
+    ::sched_yield();
+    if (test()) return true;
+  }
+  return false;
+}
+
+bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
+                FunctionRef<void()> before_sleep) {
+  if (on_fiber()) return fiber_wait_until(place, test, deadline, before_sleep);
+  if (stay_awake_until(test, place.crowding)) return true;
+  const Deadline fixed = Deadline::at(deadline.when());
+  while (true) {
+    before_sleep();
+    bool holds = false;
+    place.doorbell->sleep_unless([&] { return holds = test(); }, fixed, place.scope);
+    if (holds || test()) return true;
+    if (fixed.passed()) return false;
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,37 @@
+// The one way to wait. A waiter tests; runs another fiber if there is one; spins while processors are free; yields
+// while they are not; and only then sleeps on a doorbell.
+#pragma once
+
+#include <cstdint>
+
+#include "base/deadline.hpp"
+#include "base/doorbell.hpp"
+#include "base/function_ref.hpp"
+
+namespace baton {
+
+/// Whether everybody who takes part in the waiting can have a processor at the same time.
+enum class Crowding : std::uint8_t { spare, crowded };
+
+/// Where a waiter sleeps, and how long it is worth staying awake before.
+struct ParkingPlace {
+  Doorbell* doorbell;
+  FutexScope scope;
+  Crowding crowding;
+};
+
+/// Returns true once `test` holds, false if `deadline` passed first. `test` may be asked again after it held, and must
+/// then still hold. It must read what it tests with sequentially consistent loads (see BasicDoorbell) and whoever changes that must then ring `place.doorbell`. `before_sleep` runs
+/// before each sleep, for records of what this thread waits for; it must not wait itself.
+/// On a fiber only the fiber waits; its thread runs others.
+[[nodiscard]] bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
+                              FunctionRef<void()> before_sleep);
+
+/// The awake rungs of the ladder, for a thread that has nothing else to do: true once `test` holds, false when staying
+/// awake is no longer worth it.
+[[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
+
+/// Crowding of `participants` that all want to run, on the processors of this process.
+[[nodiscard]] Crowding crowding_of(std::size_t participants);
+
+}  // namespace baton

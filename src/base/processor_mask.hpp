@@ -1,0 +1,24 @@
+// Which processors a process may run on, in a form that can be sent to another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace baton {
+
+/// One bit per processor; those beyond the last bit are not told apart from forbidden ones.
+struct ProcessorMask {
+  std::array<std::uint64_t, 16> words{};
+
+  ProcessorMask& operator|=(const ProcessorMask& other) noexcept;
+  [[nodiscard]] int count() const noexcept;
+};
+
+/// Of the calling thread.
+[[nodiscard]] ProcessorMask allowed_processors();
+
+/// How many of a job's processes can run at once if together they may use `mask`: Options::processors, or what the
+/// control group lets them keep busy. At least 1.
+[[nodiscard]] int usable_processors(const ProcessorMask& mask);
+
+}  // namespace baton

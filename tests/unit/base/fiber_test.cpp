@@ -1,0 +1,183 @@
+#include "base/fiber.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace baton {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A pool with its doorbell, and words that fibers change and wait for.
+struct Bench {
+  explicit Bench(int workers)
+      : pool({.workers = workers, .place = {&doorbell, FutexScope::process, Crowding::crowded}}) {}
+
+  [[nodiscard]] bool wait(std::atomic<int>& word, int value, Deadline deadline) {
+    return wait_until({&doorbell, FutexScope::process, Crowding::crowded},
+                      [&] { return word.load(std::memory_order_seq_cst) >= value; }, deadline, [] {});
+  }
+  void add_to(std::atomic<int>& word) {
+    word.fetch_add(1, std::memory_order_seq_cst);
+    doorbell.ring(FutexScope::process);
+  }
+
+  Doorbell doorbell;
+  FiberPool pool;
+};
+
+class Fibers : public ::testing::TestWithParam<int> {};
+
+TEST_P(Fibers, AllBodiesRunToTheirEnd) {
+  Bench bench(GetParam());
+  std::atomic<int> count{0};
+  for (int i = 0; i < 100; ++i) {
+    bench.pool.add([&] {
+      EXPECT_TRUE(on_fiber());
+      ++count;
+    });
+  }
+  EXPECT_FALSE(on_fiber());
+  bench.pool.run();
+  EXPECT_EQ(count, 100);
+}
+
+TEST_P(Fibers, MoreWaitingFibersThanThreadsMakeProgress) {
+  // Every fiber must arrive before any may go on: with one thread per fiber in mind, 2 threads would never finish.
+#if defined(BATON_SANITIZE_THREAD)
+  constexpr int kFibers = 128;  // the sanitizer keeps a trace for each fiber, and has room for few
+#else
+  constexpr int kFibers = 1152;
+#endif
+  constexpr int kRounds = 5;
+  Bench bench(GetParam());
+  std::atomic<int> arrived{0};
+  for (int i = 0; i < kFibers; ++i) {
+    bench.pool.add([&] {
+      for (int round = 1; round <= kRounds; ++round) {
+        bench.add_to(arrived);
+        EXPECT_TRUE(bench.wait(arrived, round * kFibers, Deadline::after(seconds(60))));
+      }
+    });
+  }
+  bench.pool.run();
+  EXPECT_EQ(arrived, kFibers * kRounds);
+}
+
+TEST_P(Fibers, AWaitEndsAtItsDeadlineWhileOthersRun) {
+  Bench bench(GetParam());
+  std::atomic<int> never{0};
+  std::atomic<bool> stop{false};
+  std::atomic<int> turns{0};
+  bench.pool.add([&] {
+    EXPECT_FALSE(bench.wait(never, 1, Deadline::after(milliseconds(20))));
+    stop = true;
+  });
+  bench.pool.add([&] {
+    std::atomic<int> own{0};
+    while (!stop) {
+      ++own;
+      EXPECT_TRUE(bench.wait(own, own, Deadline::after(seconds(60))));
+      ++turns;
+    }
+  });
+  bench.pool.run();
+  EXPECT_GT(turns, 0);
+}
+
+TEST_P(Fibers, AThreadOutsideWakesASleepingPool) {
+  Bench bench(GetParam());
+  std::atomic<int> word{0};
+  bench.pool.add([&] { EXPECT_TRUE(bench.wait(word, 1, Deadline::after(seconds(60)))); });
+  std::thread outside([&] {
+    while (bench.doorbell.sleepers() == 0) std::this_thread::yield();
+    bench.add_to(word);
+  });
+  bench.pool.run();
+  outside.join();
+  EXPECT_EQ(word, 1);
+}
+
+TEST_P(Fibers, AnExceptionInHandlingStaysWithItsFiber) {
+  // The C++ runtime keeps the exceptions being handled per thread; a fiber that waits in a handler must not find
+  // another fiber's exception there when it goes on.
+  Bench bench(GetParam());
+  std::atomic<int> inside{0};
+  std::array<std::string, 4> seen;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    bench.pool.add([&, i] {
+      try {
+        try {
+          throw std::runtime_error("error of fiber " + std::to_string(i));
+        } catch (...) {
+          bench.add_to(inside);
+          EXPECT_TRUE(bench.wait(inside, static_cast<int>(seen.size()), Deadline::after(seconds(60))));
+          throw;
+        }
+      } catch (const std::exception& error) {
+        seen[i] = error.what();
+      }
+    });
+  }
+  bench.pool.run();
+  for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], "error of fiber " + std::to_string(i));
+}
+
+TEST_P(Fibers, AFiberAddsOthersToItsThread) {
+  Bench bench(GetParam());
+  std::atomic<int> children{0};
+  for (int i = 0; i < 3; ++i) {
+    bench.pool.add([&] {
+      const auto thread = std::this_thread::get_id();
+      for (int child = 0; child < 10; ++child) {
+        spawn_fiber([&, thread] {
+          EXPECT_EQ(std::this_thread::get_id(), thread);
+          bench.add_to(children);
+        });
+      }
+      EXPECT_TRUE(bench.wait(children, 30, Deadline::after(seconds(60))));
+    });
+  }
+  bench.pool.run();
+  EXPECT_EQ(children, 30);
+}
+
+/// The order in which fibers get their turns under `seed`.
+std::vector<int> turns_under(std::uint64_t seed) {
+  Doorbell doorbell;
+  FiberPool pool({.workers = 1, .seed = seed, .place = {&doorbell, FutexScope::process, Crowding::spare}});
+  std::vector<int> turns;
+  for (int i = 0; i < 5; ++i) {
+    pool.add([&, i] {
+      for (int turn = 0; turn < 6; ++turn) {
+        turns.push_back(i);
+        yield_fiber();
+      }
+    });
+  }
+  pool.run();
+  return turns;
+}
+
+TEST(SeededFibers, TheSameSeedGivesTheSameOrderAndOthersGiveOthers) {
+  std::set<std::vector<int>> orders;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    EXPECT_EQ(turns_under(seed), turns_under(seed));
+    orders.insert(turns_under(seed));
+  }
+  EXPECT_GT(orders.size(), 95U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Fibers, ::testing::Values(1, 2, 4));
+
+}  // namespace
+}  // namespace baton
