@@ -1,0 +1,62 @@
+// Domains: an ordered set of ranks that share windows.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <baton/export.hpp>
+#include <baton/window.hpp>
+
+namespace baton {
+
+namespace comm {
+class DomainState;
+struct DomainAccess;
+}  // namespace comm
+
+/// One rank's handle to a domain. Copies refer to the same membership; the last copy of a job's handle leaves the job.
+class BATON_API Domain {
+ public:
+  Domain() = default;
+  explicit Domain(std::shared_ptr<comm::DomainState> state) : state_(std::move(state)) {}
+
+  /// This rank's position in the domain, and the number of members.
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int size() const;
+  [[nodiscard]] const std::string& name() const;
+  /// The members, as ranks of the job.
+  [[nodiscard]] const std::vector<int>& members() const;
+
+  /// Gives every member `count` zeroed elements under `name`. Collective: all members call with the same arguments in
+  /// the same order; what differs is an error that shows both sides.
+  template <class T>
+  [[nodiscard]] Window<T> window(std::string_view name, std::size_t count) {
+    return Window<T>(raw_window(name, window_bytes(count, sizeof(T))), count);
+  }
+  [[nodiscard]] Signals signals(std::string_view name, std::size_t count) {
+    return Signals(raw_window(name, window_bytes(count, sizeof(std::int32_t))), count);
+  }
+  [[nodiscard]] RawWindow raw_window(std::string_view name, std::size_t bytes);
+
+  /// Returns when every member has arrived as often as this one. Throws wait_timeout (who is missing), peer_died or
+  /// peer_left otherwise.
+  void barrier();
+  void barrier(std::chrono::nanoseconds timeout);
+
+  /// A domain of some members of this one, in the order given. Collective over those alone; the caller is one of them.
+  /// Subsets may overlap, nest and exist side by side.
+  [[nodiscard]] Domain subset(std::string_view name, std::span<const int> ranks);
+
+ private:
+  friend struct comm::DomainAccess;
+  static std::size_t window_bytes(std::size_t count, std::size_t element_bytes);
+  [[nodiscard]] comm::DomainState& state() const;
+  std::shared_ptr<comm::DomainState> state_;
+};
+
+}  // namespace baton

@@ -1,0 +1,26 @@
+// What can be done to a signal, and what can be waited for.
+#pragma once
+
+#include <cstdint>
+
+namespace baton {
+
+/// How notify changes a signal.
+enum class NotifyOp : std::uint8_t { add, set };
+
+/// What wait and test compare: `signal CMP value`, signed.
+enum class WaitCmp : std::uint8_t { eq, ne, gt, ge, lt, le };
+
+[[nodiscard]] constexpr bool holds(std::int32_t signal, WaitCmp comparison, std::int32_t value) noexcept {
+  switch (comparison) {
+    case WaitCmp::eq: return signal == value;
+    case WaitCmp::ne: return signal != value;
+    case WaitCmp::gt: return signal > value;
+    case WaitCmp::ge: return signal >= value;
+    case WaitCmp::lt: return signal < value;
+    case WaitCmp::le: return signal <= value;
+  }
+  return false;
+}
+
+}  // namespace baton

@@ -1,0 +1,132 @@
+// Windows: the same number of bytes on every rank of a domain, reachable by all of them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include <baton/comm_context.h>
+#include <baton/export.hpp>
+#include <baton/signal.hpp>
+
+namespace baton {
+
+namespace comm {
+class WindowState;
+}
+
+/// A window as bytes. A handle: copies refer to the same window, which is unmapped with the last of them.
+/// Offsets count bytes from the start of a rank's part. All operations check their ranges.
+class BATON_API RawWindow {
+ public:
+  RawWindow() = default;
+  explicit RawWindow(std::shared_ptr<comm::WindowState> state) : state_(std::move(state)) {}
+
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] const std::string& name() const;
+
+  /// The part of `rank`, mapped in this process.
+  [[nodiscard]] std::byte* part(int rank) const;
+  /// This rank's own part.
+  [[nodiscard]] std::byte* local() const;
+
+  /// Copies to, or from, `peer`'s part; complete when it returns.
+  /// A put is visible to `peer` after a notify that follows it, or a barrier.
+  void put(int peer, std::size_t offset, const void* source, std::size_t count_bytes) const;
+  void get(int peer, std::size_t offset, void* target, std::size_t count_bytes) const;
+
+  /// put, then notify of the signal at `signal_offset` in `signals`, which whoever waits for it sees after the bytes.
+  void put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes, const RawWindow& signals,
+                  std::size_t signal_offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const;
+
+  /// Changes the signal at `offset` in `peer`'s part and wakes whoever waits for it. A release: whoever observes it
+  /// observes all that this rank wrote before.
+  void notify(int peer, std::size_t offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const;
+
+  /// Blocks until the signal at `offset` in this rank's part compares so, or throws: wait_timeout at the deadline
+  /// (Options::wait_timeout unless given), peer_died within 100 ms of a member's death. An acquire.
+  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout) const;
+
+  /// Asks once. An acquire if it holds.
+  [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+
+  /// What kernels receive. Lives as long as the window.
+  [[nodiscard]] const CommContext* context() const;
+
+  /// Unmaps this rank's view now; every later use of any copy is an error. Peers keep theirs.
+  void release();
+
+ protected:
+  /// The offset of element `index`; one too large to be expressed is outside of every window.
+  [[nodiscard]] static std::size_t offset_of(std::size_t index, std::size_t element_bytes) noexcept {
+    return index > SIZE_MAX / element_bytes ? SIZE_MAX : index * element_bytes;
+  }
+
+ private:
+  [[nodiscard]] comm::WindowState& state() const;
+  std::shared_ptr<comm::WindowState> state_;
+};
+
+/// A window of `T`: a range over this rank's own part.
+template <class T>
+class Window : public RawWindow {
+  static_assert(std::is_trivially_copyable_v<T>, "other processes read these bytes as they are");
+
+ public:
+  Window() = default;
+  Window(RawWindow window, std::size_t count)
+      : RawWindow(std::move(window)), data_(reinterpret_cast<T*>(local())), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] T* data() const noexcept { return data_; }
+  [[nodiscard]] T* begin() const noexcept { return data_; }
+  [[nodiscard]] T* end() const noexcept { return data_ + count_; }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  /// The part of `rank`, for direct loads and stores.
+  [[nodiscard]] std::span<T> peer(int rank) const { return {reinterpret_cast<T*>(part(rank)), count_}; }
+
+  /// As above, in elements.
+  void put(int peer, std::size_t first, std::span<const T> source) const {
+    RawWindow::put(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes());
+  }
+  void get(int peer, std::size_t first, std::span<T> target) const {
+    RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes());
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// A window of signals, addressed by index.
+class Signals : public RawWindow {
+ public:
+  Signals() = default;
+  Signals(RawWindow window, std::size_t count) : RawWindow(std::move(window)), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+  void notify(int peer, std::size_t index, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
+    RawWindow::notify(peer, offset_of(index, sizeof(std::int32_t)), value, op);
+  }
+  void wait(std::size_t index, WaitCmp comparison, std::int32_t value) const {
+    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value);
+  }
+  void wait(std::size_t index, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout) const {
+    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value, timeout);
+  }
+  [[nodiscard]] bool test(std::size_t index, WaitCmp comparison, std::int32_t value) const {
+    return RawWindow::test(offset_of(index, sizeof(std::int32_t)), comparison, value);
+  }
+
+ private:
+  std::size_t count_ = 0;
+};
+
+}  // namespace baton

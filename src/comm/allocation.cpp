@@ -1,0 +1,203 @@
+#include "comm/allocation.hpp"
+
+#include "base/fail.hpp"
+#include "base/processors.hpp"
+#include "wire/names.hpp"
+
+namespace baton::comm {
+namespace {
+
+using wire::MemberEntry;
+using wire::MemberState;
+using wire::SegmentHeader;
+
+SegmentHeader& header_of(const SharedMemory& segment) { return *static_cast<SegmentHeader*>(segment.address()); }
+
+MemberState state_of_entry(const MemberEntry& entry) {
+  // Pairs with the store in Handshake::arrive(): the wish is visible with the state.
+  return static_cast<MemberState>(entry.state.load(std::memory_order_seq_cst));
+}
+
+/// One collective allocation, as one member goes through it.
+class Handshake {
+ public:
+  Handshake(DomainState& domain, std::string_view name, std::uint64_t part_bytes)
+      : domain_(domain),
+        name_(name.substr(0, wire::kNameBytes)),
+        part_bytes_(part_bytes),
+        key_{domain.id(), domain.next_sequence()},
+        timeout_(domain.world().wait_timeout()),
+        deadline_(Deadline::after(timeout_)) {}
+
+  std::shared_ptr<SharedMemory> run() {
+    domain_.world().note(wire::Operation::allocating);
+    segment_ = domain_.rank() == 0 ? offer() : collect();
+    arrive();
+    await_others();
+    compare_wishes();
+    check_layout();
+    domain_.world().note(wire::Operation::running);
+    return segment_;
+  }
+
+ private:
+  /// More than there is must be an error now: memory is given out when it is touched, and then it is too late.
+  void check_memory(std::uint64_t bytes) {
+    const std::uint64_t obtainable = memory_obtainable();
+    // Windows that were promised and not yet touched are missing in `obtainable`; the machine's total bounds them.
+    const MemoryLimits limits = memory_limits();
+    const std::uint64_t total = std::min(limits.total + limits.swap_free, limits.cgroup_limit.value_or(UINT64_MAX));
+    const std::uint64_t promised = domain_.world().control().window_bytes.load(std::memory_order_relaxed);
+    if (bytes != 0 && bytes <= obtainable && promised + bytes <= total) return;
+    constexpr double kMiB = 1024.0 * 1024.0;
+    throw Error(
+        Code::out_of_memory,
+        fmt::format("\"{}\" needs {} x {} bytes, more than this machine can give", name_, domain_.size(), part_bytes_),
+        {fmt::format("{:.0f} MiB can be had now, {:.0f} MiB are promised to other windows of this job, "
+                     "{:.0f} MiB is all there is",
+                     static_cast<double>(obtainable) / kMiB, static_cast<double>(promised) / kMiB,
+                     static_cast<double>(total) / kMiB)});
+  }
+
+  std::shared_ptr<SharedMemory> offer() {
+    const wire::SegmentShape shape = wire::segment_shape(domain_.size(), part_bytes_, page_bytes());
+    // Every member must learn of a refusal: it comes as a segment without parts, whose entry of member 0 has failed.
+    Code refusal = Code::ok;
+    std::exception_ptr reason;
+    try {
+      check_memory(shape.bytes);
+    } catch (const Error& error) {
+      refusal = error.code();
+      reason = std::current_exception();
+    }
+    const wire::SegmentShape given = refusal == Code::ok ? shape : wire::segment_shape(domain_.size(), 0, page_bytes());
+    std::vector<std::uint32_t> others(domain_.members().begin() + 1, domain_.members().end());
+    auto segment = domain_.world().backend().offer(key_, given.bytes, others, deadline_,
+                                                   [&](void* memory) { write_header(memory, given, refusal); });
+    if (reason) std::rethrow_exception(reason);
+    return segment;
+  }
+
+  void write_header(void* memory, const wire::SegmentShape& shape, Code refusal) {
+    auto& header = *static_cast<SegmentHeader*>(memory);
+    header.magic = wire::kSegmentMagic;
+    header.version = wire::kSegmentVersion;
+    header.member_count = shape.member_count;
+    header.key = key_;
+    header.part_bytes = shape.part_bytes;
+    header.part_stride = shape.part_stride;
+    header.first_part = shape.first_part;
+    header.bytes = shape.bytes;
+    if (refusal == Code::ok) return;
+    MemberEntry& entry = wire::member_entry(header, 0);
+    entry.wished_bytes.store(part_bytes_, std::memory_order_relaxed);
+    entry.failure.store(static_cast<std::uint32_t>(refusal), std::memory_order_relaxed);
+    wire::store_name(entry.wished_name, name_);
+    entry.state.store(static_cast<std::uint32_t>(MemberState::failed), std::memory_order_seq_cst);
+  }
+
+  std::shared_ptr<SharedMemory> collect() {
+    std::shared_ptr<SharedMemory> segment;
+    const auto came = [&] {
+      if (!segment) segment = domain_.world().backend().collect(key_);
+      return segment != nullptr;
+    };
+    if (!came() && !domain_.wait(
+                       came, deadline_, [this] { return describe_wait(); }, Needs::every_member))
+      throw_timeout({0});
+    if (const char* defect = wire::segment_defect(segment->address(), segment->bytes(), key_, domain_.size())) {
+      fail(Code::protocol, "rank 0 of \"{}\" sent a segment for \"{}\" that is {}", domain_.name(), name_, defect);
+    }
+    return segment;
+  }
+
+  /// Writes this member's wish and lets the others know.
+  void arrive() {
+    MemberEntry& entry = wire::member_entry(header_of(*segment_), domain_.rank());
+    entry.wished_bytes.store(part_bytes_, std::memory_order_relaxed);
+    wire::store_name(entry.wished_name, name_);
+    // Pairs with the load in state_of_entry(). Sequentially consistent because doorbells are rung after it.
+    entry.state.store(static_cast<std::uint32_t>(MemberState::arrived), std::memory_order_seq_cst);
+    for (const std::uint32_t member : domain_.members()) domain_.world().ring(member);
+  }
+
+  void await_others() {
+    std::uint32_t next = 0;
+    const auto all_there = [&] {
+      while (next < domain_.size() &&
+             state_of_entry(wire::member_entry(header_of(*segment_), next)) != MemberState::absent) {
+        ++next;
+      }
+      return next == domain_.size();
+    };
+    if (all_there() || domain_.wait(
+                           all_there, deadline_, [this] { return describe_wait(); }, Needs::every_member))
+      return;
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t member = 0; member < domain_.size(); ++member) {
+      if (state_of_entry(wire::member_entry(header_of(*segment_), member)) == MemberState::absent)
+        missing.push_back(member);
+    }
+    throw_timeout(missing);
+  }
+
+  void compare_wishes() {
+    for (std::uint32_t member = 0; member < domain_.size(); ++member) {
+      const MemberEntry& entry = wire::member_entry(header_of(*segment_), member);
+      const std::uint64_t bytes = entry.wished_bytes.load(std::memory_order_relaxed);
+      const std::string name = wire::load_name(entry.wished_name);
+      if (state_of_entry(entry) == MemberState::failed) {
+        fail(static_cast<Code>(entry.failure.load(std::memory_order_relaxed)),
+             "rank {} of \"{}\" could not allocate \"{}\" ({} bytes for each of {} ranks)", member, domain_.name(),
+             name, bytes, domain_.size());
+      }
+      if (bytes == part_bytes_ && name == name_) continue;
+      throw Error(Code::mismatch, fmt::format("the ranks of \"{}\" disagree about an allocation", domain_.name()),
+                  {fmt::format("rank {} asks for \"{}\" of {} bytes", domain_.rank(), name_, part_bytes_),
+                   fmt::format("rank {} asks for \"{}\" of {} bytes", member, name, bytes)});
+    }
+  }
+
+  [[nodiscard]] WaitDescription describe_wait() const {
+    return {wire::Operation::allocating, name_, key_.sequence, WaitCmp::ge, 0, 0};
+  }
+
+  /// All agree on what they want; then the segment must be made for just that, whatever its maker wrote.
+  void check_layout() {
+    const wire::SegmentShape shape = wire::segment_shape(domain_.size(), part_bytes_, page_bytes());
+    const SegmentHeader& header = header_of(*segment_);
+    if (header.part_bytes == shape.part_bytes && header.part_stride == shape.part_stride &&
+        header.first_part == shape.first_part && segment_->bytes() == shape.bytes) {
+      return;
+    }
+    fail(Code::protocol, "rank 0 of \"{}\" made a segment for \"{}\" that does not hold {} parts of {} bytes",
+         domain_.name(), name_, domain_.size(), part_bytes_);
+  }
+
+  [[noreturn]] void throw_timeout(const std::vector<std::uint32_t>& missing) {
+    std::vector<std::string> notes;
+    for (const std::uint32_t member : missing) notes.push_back(domain_.describe_member_activity(member));
+    throw Error(
+        Code::wait_timeout,
+        fmt::format("rank {} waited {} for the allocation of \"{}\" ({} bytes) in \"{}\"; rank{} {} did not take part",
+                    domain_.rank(), describe_duration(timeout_.count()), name_, part_bytes_, domain_.name(),
+                    missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")),
+        std::move(notes));
+  }
+
+  DomainState& domain_;
+  std::string name_;
+  std::uint64_t part_bytes_;
+  wire::AllocationKey key_;
+  std::chrono::nanoseconds timeout_;
+  Deadline deadline_;
+  std::shared_ptr<SharedMemory> segment_;
+};
+
+}  // namespace
+
+std::shared_ptr<SharedMemory> allocate_segment(DomainState& domain, std::string_view name, std::uint64_t part_bytes) {
+  return Handshake(domain, name, part_bytes).run();
+}
+
+}  // namespace baton::comm

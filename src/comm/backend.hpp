@@ -1,0 +1,48 @@
+// What a backend does for the communication layer: it brings ranks together and gives them memory in common.
+// Everything else (signals, barrier, errors, the handshake of allocations) is built on that memory, once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/deadline.hpp"
+#include "base/function_ref.hpp"
+#include "base/futex.hpp"
+#include "comm/shared_memory.hpp"
+#include "wire/control.hpp"
+#include "wire/mail.hpp"
+
+namespace baton::comm {
+
+/// How a rank ends its membership.
+enum class Farewell : std::uint8_t { leave, fail };
+
+/// One rank's connection to its job. Destroyed after say_farewell().
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual wire::ControlHeader& control() noexcept = 0;
+  [[nodiscard]] virtual FutexScope futex_scope() const noexcept = 0;
+
+  /// Makes zeroed memory of `bytes`, lets `prepare` write to it, then offers it under `key` to the ranks `to`. Called
+  /// by one member.
+  [[nodiscard]] virtual std::shared_ptr<SharedMemory> offer(wire::AllocationKey key, std::uint64_t bytes,
+                                                            std::span<const std::uint32_t> to, Deadline deadline,
+                                                            FunctionRef<void(void*)> prepare) = 0;
+
+  /// Takes what another rank offered to this one under `key`; nullptr while nothing came. Never blocks; when something
+  /// comes, this rank's doorbell rings.
+  [[nodiscard]] virtual std::shared_ptr<SharedMemory> collect(wire::AllocationKey key) = 0;
+
+  /// Ends the membership, in the control segment and elsewhere. No rank is waited for.
+  virtual void say_farewell(Farewell farewell) noexcept = 0;
+};
+
+}  // namespace baton::comm

@@ -1,0 +1,40 @@
+// Processes that were started separately become the ranks of a job.
+//
+// Whoever arrives first binds the job's name and is the host; the others are its guests. The host admits each rank
+// once, waits until all are ready, makes the control segment and hands it to everyone. A guest that dies meanwhile
+// fails the job at once, by name; so does a host that dies, at its guests.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/unique_fd.hpp"
+#include "comm/backends/shm/mailroom.hpp"
+#include "comm/control_setup.hpp"
+
+namespace baton::shm {
+
+/// What a rank has when the job is complete.
+struct Membership {
+  comm::ControlSegment control;
+  std::unique_ptr<Mailroom> mailroom;
+  UniqueFd listener;  // the host's, still bound: late arrivals must be refused
+};
+
+struct RendezvousRequest {
+  std::string name;
+  std::uint32_t rank;
+  std::uint32_t size;
+  std::chrono::nanoseconds timeout;
+};
+
+/// Throws join_timeout (who is missing), rank_taken, join_refused or peer_died.
+[[nodiscard]] Membership meet(const RendezvousRequest& request);
+
+/// The two sides of meet().
+[[nodiscard]] Membership host_job(const RendezvousRequest& request, UniqueFd listener, Deadline deadline);
+/// Empty control if the host was gone before it admitted this rank: then meet() begins again.
+[[nodiscard]] Membership visit_host(const RendezvousRequest& request, const UniqueFd& connection, Deadline deadline);
+
+}  // namespace baton::shm

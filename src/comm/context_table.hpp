@@ -1,0 +1,14 @@
+// The table of windows that kernels receive.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace baton::comm {
+
+/// The words of a CommContext for `windows`, by rank; of a CommContextLarge if there are more than it holds.
+[[nodiscard]] std::vector<std::uint64_t> make_context(std::uint32_t rank, std::uint64_t window_bytes,
+                                                      std::span<const std::uint64_t> windows);
+
+}  // namespace baton::comm

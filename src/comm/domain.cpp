@@ -1,0 +1,77 @@
+#include <baton/domain.hpp>
+
+#include <algorithm>
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "comm/domain_state.hpp"
+#include "comm/window_state.hpp"
+
+namespace baton {
+namespace {
+
+/// Names travel between ranks and appear in reports.
+void check_name(std::string_view what, std::string_view name) {
+  const bool printable = std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (name.empty() || name.size() > wire::kNameBytes || !printable) {
+    fail(Code::invalid_argument, "the name {} of a {} is not 1 to {} printable ASCII characters", quote(name), what,
+         wire::kNameBytes);
+  }
+}
+
+}  // namespace
+
+comm::DomainState& Domain::state() const {
+  if (!state_) [[unlikely]]
+    fail(Code::released, "a domain handle that refers to no domain was used");
+  return *state_;
+}
+
+int Domain::rank() const { return static_cast<int>(state().rank()); }
+int Domain::size() const { return static_cast<int>(state().size()); }
+const std::string& Domain::name() const { return state().name(); }
+const std::vector<int>& Domain::members() const { return state().member_numbers(); }
+
+std::size_t Domain::window_bytes(std::size_t count, std::size_t element_bytes) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, element_bytes, &bytes)) {
+    fail(Code::out_of_memory, "a window of {} elements of {} bytes is more than any machine has", count, element_bytes);
+  }
+  return bytes;
+}
+
+RawWindow Domain::raw_window(std::string_view name, std::size_t bytes) {
+  check_name("window", name);
+  static_cast<void>(state());  // throws for a handle that refers to nothing
+  return RawWindow(std::make_shared<comm::WindowState>(state_, std::string(name), bytes));
+}
+
+void Domain::barrier() { state().barrier(state().world().wait_timeout()); }
+void Domain::barrier(std::chrono::nanoseconds timeout) { state().barrier(timeout); }
+
+Domain Domain::subset(std::string_view name, std::span<const int> ranks) {
+  check_name("domain", name);
+  comm::DomainState& parent = state();
+  std::vector<std::uint32_t> members;
+  for (const int rank : ranks) {
+    if (rank < 0 || rank >= size()) {
+      fail(Code::out_of_range, "subset \"{}\": rank {} is outside 0..{} of \"{}\"", name, rank, size() - 1,
+           parent.name());
+    }
+    members.push_back(parent.members()[static_cast<std::size_t>(rank)]);
+    if (std::count(members.begin(), members.end(), members.back()) > 1) {
+      fail(Code::invalid_argument, "subset \"{}\": rank {} is named twice", name, rank);
+    }
+  }
+  if (std::find(members.begin(), members.end(), parent.world().rank()) == members.end()) {
+    fail(Code::not_a_member, "subset \"{}\": the calling rank {} is not among its {} members", name, rank(),
+         ranks.size());
+  }
+  std::vector<std::uint32_t> identity = members;
+  for (const char c : name) identity.push_back(static_cast<unsigned char>(c));
+  const std::uint64_t kind = comm::hash_words(parent.id(), identity);
+  const std::uint64_t id = comm::hash_words(kind, {static_cast<std::uint32_t>(parent.world().next_sequence(kind))});
+  return Domain(comm::DomainState::of_subset(parent.world_pointer(), std::string(name), std::move(members), id));
+}
+
+}  // namespace baton

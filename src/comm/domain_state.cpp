@@ -1,0 +1,171 @@
+#include "comm/domain_state.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/fail.hpp"
+#include "comm/allocation.hpp"
+#include "comm/barrier_protocol.hpp"
+#include "comm/health.hpp"
+
+namespace baton::comm {
+
+using Barrier = BarrierProtocol<wire::BarrierWords>;
+
+std::uint64_t hash_words(std::uint64_t seed, const std::vector<std::uint32_t>& words) noexcept {
+  std::uint64_t hash = 14695981039346656037U ^ seed;
+  const auto mix = [&hash](std::uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) {
+      hash = (hash ^ (value & 0xffU)) * 1099511628211U;
+      value >>= 8U;
+    }
+  };
+  mix(seed);
+  mix(words.size());
+  for (const std::uint32_t word : words) mix(word);
+  return hash;
+}
+
+DomainState::DomainState(std::shared_ptr<World> world, std::string name, std::vector<std::uint32_t> members,
+                         std::uint64_t id)
+    : world_(std::move(world)),
+      name_(std::move(name)),
+      members_(std::move(members)),
+      member_numbers_(members_.begin(), members_.end()),
+      id_(id),
+      rank_(static_cast<std::uint32_t>(std::find(members_.begin(), members_.end(), world_->rank()) - members_.begin())),
+      barrier_(&world_->control().barrier) {}
+
+std::shared_ptr<DomainState> DomainState::of_world(std::shared_ptr<World> world) {
+  std::vector<std::uint32_t> members(world->size());
+  std::iota(members.begin(), members.end(), 0U);
+  return std::shared_ptr<DomainState>(new DomainState(std::move(world), "world", std::move(members), 0));
+}
+
+std::shared_ptr<DomainState> DomainState::of_subset(std::shared_ptr<World> world, std::string name,
+                                                    std::vector<std::uint32_t> members, std::uint64_t id) {
+  auto domain =
+      std::shared_ptr<DomainState>(new DomainState(std::move(world), std::move(name), std::move(members), id));
+  domain->segment_ = allocate_segment(*domain, domain->name_, 0);
+  domain->barrier_ = &static_cast<wire::SegmentHeader*>(domain->segment_->address())->barrier;
+  return domain;
+}
+
+std::atomic<std::uint64_t>& DomainState::barrier_epoch_of(std::uint32_t member) noexcept {
+  if (!segment_) return world_->block(members_[member]).barrier_epoch;
+  return wire::member_entry(*static_cast<wire::SegmentHeader*>(segment_->address()), member).barrier_epoch;
+}
+
+void DomainState::barrier(std::chrono::nanoseconds timeout) {
+  world_->note(wire::Operation::in_barrier);
+  const std::uint64_t epoch = ++epoch_;
+  barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);
+  if (Barrier::arrive(*barrier_, epoch, size()) == Barrier::Arrival::completed) {
+    for (const std::uint32_t member : members_) world_->ring(member);
+    return;
+  }
+  const auto passed = [&] { return Barrier::passed(*barrier_, epoch); };
+  if (passed()) return;
+  const auto describe_wait = [&] {
+    return WaitDescription{wire::Operation::in_barrier, name_, epoch, WaitCmp::ge, 0, 0};
+  };
+  if (wait(passed, Deadline::within(timeout), describe_wait, Needs::every_member)) return;
+  // Whoever gives up may come again, and is then counted once.
+  if (!Barrier::withdraw(*barrier_, epoch, size())) return;
+  --epoch_;
+  throw_barrier_timeout(epoch, timeout);
+}
+
+bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
+                       std::optional<std::uint32_t> rung) {
+  ParkingPlace place = world_->parking_place();
+  if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
+  wire::ControlHeader& control = world_->control();
+  wire::WaitRecord& record = world_->block(world_->rank()).wait;
+  std::int64_t since_ns = 0;
+  // Pairs with the increment in announce_change(): a death after this load ends the wait below.
+  std::uint32_t changes = control.changes.load(std::memory_order_seq_cst);
+  bool holds = false;
+  while (true) {
+    // Members that were gone before the wait began count too.
+    if (changes != 0 && !(holds = test())) throw_if_hopeless(test, describe_wait, needs, since_ns);
+    if (holds) break;
+    const auto changed = [&] {
+      holds = test();
+      return holds || control.changes.load(std::memory_order_seq_cst) != changes;
+    };
+    const bool woken = wait_until(place, changed, deadline, [&] {
+      if (since_ns != 0) return;
+      since_ns = monotonic_ns();
+      WaitDescription written = describe_wait();
+      written.since_ns = since_ns;
+      write_wait(record, written);
+    });
+    if (holds || !woken) break;
+    changes = control.changes.load(std::memory_order_seq_cst);
+  }
+  if (since_ns != 0) clear_wait(record);
+  return holds;
+}
+
+void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
+                                    std::int64_t since_ns) {
+  std::vector<std::uint32_t> dead;
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t member = 0; member < size(); ++member) {
+    if (member == rank_) continue;
+    const wire::RankState state = state_of(world_->control(), members_[member]);
+    if (state == wire::RankState::dead) dead.push_back(member);
+    if (state == wire::RankState::left) left.push_back(member);
+  }
+  const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
+  const bool hopeless_departure = needs == Needs::every_member ? !left.empty() : nobody_remains;
+  if (dead.empty() && !hopeless_departure) return;
+  // Who is gone by now may have done its part first, after the caller's test.
+  if (test()) return;
+
+  const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);
+  if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
+  std::vector<std::string> notes;
+  for (const std::uint32_t member : dead) {
+    notes.push_back(
+        fmt::format("{} died: {}", describe_member(member), describe_end(world_->control(), members_[member])));
+  }
+  if (dead.empty()) {
+    for (const std::uint32_t member : left) notes.push_back(describe_member(member) + " has left the job");
+  }
+  const bool death = !dead.empty();
+  const std::uint32_t culprit = death ? dead.front() : left.front();
+  throw Error(death ? Code::peer_died : Code::peer_left,
+              fmt::format("rank {} waited{} for {}, but rank {} of \"{}\" {}", rank_, waited, describe(describe_wait()),
+                          culprit, name_, death ? "died" : "has left"),
+              std::move(notes));
+}
+
+void DomainState::throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited) {
+  std::vector<std::string> notes;
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t member = 0; member < size(); ++member) {
+    if (barrier_epoch_of(member).load(std::memory_order_relaxed) >= epoch) continue;
+    missing.push_back(member);
+    notes.push_back(describe_member_activity(member));
+  }
+  throw Error(Code::wait_timeout,
+              fmt::format("rank {} waited {} for barrier {} of \"{}\"; rank{} {} of {} did not arrive", rank_,
+                          describe_duration(waited.count()), epoch, name_, missing.size() == 1 ? "" : "s",
+                          fmt::join(missing, ", "), size()),
+              std::move(notes));
+}
+
+std::string DomainState::describe_member(std::uint32_t member) const {
+  const std::string process = describe_process(world_->control(), members_[member]);
+  std::string text = fmt::format("rank {}", member);
+  if (members_[member] != member) text += fmt::format(" (rank {} of the job)", members_[member]);
+  return process.empty() ? text : fmt::format("{} ({})", text, process);
+}
+
+std::string DomainState::describe_member_activity(std::uint32_t member) const {
+  return fmt::format("{} {}", describe_member(member), describe_activity(world_->control(), members_[member]));
+}
+
+}  // namespace baton::comm

@@ -1,0 +1,94 @@
+// What is behind a Domain handle: the members, their barrier, and the waits that end when one of them dies.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <baton/domain.hpp>
+
+#include "base/deadline.hpp"
+#include "base/function_ref.hpp"
+#include "comm/wait_record.hpp"
+#include "comm/world.hpp"
+#include "wire/segment.hpp"
+
+namespace baton::comm {
+
+/// Whose departure makes a wait hopeless.
+enum class Needs : std::uint8_t {
+  any_member,    // a signal: any other member may still notify it
+  every_member,  // a barrier, an allocation
+};
+
+/// Tells what a wait is for; asked only when somebody will read it.
+using Describe = FunctionRef<WaitDescription()>;
+
+class DomainState {
+ public:
+  /// The domain of all ranks of a job.
+  static std::shared_ptr<DomainState> of_world(std::shared_ptr<World> world);
+
+  /// The domain of `members` (ranks of the job). Collective over them.
+  static std::shared_ptr<DomainState> of_subset(std::shared_ptr<World> world, std::string name,
+                                                std::vector<std::uint32_t> members, std::uint64_t id);
+
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
+  [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::vector<std::uint32_t>& members() const noexcept { return members_; }
+  [[nodiscard]] const std::vector<int>& member_numbers() const noexcept { return member_numbers_; }
+  [[nodiscard]] World& world() const noexcept { return *world_; }
+  [[nodiscard]] const std::shared_ptr<World>& world_pointer() const noexcept { return world_; }
+
+  /// A barrier that timed out counts as not arrived: the caller may try again.
+  void barrier(std::chrono::nanoseconds timeout);
+
+  /// 0, 1, 2 ... for successive allocations of this domain.
+  [[nodiscard]] std::uint64_t next_sequence() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Waits until `test` holds: reads what it tests with sequentially consistent loads; whoever changes that rings this
+  /// rank, or the member `rung` if given. Throws peer_died or peer_left as `needs` says. False at the deadline: the
+  /// caller knows what to report.
+  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
+                          std::optional<std::uint32_t> rung = std::nullopt);
+
+  /// "rank 2 (pid 4711)": a member in the words of this domain.
+  [[nodiscard]] std::string describe_member(std::uint32_t member) const;
+  /// One line for a report: what `member` does.
+  [[nodiscard]] std::string describe_member_activity(std::uint32_t member) const;
+
+ private:
+  DomainState(std::shared_ptr<World> world, std::string name, std::vector<std::uint32_t> members, std::uint64_t id);
+
+  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs, std::int64_t since_ns);
+  [[noreturn]] void throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited);
+  std::atomic<std::uint64_t>& barrier_epoch_of(std::uint32_t member) noexcept;
+
+  std::shared_ptr<World> world_;
+  std::string name_;
+  std::vector<std::uint32_t> members_;
+  std::vector<int> member_numbers_;
+  std::uint64_t id_;
+  std::uint32_t rank_;
+  /// The segment of a subset's barrier; the barrier of all ranks lies in the control segment.
+  std::shared_ptr<SharedMemory> segment_;
+  wire::BarrierWords* barrier_;
+  std::uint64_t epoch_ = 0;
+  std::atomic<std::uint64_t> sequence_{0};
+};
+
+/// What is behind a handle, for the layers above.
+struct DomainAccess {
+  [[nodiscard]] static const std::shared_ptr<DomainState>& state(const Domain& domain) { return domain.state_; }
+};
+
+/// An identity for a subset that all its members compute alike: FNV-1a over the words.
+[[nodiscard]] std::uint64_t hash_words(std::uint64_t seed, const std::vector<std::uint32_t>& words) noexcept;
+
+}  // namespace baton::comm

@@ -1,0 +1,114 @@
+#include "comm/health.hpp"
+
+#include <sys/wait.h>
+
+#include <fmt/format.h>
+
+#include "base/liveness.hpp"
+#include "base/process_stat.hpp"
+#include "comm/wait_record.hpp"
+
+namespace baton::comm {
+namespace {
+
+/// After a rank's state changed: makes every waiter of the job look again.
+void announce_change(wire::ControlHeader& control, FutexScope scope) {
+  // Pairs with the loads in the waiters' tests: whoever sees this number sees the new state.
+  control.changes.fetch_add(1, std::memory_order_seq_cst);
+  if (control.one_doorbell != 0) {
+    control.doorbell.ring_always(scope);
+    return;
+  }
+  for (std::uint32_t r = 0; r < control.rank_count; ++r) wire::rank_block(control, r).doorbell.ring_always(scope);
+}
+
+std::string describe_cause(std::uint64_t end) {
+  const auto value = static_cast<int>(end & 0xffffffffU);
+  switch (static_cast<wire::EndKind>(end >> 32U)) {
+    case wire::EndKind::signal: return describe_wait_status(W_EXITCODE(0, value));
+    case wire::EndKind::exit_code: return describe_wait_status(W_EXITCODE(value, 0));
+    case wire::EndKind::error: return "it threw an error";
+    case wire::EndKind::unknown: break;
+  }
+  return "cause unknown";
+}
+
+}  // namespace
+
+bool mark_dead(wire::ControlHeader& control, std::uint32_t rank, wire::EndKind kind, std::uint32_t value,
+               FutexScope scope) {
+  wire::RankBlock& block = wire::rank_block(control, rank);
+  std::uint64_t no_end = 0;
+  const std::uint64_t end = static_cast<std::uint64_t>(kind) << 32U | value;
+  // Released by the exchange of the state below, or read late by a report that then says less.
+  if (kind != wire::EndKind::unknown) block.end.compare_exchange_strong(no_end, end, std::memory_order_relaxed);
+  block.ended_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  auto live = static_cast<std::uint32_t>(wire::RankState::live);
+  // Pairs with the acquire in state_of().
+  const bool died = block.state.compare_exchange_strong(live, static_cast<std::uint32_t>(wire::RankState::dead),
+                                                        std::memory_order_seq_cst);
+  if (died) announce_change(control, scope);
+  return died;
+}
+
+void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope) {
+  wire::RankBlock& block = wire::rank_block(control, rank);
+  auto live = static_cast<std::uint32_t>(wire::RankState::live);
+  // Sequentially consistent: two neighbours that leave at once must not both see the other alive (Attendant).
+  if (block.state.compare_exchange_strong(live, static_cast<std::uint32_t>(wire::RankState::left),
+                                          std::memory_order_seq_cst)) {
+    announce_change(control, scope);
+  }
+}
+
+wire::RankState state_of(const wire::ControlHeader& control, std::uint32_t rank) noexcept {
+  // Pairs with the exchanges in mark_dead() and mark_left().
+  return static_cast<wire::RankState>(wire::rank_block(control, rank).state.load(std::memory_order_seq_cst));
+}
+
+std::string describe_process(const wire::ControlHeader& control, std::uint32_t rank) {
+  if (control.in_process != 0) return {};
+  return fmt::format("pid {}", wire::rank_block(control, rank).pid.load(std::memory_order_relaxed));
+}
+
+std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank) {
+  const wire::RankBlock& block = wire::rank_block(control, rank);
+  std::string text = describe_cause(block.end.load(std::memory_order_relaxed));
+  if (const auto wait = read_wait(block.wait)) return text + " while it waited for " + describe(*wait);
+  switch (static_cast<wire::Operation>(block.activity.load(std::memory_order_relaxed))) {
+    case wire::Operation::allocating: return text + " while it allocated a window";
+    case wire::Operation::putting: return text + " during or after a put";
+    case wire::Operation::getting: return text + " during or after a get";
+    case wire::Operation::notifying: return text + " after a notify";
+    case wire::Operation::waiting: return text + " during or after a wait";
+    case wire::Operation::in_barrier: return text + " during or after a barrier";
+    case wire::Operation::releasing: return text + " while it released a window";
+    case wire::Operation::leaving: return text + " while it left";
+    case wire::Operation::none:
+    case wire::Operation::running:
+    case wire::Operation::joining: break;
+  }
+  return text;
+}
+
+std::string describe_activity(const wire::ControlHeader& control, std::uint32_t rank) {
+  const wire::RankBlock& block = wire::rank_block(control, rank);
+  switch (state_of(control, rank)) {
+    case wire::RankState::absent: return "has not joined";
+    case wire::RankState::left: return "has left";
+    case wire::RankState::dead: return "died: " + describe_end(control, rank);
+    case wire::RankState::live: break;
+  }
+  std::string stopped;
+  if (control.in_process == 0) {
+    const auto stat = read_process_stat(block.pid.load(std::memory_order_relaxed));
+    if (stat && (stat->state == 'T' || stat->state == 't')) stopped = " (its process is stopped)";
+  }
+  if (const auto wait = read_wait(block.wait)) {
+    return fmt::format("waits for {} since {}{}", describe(*wait), describe_duration(monotonic_ns() - wait->since_ns),
+                       stopped);
+  }
+  return "is running" + stopped;
+}
+
+}  // namespace baton::comm

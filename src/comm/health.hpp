@@ -1,0 +1,32 @@
+// The life of ranks, as the control segment tells it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/futex.hpp"
+#include "wire/control.hpp"
+
+namespace baton::comm {
+
+/// Notes that `rank` died and wakes every waiter of the job. False if it had left or was known to be dead; how it ended
+/// is added even then if it was not known.
+bool mark_dead(wire::ControlHeader& control, std::uint32_t rank, wire::EndKind kind, std::uint32_t value,
+               FutexScope scope = FutexScope::shared);
+
+/// Notes that `rank` left and wakes every waiter of the job.
+void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope);
+
+[[nodiscard]] wire::RankState state_of(const wire::ControlHeader& control, std::uint32_t rank) noexcept;
+
+/// How a dead rank ended and what it was doing: "SIGKILL while waiting for signal 3 of "scratch"". Rank and pid are the
+/// caller's to tell.
+[[nodiscard]] std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank);
+
+/// What a rank does now: `waits for signal 3 of "scratch" (needs >= 7) since 1.2 s`, "runs", "is stopped".
+[[nodiscard]] std::string describe_activity(const wire::ControlHeader& control, std::uint32_t rank);
+
+/// "pid 4711", or nothing for a rank that lives in this process with others.
+[[nodiscard]] std::string describe_process(const wire::ControlHeader& control, std::uint32_t rank);
+
+}  // namespace baton::comm

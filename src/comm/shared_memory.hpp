@@ -1,0 +1,27 @@
+// Memory that several ranks reach, mapped into this process.
+#pragma once
+
+#include <cstddef>
+
+namespace baton::comm {
+
+/// An owned mapping. Unmapped with the object; the bytes live as long as any process maps them.
+class SharedMemory {
+ public:
+  /// Takes over an existing mapping.
+  SharedMemory(void* address, std::size_t bytes) noexcept : address_(address), bytes_(bytes) {}
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory();
+
+  [[nodiscard]] void* address() const noexcept { return address_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void* address_;
+  std::size_t bytes_;
+};
+
+[[nodiscard]] std::size_t page_bytes() noexcept;
+
+}  // namespace baton::comm

@@ -1,0 +1,55 @@
+#include <baton/window.hpp>
+
+#include "base/fail.hpp"
+#include "comm/window_state.hpp"
+
+namespace baton {
+
+comm::WindowState& RawWindow::state() const {
+  if (!state_) [[unlikely]]
+    fail(Code::released, "a window handle that refers to no window was used");
+  return *state_;
+}
+
+std::size_t RawWindow::bytes() const { return state().bytes(); }
+const std::string& RawWindow::name() const { return state().name(); }
+std::byte* RawWindow::part(int rank) const { return state().part(rank); }
+std::byte* RawWindow::local() const { return state().part(static_cast<int>(state().domain().rank())); }
+const CommContext* RawWindow::context() const { return state().context(); }
+void RawWindow::release() { state().release(); }
+
+void RawWindow::put(int peer, std::size_t offset, const void* source, std::size_t count_bytes) const {
+  state().put(peer, offset, source, count_bytes);
+}
+
+void RawWindow::get(int peer, std::size_t offset, void* target, std::size_t count_bytes) const {
+  state().get(peer, offset, target, count_bytes);
+}
+
+void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
+                           const RawWindow& signals, std::size_t signal_offset, std::int32_t value, NotifyOp op) const {
+  if (&signals.state().domain() != &state().domain()) {
+    fail(Code::invalid_argument, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
+  }
+  state().put(peer, offset, source, count_bytes);
+  signals.state().notify(peer, signal_offset, value, op);
+}
+
+void RawWindow::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const {
+  state().notify(peer, offset, value, op);
+}
+
+void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+  wait(offset, comparison, value, state().domain().world().wait_timeout());
+}
+
+void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value,
+                     std::chrono::nanoseconds timeout) const {
+  state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout);
+}
+
+bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+  return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value);
+}
+
+}  // namespace baton

@@ -1,0 +1,174 @@
+#include "comm/window_state.hpp"
+
+#include <cstring>
+#include <ctime>
+
+#include "base/fail.hpp"
+#include "comm/address_book.hpp"
+#include "comm/allocation.hpp"
+#include "comm/context_table.hpp"
+#include "comm/wait_record.hpp"
+
+namespace baton::comm {
+namespace {
+
+/// A clock that is cheap enough for every notify; it advances every few milliseconds.
+std::int64_t coarse_monotonic_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::uint64_t tag_of(const wire::SegmentHeader& header) noexcept {
+  return hash_words(header.key.domain, {static_cast<std::uint32_t>(header.key.sequence)});
+}
+
+}  // namespace
+
+WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, std::uint64_t bytes)
+    : domain_(std::move(domain)), name_(std::move(name)), bytes_(bytes), tag_(0) {
+  segment_ = allocate_segment(*domain_, name_, bytes);
+  const auto& header = *static_cast<wire::SegmentHeader*>(segment_->address());
+  tag_ = tag_of(header);
+  first_part_ = static_cast<std::byte*>(segment_->address()) + header.first_part;
+  stride_ = header.part_stride;
+  std::vector<std::uint64_t> windows(domain_->size());
+  for (std::size_t r = 0; r < windows.size(); ++r)
+    windows[r] = reinterpret_cast<std::uint64_t>(first_part_ + r * stride_);
+  context_ = make_context(domain_->rank(), bytes_, windows);
+  domain_->world().control().window_bytes.fetch_add(stride_, std::memory_order_relaxed);
+  enter_window(this, first_part_, stride_, domain_->size());
+}
+
+WindowState::~WindowState() { release(); }
+
+void WindowState::release() noexcept {
+  if (!segment_) return;
+  remove_window(this, first_part_);
+  domain_->world().control().window_bytes.fetch_sub(stride_, std::memory_order_relaxed);
+  segment_.reset();
+}
+
+const CommContext* WindowState::context() const {
+  static_cast<void>(checked("context", 0, 0, 0));
+  return reinterpret_cast<const CommContext*>(context_.data());
+}
+
+std::byte* WindowState::checked(const char* what, int rank, std::size_t offset, std::size_t count) const {
+  if (!segment_) [[unlikely]]
+    fail(Code::released, "{} on the window \"{}\" after it was released", what, name_);
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= domain_->size()) [[unlikely]] {
+    fail(Code::out_of_range, "{} on \"{}\": rank {} is outside 0..{} of \"{}\"", what, name_, rank, domain_->size() - 1,
+         domain_->name());
+  }
+  if (count > bytes_ || offset > bytes_ - count) [[unlikely]] {
+    fail(Code::out_of_range, "{} on \"{}\": {} bytes from byte {} of rank {} are outside the window of {} bytes", what,
+         name_, count, offset, rank, bytes_);
+  }
+  return first_part_ + static_cast<std::size_t>(rank) * stride_ + offset;
+}
+
+std::atomic_ref<std::int32_t> WindowState::signal(const char* what, int rank, std::size_t offset) const {
+  std::byte* address = checked(what, rank, offset, sizeof(std::int32_t));
+  if (offset % sizeof(std::int32_t) != 0) [[unlikely]] {
+    fail(Code::misaligned, "{} on \"{}\": a signal cannot be at byte {}, which is no multiple of 4", what, name_,
+         offset);
+  }
+  return std::atomic_ref(*reinterpret_cast<std::int32_t*>(address));
+}
+
+std::byte* WindowState::part(int rank) const { return checked("access", rank, 0, 0); }
+
+void WindowState::put(int peer, std::size_t offset, const void* source, std::size_t count) const {
+  std::byte* to = checked("put", peer, offset, count);
+  domain_->world().note(wire::Operation::putting);
+  if (count != 0) std::memmove(to, source, count);
+}
+
+void WindowState::get(int peer, std::size_t offset, void* target, std::size_t count) const {
+  const std::byte* from = checked("get", peer, offset, count);
+  domain_->world().note(wire::Operation::getting);
+  if (count != 0) std::memmove(target, from, count);
+}
+
+void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const {
+  const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
+  record_notify(peer, offset);
+  // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
+  // because the doorbell is rung after it.
+  if (op == NotifyOp::add) {
+    target.fetch_add(value, std::memory_order_seq_cst);
+  } else {
+    target.store(value, std::memory_order_seq_cst);
+  }
+  domain_->world().ring(domain_->members()[static_cast<std::size_t>(peer)]);
+}
+
+void WindowState::record_notify(int peer, std::size_t offset) const noexcept {
+  World& world = domain_->world();
+  world.note(wire::Operation::notifying);
+  wire::NotifyRecord& record = world.block(world.rank()).last_notify;
+  record.window.store(tag_, std::memory_order_relaxed);
+  record.target.store(domain_->members()[static_cast<std::size_t>(peer)], std::memory_order_relaxed);
+  record.index.store(static_cast<std::uint32_t>(offset / sizeof(std::int32_t)), std::memory_order_relaxed);
+  record.when_ns.store(coarse_monotonic_ns(), std::memory_order_relaxed);
+}
+
+bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+  const auto own = signal("test", owner, offset);
+  // Pairs with the change in notify().
+  return holds(own.load(std::memory_order_acquire), comparison, value);
+}
+
+void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                       std::chrono::nanoseconds timeout) const {
+  const auto own = signal("wait", owner, offset);
+  domain_->world().note(wire::Operation::waiting);
+  std::int32_t has = 0;
+  const auto satisfied = [&] {
+    // Pairs with the change in notify(); sequentially consistent because it is tested before sleeping.
+    has = own.load(std::memory_order_seq_cst);
+    return holds(has, comparison, value);
+  };
+  if (satisfied()) return;
+  const auto describe_wait = [&] {
+    return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
+  };
+  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, Needs::any_member,
+                    static_cast<std::uint32_t>(owner))) {
+    return;
+  }
+  throw_wait_timeout(owner, offset, comparison, value, has, timeout);
+}
+
+void WindowState::throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                                     std::int32_t has, std::chrono::nanoseconds waited) const {
+  constexpr std::uint32_t kMostNotes = 8;
+  World& world = domain_->world();
+  const std::uint64_t index = offset / sizeof(std::int32_t);
+  std::vector<std::string> notes;
+  std::string last_writer = "no notify of it on record";
+  std::int64_t last_ns = INT64_MIN;
+  for (std::uint32_t member = 0; member < domain_->size(); ++member) {
+    const wire::NotifyRecord& record = world.block(domain_->members()[member]).last_notify;
+    const std::int64_t when = record.when_ns.load(std::memory_order_relaxed);
+    if (record.window.load(std::memory_order_relaxed) == tag_ &&
+        record.target.load(std::memory_order_relaxed) == domain_->members()[static_cast<std::size_t>(owner)] &&
+        record.index.load(std::memory_order_relaxed) == index && when > last_ns) {
+      last_ns = when;
+      last_writer = fmt::format("last notified by rank {}, {} ago", member, describe_duration(monotonic_ns() - when));
+    }
+    if (member != domain_->rank() && notes.size() < kMostNotes)
+      notes.push_back(domain_->describe_member_activity(member));
+  }
+  if (domain_->size() > kMostNotes + 1) {
+    notes.push_back(fmt::format("and {} more ranks", domain_->size() - 1 - kMostNotes));
+  }
+  throw Error(
+      Code::wait_timeout,
+      fmt::format("rank {} waited {} for signal {} of \"{}\" (has {}, needs {} {}; {})", domain_->rank(),
+                  describe_duration(waited.count()), index, name_, has, symbol_of(comparison), value, last_writer),
+      std::move(notes));
+}
+
+}  // namespace baton::comm

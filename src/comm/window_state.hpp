@@ -1,0 +1,62 @@
+// What is behind a window handle: one rank's view of a segment, and the one-sided operations on it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <baton/comm_context.h>
+#include <baton/signal.hpp>
+
+#include "comm/domain_state.hpp"
+#include "comm/shared_memory.hpp"
+
+namespace baton::comm {
+
+class WindowState {
+ public:
+  /// Collective over `domain`.
+  WindowState(std::shared_ptr<DomainState> domain, std::string name, std::uint64_t bytes);
+  WindowState(const WindowState&) = delete;
+  WindowState& operator=(const WindowState&) = delete;
+  ~WindowState();
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] DomainState& domain() const noexcept { return *domain_; }
+  [[nodiscard]] const CommContext* context() const;
+
+  [[nodiscard]] std::byte* part(int rank) const;
+  void put(int peer, std::size_t offset, const void* source, std::size_t count) const;
+  void get(int peer, std::size_t offset, void* target, std::size_t count) const;
+  void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const;
+  /// The signal may be any member's, though notifies wake its owner first of all.
+  void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+            std::chrono::nanoseconds timeout) const;
+  [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+
+  void release() noexcept;
+
+ private:
+  [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
+  [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
+  void record_notify(int peer, std::size_t offset) const noexcept;
+  [[noreturn]] void throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                                       std::int32_t has, std::chrono::nanoseconds waited) const;
+
+  std::shared_ptr<DomainState> domain_;
+  std::string name_;
+  std::uint64_t bytes_;
+  std::uint64_t tag_;
+  std::shared_ptr<SharedMemory> segment_;
+  std::byte* first_part_;
+  std::uint64_t stride_;
+  /// A CommContext, or a CommContextLarge for more ranks than that holds.
+  std::vector<std::uint64_t> context_;
+};
+
+}  // namespace baton::comm

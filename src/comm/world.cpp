@@ -1,0 +1,34 @@
+#include "comm/world.hpp"
+
+#include <exception>
+
+namespace baton::comm {
+
+World::World(std::unique_ptr<Backend> backend, std::uint32_t rank, std::string name,
+             std::chrono::nanoseconds wait_timeout)
+    : backend_(std::move(backend)),
+      control_(backend_->control()),
+      rank_(rank),
+      name_(std::move(name)),
+      wait_timeout_(wait_timeout),
+      place_{&wire::doorbell_of(control_, rank), backend_->futex_scope(),
+             control_.rank_count <= control_.processors ? Crowding::spare : Crowding::crowded},
+      exceptions_at_join_(std::uncaught_exceptions()) {
+  note(wire::Operation::running);
+}
+
+World::~World() { leave(std::uncaught_exceptions() > exceptions_at_join_ ? Farewell::fail : Farewell::leave); }
+
+std::uint64_t World::next_sequence(std::uint64_t kind) {
+  const std::lock_guard lock(mutex_);
+  return sequences_[kind]++;
+}
+
+void World::leave(Farewell farewell) noexcept {
+  std::call_once(left_, [&] {
+    note(wire::Operation::leaving);
+    backend_->say_farewell(farewell);
+  });
+}
+
+}  // namespace baton::comm

@@ -1,0 +1,125 @@
+// The control segment of a job: one header, then one block per rank. Every rank of the job maps it; `baton ps` and
+// `baton run` map it too. The layout is pinned: change kControlVersion with it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/doorbell.hpp"
+#include "wire/barrier_words.hpp"
+
+namespace baton::wire {
+
+inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
+inline constexpr std::uint32_t kControlVersion = 1;
+/// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
+inline constexpr const char* kControlSegmentName = "baton-control";
+inline constexpr std::size_t kCacheLine = 64;
+inline constexpr std::uint32_t kMaxRanks = 65536;
+inline constexpr std::size_t kNameBytes = 48;
+
+/// The life of a rank. Moves only forward.
+enum class RankState : std::uint32_t { absent = 0, live = 1, left = 2, dead = 3 };
+
+/// How a dead rank ended. Stored beside the state as one word: kind in the high half, value in the low half.
+enum class EndKind : std::uint32_t { unknown = 0, signal = 1, exit_code = 2, error = 3 };
+
+/// What a rank does, or did last.
+enum class Operation : std::uint32_t {
+  none = 0, running, joining, allocating, putting, getting, notifying, waiting, in_barrier, releasing, leaving
+};
+
+/// Text of fixed length in memory that others may read while it changes: words, so that a torn read is only odd text.
+struct SharedName {
+  std::atomic<std::uint64_t> words[kNameBytes / 8];
+};
+
+/// What a parked rank waits for. `version` is odd while it is written: readers take it before and after, and discard
+/// what changed in between.
+struct WaitRecord {
+  std::atomic<std::uint32_t> version;
+  std::atomic<std::uint32_t> operation;   // Operation; none when the rank does not wait
+  std::atomic<std::int64_t> since_ns;     // CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> index;       // signal index in the window, or the epoch of a barrier
+  std::atomic<std::int32_t> comparison;   // WaitCmp
+  std::atomic<std::int32_t> needs;
+  SharedName object;                      // the window's or the domain's name
+};
+
+/// The last signal a rank changed. For reports; its words may be of two different notifies.
+struct NotifyRecord {
+  std::atomic<std::uint64_t> window;      // window_tag() of its allocation
+  std::atomic<std::uint32_t> target;      // rank of the job
+  std::atomic<std::uint32_t> index;       // of the signal
+  std::atomic<std::int64_t> when_ns;      // CLOCK_MONOTONIC, coarse
+};
+
+struct alignas(kCacheLine) RankBlock {
+  // Line 0: read by everyone who notifies this rank, written only when it parks or is rung.
+  Doorbell doorbell;
+  std::byte pad0[kCacheLine - sizeof(Doorbell)];
+  // Line 1: the rank's life.
+  std::atomic<std::uint32_t> state;       // RankState
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint64_t> start_time;  // field 22 of /proc/PID/stat: tells a process from a later one with its pid
+  std::atomic<std::uint64_t> end;         // EndKind << 32 | signal number or exit code; 0 while unknown
+  std::atomic<std::int64_t> ended_ns;     // CLOCK_MONOTONIC
+  std::byte pad1[kCacheLine - 2 * 4 - 3 * 8];
+  // Line 2 on: what it does. Written by the rank alone.
+  std::atomic<std::uint32_t> activity;    // Operation
+  std::atomic<std::uint32_t> activity_peer;
+  std::atomic<std::uint64_t> barrier_epoch;  // the last barrier of the whole job it arrived at
+  WaitRecord wait;
+  NotifyRecord last_notify;
+  std::byte pad2[2 * kCacheLine - 16 - sizeof(WaitRecord) - sizeof(NotifyRecord)];
+};
+static_assert(sizeof(RankBlock) == 4 * kCacheLine);
+
+struct alignas(kCacheLine) ControlHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t rank_count;
+  std::uint64_t bytes;                    // of the whole segment
+  std::int64_t created_ns;                // CLOCK_REALTIME
+  std::uint8_t token[16];                 // random; names the job's mail sockets
+  std::uint32_t in_process;               // 1: all ranks live in the process that holds the segment
+  std::uint32_t one_doorbell;             // 1: `doorbell` wakes every rank; 0: each has its own
+  std::byte pad0[kCacheLine - 8 - 2 * 4 - 2 * 8 - 16 - 2 * 4];
+  // A line of its own: grows by one whenever a rank dies or leaves; every waiter compares it with what it saw last.
+  std::atomic<std::uint32_t> changes;
+  std::uint32_t processors;               // how many of the ranks can run at once
+  std::atomic<std::uint64_t> window_bytes;  // promised to the windows of this job that are alive
+  std::byte pad1[kCacheLine - 2 * 4 - 8];
+  SharedName name;                        // the rendezvous name
+  std::byte pad2[kCacheLine - sizeof(SharedName)];
+  Doorbell doorbell;                      // of all ranks, if one_doorbell
+  std::byte pad3[kCacheLine - sizeof(Doorbell)];
+  BarrierWords barrier;                   // of the domain of all ranks
+};
+static_assert(offsetof(ControlHeader, changes) == 64);
+static_assert(offsetof(ControlHeader, name) == 128);
+static_assert(offsetof(ControlHeader, doorbell) == 192);
+static_assert(offsetof(ControlHeader, barrier) == 256);
+
+[[nodiscard]] constexpr std::size_t control_bytes(std::size_t ranks) noexcept {
+  return sizeof(ControlHeader) + ranks * sizeof(RankBlock);
+}
+
+/// The block of `rank`; the caller has checked the header.
+[[nodiscard]] inline RankBlock& rank_block(ControlHeader& header, std::size_t rank) noexcept {
+  return reinterpret_cast<RankBlock*>(&header + 1)[rank];
+}
+[[nodiscard]] inline const RankBlock& rank_block(const ControlHeader& header, std::size_t rank) noexcept {
+  return reinterpret_cast<const RankBlock*>(&header + 1)[rank];
+}
+
+/// Whom to ring when something changed that `rank` may wait for.
+[[nodiscard]] inline Doorbell& doorbell_of(ControlHeader& header, std::size_t rank) noexcept {
+  return header.one_doorbell != 0 ? header.doorbell : rank_block(header, rank).doorbell;
+}
+
+/// Why `bytes` at `memory` are no control segment this version can read, or nullptr if they are.
+[[nodiscard]] const char* control_defect(const void* memory, std::size_t bytes) noexcept;
+
+}  // namespace baton::wire
