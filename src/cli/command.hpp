@@ -1,0 +1,89 @@
+// The subcommands of `baton`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace baton::cli {
+
+// Exit codes of `baton` itself. `baton run` otherwise returns the code of the first rank that failed.
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotStarted = 127;
+
+/// One subcommand: its options, and what it does once they are read.
+class Command {
+ public:
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  virtual ~Command() = default;
+
+  /// Whether the command line chose it.
+  [[nodiscard]] bool chosen() const { return app_ != nullptr && app_->parsed(); }
+  /// The exit code. Throws Error. `after_dashes` is what stood behind the first `--` of the command line, with it.
+  [[nodiscard]] virtual int run(const std::vector<std::string>& after_dashes) = 0;
+
+ protected:
+  CLI::App* app_ = nullptr;
+};
+
+/// baton run -n 4 ./program: starts the ranks of a job.
+class RunCommand : public Command {
+ public:
+  explicit RunCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  [[nodiscard]] int rank_count() const;
+  [[nodiscard]] std::vector<std::string> program(const std::vector<std::string>& after_dashes) const;
+
+  std::string ranks_;
+  std::string devices_;
+  std::string timeout_;
+  std::string grace_ = "250ms";
+  std::string kill_after_ = "2s";
+  bool no_prefix_ = false;
+};
+
+/// baton ps: lists the jobs that run now and what their ranks wait for.
+class PsCommand : public Command {
+ public:
+  explicit PsCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  bool json_ = false;
+};
+
+/// baton compile kernel.cpp: compiles kernels ahead of their first use, and looks after the cache.
+class CompileCommand : public Command {
+ public:
+  explicit CompileCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  std::vector<std::string> sources_;
+  std::string output_dir_;
+  std::string core_ = "vector";
+  std::vector<std::string> include_dirs_;
+  std::vector<std::string> defines_;
+  int jobs_ = 0;
+  bool print_path_ = false;
+  bool cache_info_ = false;
+  bool clear_cache_ = false;
+};
+
+/// baton doctor: says what works on this machine.
+class DoctorCommand : public Command {
+ public:
+  explicit DoctorCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace baton::cli

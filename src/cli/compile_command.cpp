@@ -1,0 +1,201 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "base/processors.hpp"
+#include "cli/command.hpp"
+#include "cli/compile_progress.hpp"
+#include "kernel/cache.hpp"
+#include "kernel/compile.hpp"
+#include "kernel/library.hpp"
+#include "kernel/running_groups.hpp"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Compiles kernels into the cache, where programs find them at once; without this command they are compiled at their first
+use. Words behind `--` go to the compiler. BATON_CXX names another compiler, BATON_CACHE_DIR another cache.
+
+examples:
+  baton compile scale.cpp
+  baton compile kernels/*.cpp -o build/kernels       libraries to take elsewhere
+  baton compile --core cube matmul.cpp -I include -D TILE=64
+  baton compile scale.cpp -- -O0 -g -Wall
+  library=$(baton compile --print-path scale.cpp)
+  baton compile --cache-info)";
+
+/// What became of one source.
+struct Outcome {
+  std::optional<kernel::CompiledKernel> compiled;
+  std::optional<Error> error;
+};
+
+std::filesystem::path place_of(const std::string& source, const std::string& folder) {
+  return std::filesystem::path(folder) / (std::filesystem::path(source).stem().string() + ".so");
+}
+
+void check_names(const std::vector<std::string>& sources, const std::string& folder) {
+  std::map<std::filesystem::path, std::string> places;
+  for (const std::string& source : sources) {
+    const auto [place, is_new] = places.try_emplace(place_of(source, folder), source);
+    if (!is_new) {
+      fail(Code::invalid_argument, "{} and {} would both become {}", place->second, source, place->first.string());
+    }
+  }
+}
+
+/// Copies the library to its place at once: a program that has the old one loaded keeps it.
+std::string copy_to(const std::string& library, const std::filesystem::path& place) {
+  const std::filesystem::path draft = place.string() + ".part";
+  std::error_code error;
+  std::filesystem::copy_file(library, draft, std::filesystem::copy_options::overwrite_existing, error);
+  if (!error) std::filesystem::rename(draft, place, error);
+  if (error) fail(Code::system, "cannot write {}: {}", place.string(), error.message());
+  return place.string();
+}
+
+std::string describe_bytes(std::uint64_t bytes) {
+  if (bytes < 1U << 10U) return fmt::format("{} bytes", bytes);
+  if (bytes < 1U << 20U) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 0x1p10);
+  if (bytes < 1U << 30U) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 0x1p20);
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 0x1p30);
+}
+
+int show_cache() {
+  const kernel::Cache cache(options());
+  const kernel::CacheUsage usage = cache.usage();
+  fmt::print("folder   {}\nkernels  {}\nsize     {} of {}\n", cache.folder(), usage.libraries,
+             describe_bytes(usage.bytes), describe_bytes(cache.limit_bytes()));
+  return 0;
+}
+
+int clear_cache() {
+  const kernel::Cache cache(options());
+  const kernel::CacheUsage usage = cache.clear();
+  fmt::print("removed {} kernels ({}) from {}\n", usage.libraries, describe_bytes(usage.bytes), cache.folder());
+  return 0;
+}
+
+extern "C" void end_with_compilers(int signal) {
+  kernel::kill_running_groups();
+  ::raise(signal);
+}
+
+/// Whoever interrupts this command means its compilers too.
+void take_compilers_along() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;  // as nohup wants it
+    struct sigaction action {};
+    action.sa_handler = end_with_compilers;
+    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+/// Compiles all of `requests`, `jobs` at a time.
+std::vector<Outcome> compile_all(const std::vector<kernel::CompileRequest>& requests, int jobs,
+                                 CompileProgress& progress) {
+  std::vector<Outcome> outcomes(requests.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    // Each index is one thread's; join() hands the outcomes over.
+    for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < requests.size();
+         i = next.fetch_add(1, std::memory_order_relaxed)) {
+      progress.started(requests[i].source);
+      try {
+        outcomes[i].compiled = kernel::compile(requests[i]);
+        // A library without a kernel is found here and not when somebody wants to run it.
+        const kernel::KernelLibrary library = kernel::load(outcomes[i].compiled->library);
+        if (library.names().empty()) static_cast<void>(library.entry());
+        progress.succeeded(requests[i].source, *outcomes[i].compiled);
+      } catch (const Error& error) {
+        outcomes[i].error = error;
+        progress.failed();
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+}  // namespace
+
+CompileCommand::CompileCommand(CLI::App& baton) {
+  app_ = baton.add_subcommand("compile", "Compile kernels into the cache.");
+  app_->add_option("SOURCE", sources_, "The source files of kernels.");
+  app_->add_option("-o,--output", output_dir_, "Also copy the libraries to this folder.")->type_name("DIR");
+  app_->add_option("--core", core_, "What the kernels run on: vector or cube.")
+      ->check(CLI::IsMember({"vector", "cube"}))
+      ->capture_default_str();
+  app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);
+  app_->add_option("-D,--define", defines_, "A macro.")->type_name("NAME[=VALUE]")->allow_extra_args(false);
+  app_->add_option("-j,--jobs", jobs_, "How many to compile at a time; otherwise as many as there are processors.")
+      ->check(CLI::PositiveNumber);
+  app_->add_flag("--print-path", print_path_,
+                 "Write the paths of the libraries, and nothing else, to standard output.");
+  app_->add_flag("--cache-info", cache_info_, "Show where the cache is and what it holds.");
+  app_->add_flag("--clear-cache", clear_cache_, "Remove everything from the cache.");
+  app_->footer(kExamples);
+}
+
+int CompileCommand::run(const std::vector<std::string>& after_dashes) {
+  if (clear_cache_ && sources_.empty()) return clear_cache();
+  if (cache_info_ && sources_.empty()) return show_cache();
+  if (sources_.empty()) fail(Code::invalid_argument, "no source is named: baton compile kernel.cpp");
+  if (clear_cache_ || cache_info_) {
+    fail(Code::invalid_argument, "--cache-info and --clear-cache go without sources");
+  }
+  std::vector<kernel::CompileRequest> requests;
+  for (const std::string& source : sources_) {
+    requests.push_back({.source = source,
+                        .text = std::nullopt,
+                        .core = core_ == "cube" ? kernel::CoreType::cube : kernel::CoreType::vector,
+                        .include_dirs = include_dirs_,
+                        .defines = defines_,
+                        .flags = {after_dashes.begin() + (after_dashes.empty() ? 0 : 1), after_dashes.end()}});
+  }
+  if (!output_dir_.empty()) {
+    check_names(sources_, output_dir_);
+    std::filesystem::create_directories(output_dir_);
+  }
+  take_compilers_along();
+  CompileProgress progress(sources_.size(), CompileProgress::style_of_standard_error());
+  const int jobs = std::min(jobs_ > 0 ? jobs_ : usable_processors(), static_cast<int>(sources_.size()));
+  const std::vector<Outcome> outcomes = compile_all(requests, jobs, progress);
+  progress.finish();
+
+  int failed = 0;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].error) {
+      fmt::print(stderr, "baton: {}\n", outcomes[i].error->what());
+      ++failed;
+      continue;
+    }
+    std::string library = outcomes[i].compiled->library;
+    if (!output_dir_.empty()) library = copy_to(library, place_of(sources_[i], output_dir_));
+    if (print_path_) {
+      fmt::print("{}\n", library);
+    } else if (!output_dir_.empty()) {
+      fmt::print("{} -> {}\n", sources_[i], library);
+    }
+  }
+  if (failed > 0 && outcomes.size() > 1) fmt::print(stderr, "baton: {} of {} failed\n", failed, outcomes.size());
+  return failed == 0 ? 0 : kExitFailure;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,55 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <initializer_list>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "cli/doctor/findings.hpp"
+#include "job/launch/program_path.hpp"
+
+namespace baton::cli {
+namespace {
+
+std::optional<std::string> find_first(std::initializer_list<const char*> programs) {
+  const char* path = std::getenv("PATH");
+  for (const char* program : programs) {
+    try {
+      return job::find_program(program, path != nullptr ? path : "/bin:/usr/bin");
+    } catch (const Error&) {  // not there; the next may be
+    }
+  }
+  return std::nullopt;
+}
+
+Finding check_program(std::string item, std::initializer_list<const char*> programs, std::string use,
+                      std::string remedy) {
+  const auto path = find_first(programs);
+  if (path) return {.item = std::move(item), .verdict = Verdict::ok, .text = fmt::format("{}, {}", *path, use)};
+  return {.item = std::move(item), .verdict = Verdict::missing, .text = fmt::format("{}; {}", use, remedy)};
+}
+
+Finding not_built_in(std::string item, std::string use, bool on_machine) {
+  return {
+      .item = std::move(item),
+      .verdict = Verdict::missing,
+      .text = fmt::format("{}; planned, not built in ({} on this machine)", use, on_machine ? "present" : "not found")};
+}
+
+}  // namespace
+
+std::vector<Finding> check_optional() {
+  return {check_program("C++ compiler", {"c++", "g++", "clang++"}, "builds programs that use Baton",
+                        "g++ 12 or clang++ 14 and later will do"),
+          not_built_in("UCX", "ranks on several hosts", find_first({"ucx_info"}).has_value()),
+          not_built_in("CUDA", "windows in GPU memory", ::access("/dev/nvidiactl", F_OK) == 0),
+          check_program("Open MPI", {"mpirun.openmpi", "ompi_info"}, "the benchmarks compare with it",
+                        "not needed otherwise"),
+          check_program("MPICH", {"mpirun.mpich", "mpichversion"}, "the benchmarks compare with it",
+                        "not needed otherwise")};
+}
+
+}  // namespace baton::cli

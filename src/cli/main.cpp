@@ -1,0 +1,103 @@
+// The command line of Baton.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "base/edit_distance.hpp"
+#include "base/quote.hpp"
+#include "cli/command.hpp"
+#include "cli/standard_files.hpp"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  baton run -n 4 ./train --epochs 3     four ranks of one program
+  baton run -d 0-3 ./train              one rank for each device
+  baton compile scale.cpp               compiles a kernel into the cache
+  baton ps                              who waits for what, in every job of yours
+  baton doctor                          what works on this machine, and what is missing
+
+`baton COMMAND --help` tells more about a command.)";
+
+int exit_code_of(Code code) {
+  switch (code) {
+    case Code::invalid_argument:
+    case Code::bad_option:
+    case Code::bad_device_list: return kExitUsage;
+    case Code::launch_failed: return kExitNotStarted;
+    default: return kExitFailure;
+  }
+}
+
+class VersionCommand : public Command {
+ public:
+  explicit VersionCommand(CLI::App& baton) { app_ = baton.add_subcommand("version", "Show the version."); }
+  [[nodiscard]] int run(const std::vector<std::string>&) override {
+    fmt::print("baton {}\n", BATON_VERSION);
+    return 0;
+  }
+};
+
+/// What is wrong with a command line that names no command.
+std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& error,
+                                 const std::vector<std::string>& arguments) {
+  if (!baton.get_subcommands().empty() || arguments.empty() || arguments.front().starts_with('-')) return error.what();
+  std::string nearest;
+  for (const CLI::App* command : baton.get_subcommands({})) {
+    if (edit_distance(arguments.front(), command->get_name()) <= 2) nearest = command->get_name();
+  }
+  return fmt::format("there is no command {}{}", quote(arguments.front()),
+                     nearest.empty() ? "" : fmt::format("; do you mean {}?", nearest));
+}
+
+/// Reads the command line and runs what it says.
+int run(std::vector<std::string> arguments) {
+  CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
+  baton.footer(kExamples);
+  baton.set_version_flag("--version", fmt::format("baton {}", BATON_VERSION), "Show the version and exit.");
+  baton.require_subcommand(1);
+  std::array<std::unique_ptr<Command>, 5> commands = {
+      std::make_unique<RunCommand>(baton), std::make_unique<CompileCommand>(baton), std::make_unique<PsCommand>(baton),
+      std::make_unique<DoctorCommand>(baton), std::make_unique<VersionCommand>(baton)};
+
+  // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> after_dashes(dashes, arguments.end());
+  arguments.erase(dashes, arguments.end());
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+  try {
+    baton.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return baton.exit(error);  // --help, --version
+    fmt::print(stderr, "baton: {}\n  try: baton {}--help\n", describe_parse_error(baton, error, arguments),
+               baton.get_subcommands().empty() ? "" : baton.get_subcommands().front()->get_name() + " ");
+    return kExitUsage;
+  }
+  for (const auto& command : commands) {
+    if (command->chosen()) return command->run(after_dashes);
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace baton::cli
+
+int main(int argc, char** argv) {
+  try {
+    baton::cli::open_standard_files();
+    return baton::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  } catch (const baton::Error& error) {
+    fmt::print(stderr, "baton: {}\n", error.what());
+    return baton::cli::exit_code_of(error.code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "baton: {}\n", error.what());
+    return baton::cli::kExitFailure;
+  }
+}

@@ -1,0 +1,95 @@
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/table.hpp"
+#include "job/job_listing.hpp"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Jobs are found through what their processes hold, so a job is listed from the moment its ranks have met until its last
+process is gone, however it was started. Only your own jobs are shown.
+
+examples:
+  baton ps
+  watch -n1 baton ps
+  baton ps --json | jq '.jobs[].ranks[] | select(.state == "waiting")')";
+
+std::string since(const job::RankSnapshot& rank) {
+  if (!rank.wait) return "-";
+  return comm::describe_duration(std::max<std::int64_t>(comm::monotonic_ns() - rank.wait->since_ns, 0));
+}
+
+bool shows_wait(const std::string& state) { return state == "waiting" || state == "stopped"; }
+
+std::string as_table(const std::vector<job::JobSnapshot>& jobs) {
+  std::vector<std::vector<std::string>> rows{{"JOB", "RANK", "PID", "STATE", "WAITS FOR", "SINCE"}};
+  for (const job::JobSnapshot& job : jobs) {
+    for (const job::RankSnapshot& rank : job.ranks) {
+      const std::string state = job::describe_state(job, rank);
+      const bool wait = rank.wait && shows_wait(state);
+      rows.push_back({job::display_name(job), fmt::format("{}", rank.rank),
+                      rank.process.pid == 0 ? "-" : fmt::format("{}", rank.process.pid), state,
+                      wait ? comm::describe(*rank.wait) : "-", wait ? since(rank) : "-"});
+    }
+  }
+  return format_table(rows);
+}
+
+nlohmann::json as_json(const job::JobSnapshot& job, const job::RankSnapshot& rank) {
+  const std::string state = job::describe_state(job, rank);
+  nlohmann::json out{{"rank", rank.rank}, {"pid", rank.process.pid}, {"state", state}};
+  if (rank.wait && shows_wait(state)) {
+    const bool signal = rank.wait->operation == wire::Operation::waiting;
+    out["waits_for"] = {{"kind", signal                                                ? "signal"
+                                 : rank.wait->operation == wire::Operation::in_barrier ? "barrier"
+                                                                                       : "other"},
+                        {"object", rank.wait->object},
+                        {"index", rank.wait->index},
+                        {"seconds", static_cast<double>(comm::monotonic_ns() - rank.wait->since_ns) * 1e-9},
+                        {"text", comm::describe(*rank.wait)}};
+    if (signal) {
+      out["waits_for"]["comparison"] = comm::symbol_of(rank.wait->comparison);
+      out["waits_for"]["needs"] = rank.wait->needs;
+    }
+  }
+  return out;
+}
+
+nlohmann::json as_json(const job::JobSnapshot& job) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const job::RankSnapshot& rank : job.ranks) ranks.push_back(as_json(job, rank));
+  return {{"name", job::display_name(job)},
+          {"token", fmt::format("{:02x}", fmt::join(job.token, ""))},
+          {"created", static_cast<double>(job.created_ns) * 1e-9},
+          {"in_process", job.in_process},
+          {"ranks", std::move(ranks)}};
+}
+
+}  // namespace
+
+PsCommand::PsCommand(CLI::App& baton) {
+  app_ = baton.add_subcommand("ps", "List the jobs that run now and what their ranks wait for.");
+  app_->add_flag("--json", json_, "Write JSON.");
+  app_->footer(kExamples);
+}
+
+int PsCommand::run(const std::vector<std::string>&) {
+  const std::vector<job::JobSnapshot> jobs = job::find_jobs();
+  if (json_) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const job::JobSnapshot& job : jobs) list.push_back(as_json(job));
+    fmt::print("{}\n", nlohmann::json{{"jobs", std::move(list)}}.dump(2));
+  } else if (jobs.empty()) {
+    fmt::print("no job of yours is running\n");
+  } else {
+    fmt::print("{}", as_table(jobs));
+  }
+  return 0;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,109 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include <baton/device_list.hpp>
+
+#include "base/fail.hpp"
+#include "base/option_values.hpp"
+#include "base/quote.hpp"
+#include "cli/command.hpp"
+#include "job/launch/launcher.hpp"
+
+namespace baton::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  baton run -n 4 ./train --epochs 3          everything after the program belongs to it
+  baton run -d 0-3 --timeout 10m ./train     one rank for each device, ten minutes at most
+  baton run -n 2 -- ./--odd-name             `--` ends the options
+  baton run -n 8 --no-prefix ./table | sort  lines without "[rank] " in front
+
+Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
+ended, and baton returns the exit code of the rank that failed first (128 + N for signal N; 124 after --timeout).
+Rank 0 reads baton's standard input. SIGINT and its like go to all ranks; a second SIGINT kills them at once.)";
+
+class RunHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: baton run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
+  }
+};
+
+std::vector<std::string> environment_of_this_process() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
+  return out;
+}
+
+/// A duration that may also be zero.
+std::chrono::nanoseconds parse_patience(std::string_view option, const std::string& text) {
+  return text == "0" ? std::chrono::nanoseconds(0) : parse_duration(option, text);
+}
+
+}  // namespace
+
+RunCommand::RunCommand(CLI::App& baton) {
+  app_ = baton.add_subcommand("run", "Run a program as the ranks of a job.");
+  app_->formatter(std::make_shared<RunHelp>());
+  app_->prefix_command();
+  app_->add_option("-n,--ranks", ranks_, "How many ranks. Default: one for each device, or 1.")->type_name("COUNT");
+  app_->add_option("-d,--devices", devices_, "The devices, one for each rank: 0, 0-3, 0,2-4.")->type_name("LIST");
+  app_->add_option("--timeout", timeout_, "End the job if it takes longer: 90s, 10m.")->type_name("TIME");
+  app_->add_option("--grace", grace_, "How long the others may go on after a rank failed.")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app_->add_option("--kill-after", kill_after_, "How long a rank may take to end after SIGTERM.")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app_->add_flag("--no-prefix", no_prefix_, "Do not put \"[rank] \" in front of each line.");
+  app_->footer(kExamples);
+}
+
+int RunCommand::rank_count() const {
+  std::optional<int> ranks;
+  if (!ranks_.empty()) ranks = parse_integer("--ranks", ranks_, 1, "a number of ranks such as 4");
+  if (devices_.empty()) return ranks.value_or(1);
+  const std::vector<int> devices = parse_device_list(devices_);
+  const int count = static_cast<int>(devices.size());
+  if (ranks && *ranks != count) {
+    fail(Code::invalid_argument, "--ranks {} and --devices {} disagree: that list has {} device{}", *ranks, devices_,
+         count, count == 1 ? "" : "s");
+  }
+  return count;
+}
+
+std::vector<std::string> RunCommand::program(const std::vector<std::string>& after_dashes) const {
+  std::vector<std::string> command = app_->remaining();
+  if (!command.empty() && command.front().starts_with('-')) {
+    fail(Code::invalid_argument, "baton run has no option {}; `--` before a program lets its name begin with a dash",
+         quote(command.front()));
+  }
+  // Behind a program's name a `--` is the program's own.
+  const std::size_t skip = command.empty() && !after_dashes.empty() ? 1 : 0;
+  command.insert(command.end(), after_dashes.begin() + static_cast<std::ptrdiff_t>(skip), after_dashes.end());
+  if (command.empty()) fail(Code::invalid_argument, "no program to run: baton run -n 4 ./program");
+  return command;
+}
+
+int RunCommand::run(const std::vector<std::string>& after_dashes) {
+  job::LaunchOptions options;
+  options.command = program(after_dashes);
+  options.ranks = rank_count();
+  options.environment = environment_of_this_process();
+  if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);
+  options.grace = parse_patience("--grace", grace_);
+  options.kill_after = parse_patience("--kill-after", kill_after_);
+  if (no_prefix_) options.output_form = options.ranks == 1 ? job::OutputForm::raw : job::OutputForm::lines;
+  const job::LaunchResult result = job::Launcher(std::move(options)).run();
+  if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());
+  if (result.interrupted_by != 0 && result.interrupted_by != SIGINT) {
+    fmt::print(stderr, "baton: ended by SIG{}\n", ::sigabbrev_np(result.interrupted_by));
+  }
+  return result.exit_code;
+}
+
+}  // namespace baton::cli

@@ -1,0 +1,46 @@
+#include "job/connect.hpp"
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "comm/backends/inproc/inproc_job.hpp"
+#include "comm/backends/shm/shm_backend.hpp"
+
+namespace baton::job {
+namespace {
+
+struct Rendezvous {
+  std::string backend;
+  std::string name;
+};
+
+Rendezvous parse(std::string_view text, const Options& options) {
+  const std::size_t colon = text.find(':');
+  Rendezvous rendezvous{options.backend, std::string(text)};
+  if (colon != std::string_view::npos) rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  if (rendezvous.name.empty()) fail(Code::invalid_argument, "the rendezvous {} has no name", quote(text));
+  return rendezvous;
+}
+
+}  // namespace
+
+std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int size, const Options& options) {
+  if (size < 1 || static_cast<std::uint32_t>(size) > wire::kMaxRanks) {
+    fail(Code::invalid_argument, "a job of {} ranks is not possible; 1 to {} are", size, wire::kMaxRanks);
+  }
+  if (rank < 0 || rank >= size) fail(Code::out_of_range, "rank {} is outside 0..{}", rank, size - 1);
+  const auto [backend_name, name] = parse(rendezvous, options);
+  const auto r = static_cast<std::uint32_t>(rank);
+  const auto n = static_cast<std::uint32_t>(size);
+  std::unique_ptr<comm::Backend> backend;
+  if (backend_name == "shm") {
+    backend = shm::rendezvous(name, r, n, options.join_timeout, options.launcher);
+  } else if (backend_name == "inproc") {
+    backend = inproc::rendezvous(name, r, n, options.join_timeout);
+  } else {
+    throw Error(Code::unknown_backend, fmt::format("there is no backend {}", quote(backend_name)),
+                {"this build has shm and inproc"});
+  }
+  return std::make_shared<comm::World>(std::move(backend), r, name, options.wait_timeout);
+}
+
+}  // namespace baton::job

@@ -1,0 +1,104 @@
+#include "job/job_listing.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "base/log.hpp"
+#include "base/process_stat.hpp"
+#include "base/unique_fd.hpp"
+#include "comm/shared_memory.hpp"
+#include "job/launch/descendants.hpp"
+
+namespace baton::job {
+namespace {
+
+/// The paths of the descriptors of `pid` that look like control segments. Empty if it may not be looked at.
+std::vector<std::string> control_descriptors(pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  const std::string wanted = fmt::format("/memfd:{} (deleted)", wire::kControlSegmentName);
+  std::vector<std::string> paths;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
+  if (!directory) return paths;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string path = fmt::format("{}/{}", folder, entry->d_name);
+    char target[256];
+    const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
+    if (length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == wanted) paths.push_back(path);
+  }
+  return paths;
+}
+
+/// Reads the segment at `path`, or nothing if it is none: anybody may give a memfd that name.
+std::optional<JobSnapshot> read_job(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return std::nullopt;
+  struct stat status {};
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  // What may still shrink would fault under the reader.
+  if (::fstat(fd.get(), &status) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_size <= 0) {
+    return std::nullopt;
+  }
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (address == MAP_FAILED) return std::nullopt;
+  const comm::SharedMemory memory(address, bytes);
+  try {
+    return describe_control({static_cast<const std::byte*>(address), bytes});
+  } catch (const Error& error) {
+    log::debug("{}: {}", path, error.message());
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<JobSnapshot> find_jobs() {
+  std::vector<JobSnapshot> jobs;
+  std::set<std::array<std::uint8_t, 16>> seen;
+  for (const pid_t pid : all_processes()) {
+    struct stat status {};
+    if (::stat(fmt::format("/proc/{}", pid).c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    for (const std::string& path : control_descriptors(pid)) {
+      auto job = read_job(path);
+      if (job && seen.insert(job->token).second) jobs.push_back(std::move(*job));
+    }
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const JobSnapshot& a, const JobSnapshot& b) {
+    return std::tie(a.created_ns, a.token) < std::tie(b.created_ns, b.token);
+  });
+  return jobs;
+}
+
+std::string display_name(const JobSnapshot& job) {
+  constexpr std::string_view kOwnLauncher = "baton run/";
+  return job.name.starts_with(kOwnLauncher) ? job.name.substr(kOwnLauncher.size()) : job.name;
+}
+
+std::string describe_state(const JobSnapshot& job, const RankSnapshot& rank) {
+  switch (rank.state) {
+    case wire::RankState::absent: return "not joined";
+    case wire::RankState::left: return "left";
+    case wire::RankState::dead: return "dead: " + describe_end(rank);
+    case wire::RankState::live: break;
+  }
+  if (!job.in_process) {
+    const auto stat = read_process_stat(rank.process.pid);
+    // Ended, and nobody was there to note how.
+    if (!stat || stat->start_time != rank.process.start_time || stat->ended()) return "dead: cause unknown";
+    if (stat->state == 'T' || stat->state == 't') return "stopped";
+  }
+  return rank.wait ? "waiting" : "running";
+}
+
+}  // namespace baton::job

@@ -1,0 +1,49 @@
+// What the launcher knows of the job through its control segment.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.hpp"
+#include "comm/backends/shm/mail_socket.hpp"
+#include "comm/shared_memory.hpp"
+#include "job/job_snapshot.hpp"
+
+namespace baton::job {
+
+/// A mail slot on which the job's first rank sends the control segment. A program that never joins sends none; then
+/// nothing is known, and nothing is written.
+class ControlWatch {
+ public:
+  explicit ControlWatch(std::uint32_t ranks);
+
+  /// The value of BATON_LAUNCHER.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  /// Readable when receive() has something to do.
+  [[nodiscard]] int fd() const noexcept { return mail_.fd(); }
+  void receive();
+
+  /// What `rank` does, or did last; nothing if the job has not met.
+  [[nodiscard]] std::optional<RankSnapshot> look(std::uint32_t rank) const;
+
+  /// The process started for `rank` ended with the wait status `status`: tells the other ranks.
+  void rank_ended(std::uint32_t rank, pid_t pid, int status);
+  /// A process that a rank had started ended. It may have been the one that joined.
+  void descendant_ended(pid_t pid, int status);
+
+ private:
+  [[nodiscard]] wire::ControlHeader* control() const;
+  void mark(std::uint32_t rank, int status);
+
+  std::uint32_t ranks_;
+  std::string address_;
+  shm::MailSocket mail_;
+  // Kept open: `baton ps` finds the job through it.
+  UniqueFd segment_;
+  std::shared_ptr<comm::SharedMemory> memory_;
+};
+
+}  // namespace baton::job

@@ -1,0 +1,127 @@
+#include "job/launch/job_report.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <baton/device_list.hpp>
+
+#include "base/liveness.hpp"
+#include "base/process_stat.hpp"
+
+namespace baton::job {
+namespace {
+
+std::string describe_duration(std::chrono::nanoseconds duration) { return comm::describe_duration(duration.count()); }
+
+std::int64_t failure_ns(const RankOutcome& outcome) {
+  const auto reaped = std::chrono::duration_cast<std::chrono::nanoseconds>(outcome.ended.time_since_epoch()).count();
+  const auto& seen = outcome.last_seen;
+  const bool noted = seen && seen->state == wire::RankState::dead && seen->ended_ns > 0;
+  return noted ? std::min(seen->ended_ns, reaped) : reaped;
+}
+
+/// "rank 3", "ranks 0,2-3".
+std::string name_ranks(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", format_device_list(ranks));
+}
+
+/// Facts that hold for several ranks, told once. In the order of the lowest rank.
+class GroupedFacts {
+ public:
+  void add(int rank, const std::string& fact) {
+    auto& ranks = ranks_[fact];
+    if (ranks.empty()) order_.push_back(fact);
+    ranks.push_back(rank);
+  }
+  [[nodiscard]] const std::vector<std::string>& facts() const noexcept { return order_; }
+  [[nodiscard]] std::string line(const std::string& fact) const {
+    return fmt::format("{}: {}", name_ranks(ranks_.at(fact)), fact);
+  }
+
+ private:
+  std::map<std::string, std::vector<int>> ranks_;
+  std::vector<std::string> order_;
+};
+
+std::string describe_other(const RankOutcome& other, std::chrono::nanoseconds kill_after) {
+  if (!other.status) return "still there, even after SIGKILL";
+  const std::string how = describe_wait_status(*other.status);
+  if (other.asked_with == 0) return other.failed() ? "ended by itself, " + how : "ended well";
+  const int signal = WIFSIGNALED(*other.status) ? WTERMSIG(*other.status) : 0;
+  if (other.asked_with == SIGKILL && signal == SIGKILL) {
+    return fmt::format("did not end within {} of SIGTERM, ended by SIGKILL", describe_duration(kill_after));
+  }
+  if (signal == SIGTERM) return "ended because of it, by SIGTERM";
+  return fmt::format("asked to end because of it, {}", how);
+}
+
+std::string describe_now(const RankOutcome& rank) {
+  if (rank.status) return "ended, " + describe_wait_status(*rank.status);
+  const auto stat = read_process_stat(static_cast<std::uint32_t>(rank.pid));
+  if (stat && (stat->state == 'T' || stat->state == 't')) return "stopped";
+  const auto& seen = rank.last_seen;
+  if (!seen || seen->state == wire::RankState::absent) return "running, has not joined";
+  if (seen->state == wire::RankState::left) return "running, has left the job";
+  return seen->wait ? "waiting for " + comm::describe(*seen->wait) : "running";
+}
+
+}  // namespace
+
+const RankOutcome* first_failure(std::span<const RankOutcome> ranks) {
+  const RankOutcome* first = nullptr;
+  for (const RankOutcome& rank : ranks) {
+    if (rank.failed() && (first == nullptr || failure_ns(rank) < failure_ns(*first))) first = &rank;
+  }
+  return first;
+}
+
+Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culprit,
+                     std::chrono::nanoseconds kill_after) {
+  std::vector<std::string> notes;
+  if (culprit.last_seen) {
+    if (const auto& wait = culprit.last_seen->wait) {
+      const std::int64_t waited = std::max<std::int64_t>(failure_ns(culprit) - wait->since_ns, 0);
+      notes.push_back(
+          fmt::format("it was waiting for {}, for {}", comm::describe(*wait), comm::describe_duration(waited)));
+    } else if (const auto activity = describe_activity(culprit.last_seen->activity); !activity.empty()) {
+      notes.push_back(fmt::format("the last it did in Baton: {}", activity));
+    }
+  }
+  GroupedFacts others;
+  for (const RankOutcome& other : ranks) {
+    if (other.rank != culprit.rank) others.add(other.rank, describe_other(other, kill_after));
+  }
+  for (const std::string& fact : others.facts()) notes.push_back(others.line(fact));
+  const std::string after = describe_duration(culprit.ended - culprit.started);
+  const int status = culprit.status.value_or(SIGKILL);
+  const std::string what = WIFSIGNALED(status) ? "was ended by " + describe_wait_status(status)
+                                               : "ended with " + describe_wait_status(status);
+  return Error(Code::rank_failed, fmt::format("rank {} (pid {}) {} after {}", culprit.rank, culprit.pid, what, after),
+               std::move(notes));
+}
+
+Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout) {
+  GroupedFacts facts;
+  std::map<std::string, std::int64_t> longest_wait_ns;
+  for (const RankOutcome& rank : ranks) {
+    const std::string fact = describe_now(rank);
+    facts.add(rank.rank, fact);
+    if (!rank.status && rank.last_seen && rank.last_seen->wait) {
+      auto& longest = longest_wait_ns[fact];
+      longest = std::max(longest, comm::monotonic_ns() - rank.last_seen->wait->since_ns);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const std::string& fact : facts.facts()) {
+    const std::int64_t ns = longest_wait_ns[fact];
+    notes.push_back(facts.line(fact) + (ns > 0 ? ", for " + comm::describe_duration(ns) : ""));
+  }
+  return Error(Code::job_timeout, fmt::format("the job did not end within {}", describe_duration(timeout)),
+               std::move(notes));
+}
+
+}  // namespace baton::job

@@ -1,0 +1,41 @@
+#include "job/launch/launcher.hpp"
+
+#include <sys/wait.h>
+
+#include "base/fail.hpp"
+#include "job/launch/job_run.hpp"
+#include "job/launch/program_path.hpp"
+#include "wire/control.hpp"
+
+namespace baton::job {
+namespace {
+
+/// What the rank's PATH says; without one, the system's usual directories.
+std::string search_path(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with("PATH=")) return entry.substr(5);
+  }
+  return "/bin:/usr/bin";
+}
+
+}  // namespace
+
+int RankOutcome::exit_code() const noexcept {
+  if (!status) return 128 + SIGKILL;
+  return WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
+}
+
+Launcher::Launcher(LaunchOptions options) : options_(std::move(options)) {
+  if (options_.command.empty()) fail(Code::invalid_argument, "there is no program to run");
+  if (options_.ranks < 1 || options_.ranks > static_cast<int>(wire::kMaxRanks)) {
+    fail(Code::invalid_argument, "a job has 1 to {} ranks, not {}", wire::kMaxRanks, options_.ranks);
+  }
+  if (options_.output_form == OutputForm::raw && options_.ranks != 1) {
+    fail(Code::invalid_argument, "raw output is for a single rank, not for {}", options_.ranks);
+  }
+  program_ = find_program(options_.command.front(), search_path(options_.environment));
+}
+
+LaunchResult Launcher::run() { return JobRun(options_, program_).run(); }
+
+}  // namespace baton::job

@@ -1,0 +1,75 @@
+// Merges the output of all ranks, line by line.
+//
+// Nothing is dropped and memory stays bounded: while whoever reads baton's output is slow, or while one rank is in the
+// middle of a line too long to hold, the pipes of the others are left alone, and their writers wait in the kernel.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "job/launch/event_loop.hpp"
+#include "job/launch/line_stream.hpp"
+#include "job/launch/output_sink.hpp"
+
+namespace baton::job {
+
+class OutputMerger {
+ public:
+  struct Settings {
+    OutputForm form;
+    int ranks;
+    int output_fd;
+    int error_fd;
+  };
+
+  OutputMerger(EventLoop& loop, Settings settings);
+  ~OutputMerger();
+  OutputMerger(const OutputMerger&) = delete;
+  OutputMerger& operator=(const OutputMerger&) = delete;
+
+  /// Starts to read what `rank` writes.
+  void add(int rank, UniqueFd output, UniqueFd error);
+
+  /// Call after each round of the event loop.
+  void flush();
+
+  /// The writers are gone: reads what their pipes still hold, without waiting for other holders of the pipes.
+  void begin_drain();
+  /// After begin_drain(): nothing is left to read or to write.
+  [[nodiscard]] bool drained() const noexcept;
+  /// Gives up what has not been written.
+  void discard() noexcept;
+
+  /// The errno with which standard output or standard error failed, or 0.
+  [[nodiscard]] int error() const noexcept;
+
+  /// When flush() has to be called although no event came.
+  [[nodiscard]] Deadline deadline() const;
+
+ private:
+  struct Sink;
+  struct Stream;
+
+  [[nodiscard]] std::string prefix(int rank, const OutputSink& sink) const;
+  void add_stream(int rank, UniqueFd pipe, Sink& sink);
+  void read(Stream& stream);
+  void finish(Stream& stream);
+  void drain(Stream& stream);
+  void settle(Sink& sink);
+  void watch(Stream& stream);
+  template <class Action>
+  void for_each_open(Sink& sink, Action&& action);
+  void break_stalled_line(Sink& sink);
+  [[nodiscard]] static bool may_read(const Stream& stream);
+
+  EventLoop& loop_;
+  Settings settings_;
+  bool draining_ = false;
+  std::vector<std::unique_ptr<Sink>> sinks_;  // one, if both descriptors are the same file
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+}  // namespace baton::job

@@ -1,0 +1,35 @@
+// Which rank this process is, according to whoever started it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <baton/options.hpp>
+
+namespace baton::job {
+
+/// A place in a job.
+struct Place {
+  int rank = 0;
+  int size = 1;
+  std::string rendezvous;  // equal at all ranks of the job, different for any two jobs
+  std::string launcher;    // "baton run", "mpirun (Open MPI)" ...: for messages
+};
+
+/// The value of an environment variable, or nothing.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// What distinguishes two jobs of a launcher that gives them no name: its process. Nothing if it is not found.
+using LauncherProcess = std::function<std::optional<std::string>()>;
+
+/// The place that `environment` tells of; nothing for a process that was started alone. Understands `baton run`, Open
+/// MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for variables
+/// that contradict each other and unsupported for jobs on several hosts.
+[[nodiscard]] std::optional<Place> find_place(const Environment& environment, const LauncherProcess& launcher_process);
+
+/// The same for this process.
+[[nodiscard]] std::optional<Place> find_place();
+
+}  // namespace baton::job
