@@ -1,0 +1,6 @@
+// Is no C: must not compile as such.
+#pragma once
+
+namespace baton {
+int nothing();
+}

@@ -1,0 +1,183 @@
+// Windows: what they are when they are new, and what puts and gets do to them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "support/process_memory.hpp"
+#include "support/require.hpp"
+#include "support/scenario.hpp"
+
+namespace {
+
+using namespace baton;
+using test::require_error;
+
+/// A byte that depends on who wrote it and where.
+std::byte pattern(int rank, std::size_t i) {
+  return static_cast<std::byte>((rank + 1) * 37 + static_cast<int>(i % 251));
+}
+
+std::vector<std::byte> pattern_of(int rank, std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = pattern(rank, i);
+  return bytes;
+}
+
+}  // namespace
+
+SCENARIO(WindowsAreZeroAndPageAligned, {}) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{64}, std::size_t{4096}, std::size_t{70'001}}) {
+    // A byte of this rank alone, so that no other rank's writes can disturb the check of zeros.
+    const RawWindow window = me.raw_window("fresh", bytes);
+    REQUIRE_EQUAL(window.bytes(), bytes);
+    REQUIRE(std::all_of(window.local(), window.local() + bytes, [](std::byte b) { return b == std::byte{0}; }));
+    for (int rank = 0; rank < me.size(); ++rank) {
+      REQUIRE_EQUAL(reinterpret_cast<std::uintptr_t>(window.part(rank)) % page, 0U);
+    }
+    const std::vector<std::byte> mine = pattern_of(me.rank(), bytes);
+    std::copy(mine.begin(), mine.end(), window.local());
+    me.barrier();
+    for (int rank = 0; rank < me.size(); ++rank) {
+      REQUIRE(std::memcmp(window.part(rank), pattern_of(rank, bytes).data(), bytes) == 0);
+    }
+    me.barrier();
+  }
+}
+
+SCENARIO(PutAndGetMoveExactlyTheirBytes, {}) {
+  constexpr std::size_t kBytes = 10'000;
+  const RawWindow window = me.raw_window("bytes", kBytes);
+  const int right = (me.rank() + 1) % me.size();
+  const int left = (me.rank() + me.size() - 1) % me.size();
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{4097}}) {
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{3}, std::size_t{4095}, kBytes - count}) {
+      if (offset + count > kBytes) continue;
+      std::fill_n(window.local(), kBytes, std::byte{0});
+      me.barrier();
+      window.put(right, offset, pattern_of(me.rank(), count).data(), count);
+      me.barrier();
+      std::vector<std::byte> expected(kBytes);
+      for (std::size_t i = 0; i < count; ++i) expected[offset + i] = pattern(left, i);
+      REQUIRE(std::memcmp(window.local(), expected.data(), kBytes) == 0);
+      std::vector<std::byte> fetched(count + 2, std::byte{0x5a});
+      window.get(right, offset, fetched.data() + 1, count);
+      const std::vector<std::byte> sent = pattern_of(me.rank(), count);
+      REQUIRE(std::equal(sent.begin(), sent.end(), fetched.begin() + 1));
+      REQUIRE(fetched.front() == std::byte{0x5a} && fetched.back() == std::byte{0x5a});
+      me.barrier();
+    }
+  }
+}
+
+SCENARIO(TypedWindowsCountElements, {}) {
+  const auto window = me.window<double>("doubles", 100);
+  REQUIRE_EQUAL(window.size(), 100U);
+  REQUIRE_EQUAL(window.bytes(), 800U);
+  std::iota(window.begin(), window.end(), 1000.0 * me.rank());
+  me.barrier();
+  for (int rank = 0; rank < me.size(); ++rank) {
+    REQUIRE_EQUAL(window.peer(rank).size(), 100U);
+    REQUIRE_EQUAL(window.peer(rank)[99], 1000.0 * rank + 99);
+    double fetched[2] = {};
+    window.get(rank, 41, fetched);
+    REQUIRE_EQUAL(fetched[1], 1000.0 * rank + 42);
+  }
+  me.barrier();
+  const double source[3] = {me.rank() + 0.5, me.rank() + 0.25, 7};
+  window.put((me.rank() + 1) % me.size(), 97, source);
+  me.barrier();
+  const int left = (me.rank() + me.size() - 1) % me.size();
+  REQUIRE_EQUAL(window[97], left + 0.5);
+  REQUIRE_EQUAL(window[98], left + 0.25);
+  REQUIRE_EQUAL(window[96], 1000.0 * me.rank() + 96);
+  require_error(Code::out_of_range, {"\"doubles\"", "800"}, [&] { window.put(0, 98, source); });
+  // An index whose offset in bytes does not fit must not wrap round to the beginning.
+  const std::size_t wraps = SIZE_MAX / sizeof(double) + 1;
+  require_error(Code::out_of_range, {"\"doubles\""}, [&] { window.put(0, wraps, source); });
+  require_error(Code::out_of_range, {"\"doubles\""},
+                [&] { window.get(0, wraps, std::span<double>(window.data(), 1)); });
+  me.barrier();
+}
+
+SCENARIO(ZeroByteWindows, {}) {
+  const RawWindow window = me.raw_window("nothing", 0);
+  REQUIRE_EQUAL(window.bytes(), 0U);
+  REQUIRE(window.local() != nullptr);
+  char byte = 0;
+  window.put(0, 0, &byte, 0);
+  window.put(0, 0, nullptr, 0);
+  window.get(0, 0, &byte, 0);
+  require_error(Code::out_of_range, {"\"nothing\"", "1 bytes from byte 0", "window of 0 bytes"},
+                [&] { window.put(0, 0, &byte, 1); });
+  require_error(Code::out_of_range, {"4 bytes from byte 0"}, [&] { window.notify(0, 0); });
+  me.barrier();
+  const auto typed = me.window<float>("no floats", 0);
+  REQUIRE(typed.begin() == typed.end());
+  me.barrier();
+}
+
+SCENARIO(HugeWindowIsRefusedByAllBeforeAnythingIsMapped, {}) {
+  const test::ProcessMemory before = test::process_memory();
+  const std::size_t tebibyte = std::size_t{1} << 40U;
+  const Error error = require_error(Code::out_of_memory, {"\"huge\"", "1099511627776"},
+                                    [&] { static_cast<void>(me.raw_window("huge", tebibyte)); });
+  REQUIRE(error.message().find(std::to_string(me.size())) != std::string::npos);
+  // Sizes that overflow are refused in the same way.
+  require_error(Code::out_of_memory, {}, [&] { static_cast<void>(me.raw_window("largest", SIZE_MAX)); });
+  require_error(Code::out_of_memory, {}, [&] { static_cast<void>(me.raw_window("large", SIZE_MAX / 4)); });
+  require_error(Code::out_of_memory, {"elements of 8 bytes"},
+                [&] { static_cast<void>(me.window<double>("wraps", SIZE_MAX / 8 + 1)); });
+  // No address space for it: a sanitizer's shadow does not grow either.
+  REQUIRE(test::process_memory().virtual_bytes < before.virtual_bytes + tebibyte / 16);
+  // The next allocation is not confused by those that failed.
+  const auto next = me.window<int>("next", 10);
+  next[0] = me.rank();
+  me.barrier();
+  REQUIRE_EQUAL(next.peer((me.rank() + 1) % me.size())[0], (me.rank() + 1) % me.size());
+  me.barrier();
+}
+
+SCENARIO(BigWindowCostsNothingUntilTouched, {.sizes = {2}}) {
+  const std::size_t bytes = std::size_t{1} << 29U;
+  const test::ProcessMemory before = test::process_memory();
+  const RawWindow window = me.raw_window("big", bytes);
+  window.put((me.rank() + 1) % 2, 0, "first", 5);
+  window.put((me.rank() + 1) % 2, bytes - 4, "last", 4);
+  me.barrier();
+  REQUIRE(std::memcmp(window.local(), "first", 5) == 0);
+  REQUIRE(std::memcmp(window.local() + bytes - 4, "last", 4) == 0);
+  REQUIRE(window.local()[bytes / 2] == std::byte{0});
+  REQUIRE(test::process_memory().resident_bytes < before.resident_bytes + bytes / 8);
+  me.barrier();
+}
+
+SCENARIO(ReleasedWindowsAreErrorsAndPeersKeepTheirs, {}) {
+  RawWindow window = me.raw_window("short", 64);
+  const RawWindow copy = window;
+  window.put(0, static_cast<std::size_t>(me.rank()) * 4, "abc", 4);
+  me.barrier();
+  if (me.rank() == 1) {
+    window.release();
+    window.release();
+    char bytes[4] = {};
+    require_error(Code::released, {"put", "\"short\""}, [&] { copy.put(0, 0, bytes, 4); });
+    require_error(Code::released, {"get", "\"short\""}, [&] { copy.get(0, 0, bytes, 4); });
+    require_error(Code::released, {"notify", "\"short\""}, [&] { copy.notify(0, 0); });
+    require_error(Code::released, {"wait", "\"short\""}, [&] { copy.wait(0, WaitCmp::ge, 0); });
+    require_error(Code::released, {"test", "\"short\""}, [&] { static_cast<void>(copy.test(0, WaitCmp::ge, 0)); });
+    require_error(Code::released, {"\"short\""}, [&] { static_cast<void>(copy.part(0)); });
+    require_error(Code::released, {"\"short\""}, [&] { static_cast<void>(copy.local()); });
+    require_error(Code::released, {"\"short\""}, [&] { static_cast<void>(copy.context()); });
+  }
+  me.barrier();
+  if (me.rank() != 1) REQUIRE(std::memcmp(window.part(0) + 4, "abc", 4) == 0);
+  const RawWindow none;
+  require_error(Code::released, {}, [&] { static_cast<void>(none.bytes()); });
+  require_error(Code::released, {}, [&] { static_cast<void>(Domain().size()); });
+  me.barrier();
+}

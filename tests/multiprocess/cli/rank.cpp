@@ -1,0 +1,39 @@
+// A rank for the tests of the command line: joins, says so, and then does what its argument says.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include <baton/baton.hpp>
+
+namespace {
+
+constexpr auto kLong = std::chrono::hours(1);
+
+void say(const std::string& text) { std::cout << text << std::endl; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "leave";
+  try {
+    auto me = baton::join();
+    auto signals = me.signals("scratch", 8);
+    say("joined " + std::to_string(::getpid()));
+    if (what == "wait") signals.wait(3, baton::WaitCmp::ge, 7, kLong);
+    if (what == "barrier" && me.rank() != 0) me.barrier(kLong);
+    if (what == "barrier" || what == "pause") ::pause();
+    if (what == "die" && me.rank() == me.size() - 1) ::raise(SIGKILL);
+    if (what == "throw" && me.rank() == me.size() - 1) throw std::runtime_error("enough");
+    if (what == "die" || what == "throw") me.barrier(kLong);
+    if (what == "leave") me.barrier();
+  } catch (const baton::Error& error) {
+    std::cerr << error.what() << std::endl;
+    return 10 + static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+    return 9;
+  }
+}

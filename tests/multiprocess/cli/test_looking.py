@@ -1,0 +1,68 @@
+"""baton ps and baton doctor on their own."""
+
+import fcntl
+import json
+import os
+import resource
+
+MFD_ALLOW_SEALING = 2
+F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
+
+
+def test_ps_without_jobs(baton):
+    # Jobs of other tests may run at the same time; then there is a table.
+    result = baton.run("ps")
+    assert result.returncode == 0
+    assert result.stdout.startswith((b"no job of yours is running", b"JOB"))
+
+
+def test_programs_that_do_not_join_are_no_jobs(baton):
+    result = baton.run("run", "-n", "2", baton.path, "ps", "--json")
+    assert result.returncode == 0
+    lines = [line[4:] for line in result.stdout.decode().splitlines() if line.startswith("[0]")]
+    names = [job["name"] for job in json.loads("\n".join(lines))["jobs"]]
+    assert not any(name.startswith("baton-") for name in names)
+
+
+def test_ps_survives_memory_that_only_looks_like_a_job(baton):
+    junk = [b"", b"x", b"\xff" * 100_000, b"1JTABTON" + b"\xff" * 5000, b"1JTBATON" + b"\x01\0\0\0" + b"\xff" * 5000]
+    descriptors = []
+    for content in junk:
+        for seal in (False, True):
+            fd = os.memfd_create("baton-control", MFD_ALLOW_SEALING)
+            os.write(fd, content)
+            if seal:
+                fcntl.fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)
+            descriptors.append(fd)
+    result = baton.run("ps", "--json")
+    for fd in descriptors:
+        os.close(fd)
+    assert result.returncode == 0
+    json.loads(result.stdout)
+
+
+def test_doctor(baton):
+    result = baton.run("doctor")
+    assert result.returncode == 0
+    assert b"Baton works here." in result.stdout
+    for item in (b"inproc", b"shm: memfd", b"shm: sockets", b"shm: pidfd", b"shm: futex", b"processors", b"memory",
+                 b"huge pages", b"open files", b"processes", b"mail queue", b"C++ compiler", b"UCX", b"CUDA", b"Open MPI", b"MPICH"):
+        assert item in result.stdout
+
+
+def test_doctor_as_json(baton):
+    found = json.loads(baton.run("doctor", "--json").stdout)
+    assert found["works"] is True
+    for section in ("backends", "limits", "optional"):
+        for item in found[section]:
+            assert item["verdict"] in ("ok", "limited", "missing") and item["text"]
+    assert all(item["essential"] for item in found["backends"])
+
+
+def test_doctor_finds_what_is_missing(baton):
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5))
+
+    result = baton.run("doctor", preexec_fn=few_files)
+    assert result.returncode == 1
+    assert b"missing" in result.stdout and b"Baton does not work here." in result.stdout

@@ -1,0 +1,162 @@
+"""What baton says to people who ask, and to those who err."""
+
+import os
+import stat
+
+import pytest
+
+from conftest import sh
+
+
+def test_help_shows_examples(baton):
+    result = baton.run("--help")
+    assert result.returncode == 0
+    assert b"baton run -n 4 ./train" in result.stdout
+    for command in (b"run", b"ps", b"doctor", b"version"):
+        assert command in result.stdout
+
+
+def test_help_of_run_shows_its_options(baton):
+    result = baton.run("run", "--help")
+    assert result.returncode == 0
+    for text in (b"PROGRAM", b"--ranks", b"--devices", b"--timeout", b"--grace", b"--kill-after", b"--no-prefix"):
+        assert text in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_version(baton, arguments):
+    result = baton.run(*arguments)
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"baton ")
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "subcommand"),
+        (["rum"], 'no command "rum"; do you mean run?'),
+        (["run"], "no program"),
+        (["run", "-n", "2"], "no program"),
+        (["run", "-n", "2", "--"], "no program"),
+        (["run", "-n", "0", "true"], "--ranks"),
+        (["run", "-n", "-3", "true"], "--ranks"),
+        (["run", "-n", "two", "true"], "--ranks"),
+        (["run", "-n", "1000000", "true"], "1000000"),
+        (["run", "-n"], "--ranks"),
+        (["run", "--bogus", "true"], '"--bogus"'),
+        (["run", "-d", "0-", "true"], "0-"),
+        (["run", "-d", "0,0", "true"], "0,0"),
+        (["run", "-n", "3", "-d", "0-3", "true"], "4 devices"),
+        (["run", "--timeout", "soon", "true"], "--timeout"),
+        (["run", "--timeout", "0", "true"], "--timeout"),
+        (["run", "--grace", "-1s", "true"], "--grace"),
+        (["run", "--kill-after", "x", "true"], "--kill-after"),
+        (["ps", "--bogus"], "--bogus"),
+        (["ps", "something"], "something"),
+    ],
+)
+def test_usage_errors(baton, arguments, words):
+    result = baton.run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr.startswith(b"baton: ")
+    assert words in result.stderr.decode()
+
+
+def test_a_program_that_is_not_there(baton):
+    result = baton.run("run", "-n", "2", "no-such-program-here")
+    assert result.returncode == 127
+    assert b'"no-such-program-here"' in result.stderr and b"BATON-E040" in result.stderr
+
+
+def test_a_path_that_is_not_there(baton, tmp_path):
+    result = baton.run("run", str(tmp_path / "nothing"))
+    assert result.returncode == 127
+    assert b"no such file" in result.stderr
+
+
+def test_a_directory(baton, tmp_path):
+    result = baton.run("run", "-n", "2", str(tmp_path))
+    assert result.returncode == 127
+    assert b"directory" in result.stderr
+
+
+def test_a_file_that_is_not_executable(baton, tmp_path):
+    file = tmp_path / "data"
+    file.write_text("echo hello")
+    result = baton.run("run", str(file))
+    assert result.returncode == 127
+    assert b"not executable" in result.stderr
+
+
+def test_a_name_without_its_path_is_explained(baton, tmp_path):
+    file = tmp_path / "unique-program-name"
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    result = baton.run("run", "unique-program-name", cwd=tmp_path)
+    assert result.returncode == 127
+    assert b"./unique-program-name" in result.stderr
+
+
+def test_the_program_is_found_through_path(baton, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a" / "tool").write_text("not executable")
+    (tmp_path / "b" / "tool").write_text("#!/bin/sh\necho found")
+    (tmp_path / "b" / "tool").chmod(0o755)
+    path = f"{tmp_path}/a:{tmp_path}/b:{os.environ['PATH']}"
+    result = baton.run("run", "tool", env={"PATH": path})
+    assert result.stdout == b"[0] found\n"
+
+
+def test_a_script_without_an_interpreter_line_is_run_by_the_shell(baton, tmp_path):
+    file = tmp_path / "script"
+    file.write_text('echo "$0" "$1"')
+    file.chmod(0o755)
+    result = baton.run("run", str(file), "argument")
+    assert result.stdout.decode() == f"[0] {file} argument\n"
+
+
+def test_a_program_whose_interpreter_is_missing(baton, tmp_path):
+    file = tmp_path / "script"
+    file.write_text("#!/no/such/interpreter\n")
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    result = baton.run("run", "-n", "4", str(file))
+    assert result.returncode == 127
+    assert b"BATON-E040" in result.stderr
+    baton.assert_nothing_left()
+
+
+def test_what_follows_the_program_belongs_to_it(baton):
+    result = baton.run("run", "-n", "1", "echo", "-n", "7", "--timeout", "--", "--help", "run")
+    assert result.stdout == b"[0] 7 --timeout -- --help run\n"
+
+
+def test_two_dashes_end_the_options(baton, tmp_path):
+    file = tmp_path / "--odd"
+    file.write_text("#!/bin/sh\necho odd $*")
+    file.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    result = baton.run("run", "-n", "1", "--", "--odd", "--", "-n", "3", env={"PATH": path})
+    assert result.stdout == b"[0] odd -- -n 3\n"
+
+
+def test_devices_give_the_number_of_ranks(baton):
+    for arguments in (["-d", "0-2"], ["-d", "5,7,1"], ["-n", "3", "-d", "0-2"]):
+        result = baton.run("run", *arguments, *sh("echo $BATON_RANK of $BATON_SIZE"))
+        assert sorted(result.stdout.splitlines()) == [b"[0] 0 of 3", b"[1] 1 of 3", b"[2] 2 of 3"]
+
+
+def test_one_rank_is_the_default(baton):
+    result = baton.run("run", *sh("echo $BATON_RANK of $BATON_SIZE"))
+    assert result.stdout == b"[0] 0 of 1\n"
+
+
+def test_each_job_has_a_name_of_its_own_and_hides_an_outer_one(baton):
+    names = set()
+    for _ in range(2):
+        result = baton.run("run", "-n", "2", *sh("echo $BATON_JOB $BATON_LAUNCHER"), env={"BATON_JOB": "outer", "BATON_RANK": "9"})
+        lines = {line[4:] for line in result.stdout.splitlines()}
+        assert len(lines) == 1
+        names |= lines
+    assert len(names) == 2 and not any(b"outer" in name for name in names)

@@ -1,0 +1,219 @@
+// What ranks do in the tests of failures. Each step is a place where one of them may end.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include <baton/join.hpp>
+
+#include "comm/domain_state.hpp"
+#include "ending.hpp"
+#include "job/connect.hpp"
+#include "support/rank_program.hpp"
+#include "support/require.hpp"
+#include "support/scale.hpp"
+#include "support/scenario.hpp"
+#include "wire/segment.hpp"
+
+namespace {
+
+using namespace baton;
+using namespace baton::test;
+
+const Wishes kProcesses = {.sizes = {4}, .hostings = {Hosting::processes}};
+
+void live(Domain me) {
+  const int rank = me.rank();
+  reach("joined", rank);
+  const Signals signals = me.signals("signals", 2);
+  RawWindow window = me.raw_window("window", 65'536);
+  reach("allocated", rank);
+  me.barrier();
+  reach("after_barrier", rank);
+  const int right = (rank + 1) % me.size();
+  // Hand in hand: each waits for its left neighbour, so one that ends here stops all.
+  for (int round = 1; round <= 20; ++round) {
+    if (round == 10) reach("waiting", rank);
+    signals.notify(right, 0);
+    signals.wait(0, WaitCmp::ge, round);
+  }
+  const std::array<char, 1024> block{};
+  for (std::size_t i = 0; i < 1000; ++i) {
+    window.put(right, (i % 64) * 1024, block.data(), block.size());
+    if (i == 500) reach("putting", rank);
+  }
+  for (int peer = 0; peer < me.size(); ++peer) signals.notify(peer, 1);
+  signals.wait(1, WaitCmp::ge, me.size());
+  reach("before_release", rank);
+  window.release();
+  reach("after_release", rank);
+  const int all[4] = {3, 1, 2, 0};
+  Domain again = me.subset("again", all);
+  reach("in_subset", rank);
+  again.barrier();
+  reach("after_everything", rank);
+}
+
+}  // namespace
+
+SCENARIO_BEFORE_JOIN(Life, kProcesses) {
+  survives_with_error([&] {
+    // The handle is gone before the end is told: nobody is needed any more.
+    live(join_and_tell(me));
+  });
+  tell("ended");
+}
+
+/// Rank 0 makes the segment of an allocation and ends before it arrives; or another takes it and ends.
+SCENARIO_BEFORE_JOIN(HalfAnAllocation, kProcesses) {
+  survives_with_error([&] {
+    const auto world = job::connect(me.rendezvous, me.rank, me.size, options());
+    const auto domain = comm::DomainState::of_world(world);
+    const wire::AllocationKey key{domain->id(), 0};
+    if (me.rank == 0) {
+      reach("before_offer", me.rank);
+      const wire::SegmentShape shape = wire::segment_shape(4, 64, comm::page_bytes());
+      const std::vector<std::uint32_t> others = {1, 2, 3};
+      const auto segment = world->backend().offer(key, shape.bytes, others, Deadline::after(std::chrono::seconds(10)),
+                                                  [&](void* memory) {
+                                                    auto& header = *static_cast<wire::SegmentHeader*>(memory);
+                                                    header.magic = wire::kSegmentMagic;
+                                                    header.version = wire::kSegmentVersion;
+                                                    header.member_count = 4;
+                                                    header.key = key;
+                                                    header.part_bytes = shape.part_bytes;
+                                                    header.part_stride = shape.part_stride;
+                                                    header.first_part = shape.first_part;
+                                                    header.bytes = shape.bytes;
+                                                  });
+      reach("offered", me.rank);
+      // Never arrives: waits for the death of another.
+      static_cast<void>(domain->wait([] { return false; }, Deadline::after(std::chrono::seconds(60)),
+                                     [] { return comm::WaitDescription{}; }, comm::Needs::every_member));
+      return;
+    }
+    if (me.rank == 2) {
+      std::shared_ptr<comm::SharedMemory> segment;
+      const auto came = [&] { return (segment = world->backend().collect(key)) != nullptr; };
+      static_cast<void>(domain->wait(
+          came, Deadline::after(std::chrono::seconds(60)), [] { return comm::WaitDescription{}; },
+          comm::Needs::every_member));
+      reach("collected", me.rank);
+    }
+    static_cast<void>(Domain(domain).raw_window("w", 64));
+  });
+}
+
+/// Everything at once, without end, until somebody dies.
+SCENARIO_BEFORE_JOIN(BusyUntilDeath, kProcesses) {
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    const std::vector<int> all = {2, 0, 3, 1};
+    const Signals signals = domain.signals("s", 1);
+    tell("busy");
+    for (int round = 1;; ++round) {
+      RawWindow window = domain.raw_window("w", 4096);
+      const Domain subset = domain.subset("sub", all);
+      window.put((me.rank + 1) % 4, 0, &round, sizeof round);
+      signals.notify((me.rank + 1) % 4, 0);
+      signals.wait(0, WaitCmp::ge, round);
+      if (round % 3 == 0) window.release();
+      domain.barrier();
+    }
+  });
+}
+
+/// Rank 0 ends first; the others go on without it in a domain of their own, until rank 2 ends too.
+SCENARIO_BEFORE_JOIN(OneAfterTheOther, kProcesses) {
+  Domain domain = join_and_tell(me);
+  const std::vector<int> rest = {3, 2, 1};
+  Domain others = me.rank == 0 ? Domain() : domain.subset("rest", rest);
+  if (me.rank == 0) reach("first", 0);
+  survives_with_error([&] { domain.barrier(); });
+  // What rank 0 had to do with is over; the others are not.
+  const Signals signals = others.signals("s", 1);
+  for (int round = 1; round <= 100; ++round) {
+    signals.notify((others.rank() + 1) % 3, 0);
+    signals.wait(0, WaitCmp::ge, round);
+    others.barrier();
+  }
+  tell("went on");
+  if (me.rank == 2) {
+    tell("dying too");
+    static_cast<void>(std::raise(SIGKILL));
+  }
+  survives_with_error([&] { others.barrier(); });
+}
+
+/// Waits for a signal that the test makes rank 1 send, for as long as BATON_WAIT_TIMEOUT allows.
+SCENARIO_BEFORE_JOIN(WaitsForRankOne, kProcesses) {
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    const Signals signals = domain.signals("s", 1);
+    domain.barrier();
+    tell("waiting");
+    if (me.rank == 1) {
+      // Stopped here by the test, until it continues.
+      ::raise(SIGSTOP);
+      for (int peer = 0; peer < me.size; ++peer) signals.notify(peer, 0);
+    }
+    signals.wait(0, WaitCmp::ge, 1);
+    domain.barrier();
+    tell("done");
+  });
+}
+
+/// Joins and leaves.
+SCENARIO_BEFORE_JOIN(Joins, kProcesses) {
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    domain.barrier();
+    tell("joined");
+  });
+}
+
+/// The same, for tests in which somebody does not come.
+SCENARIO_BEFORE_JOIN(JoinsSoon, {.sizes = {4}, .join_timeout = "1500ms", .hostings = {Hosting::processes}}) {
+  survives_with_error([&] { join_and_tell(me).barrier(); });
+}
+
+/// Stays in the job, whatever happens there, until the test sends SIGUSR1.
+SCENARIO_BEFORE_JOIN(JoinsAndStays, kProcesses) {
+  sigset_t until{};
+  ::sigemptyset(&until);
+  ::sigaddset(&until, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &until, nullptr);
+  Domain domain = join_and_tell(me);
+  domain.barrier();
+  tell("joined");
+  reach("joined", me.rank);
+  if (std::getenv("TEST_VICTIMS") != nullptr) survives_with_error([&] { domain.barrier(); });
+  int signal = 0;
+  ::sigwait(&until, &signal);
+}
+
+#if !defined(BATON_SANITIZE_THREAD)
+/// A rank that forks: the child is no rank, whatever it does with its copies.
+SCENARIO_BEFORE_JOIN(Forks, kProcesses) {
+  Domain domain = join_and_tell(me);
+  const Signals signals = domain.signals("s", 1);
+  for (int round = 1; round <= 3; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      domain = Domain();
+      // With all destructors of static objects.
+      std::exit(0);
+    }
+    int status = 0;
+    REQUIRE_EQUAL(::waitpid(child, &status, 0), child);
+    REQUIRE_EQUAL(status, 0);
+    signals.notify((me.rank + 1) % me.size, 0);
+    signals.wait(0, WaitCmp::ge, round);
+    domain.barrier();
+  }
+}
+#endif

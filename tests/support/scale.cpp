@@ -1,0 +1,30 @@
+#include "support/scale.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace baton::test {
+namespace {
+
+#if defined(BATON_SANITIZE_THREAD)
+constexpr double kSpeed = 0.05;
+#elif defined(BATON_SANITIZE_ADDRESS)
+constexpr double kSpeed = 0.2;
+#else
+constexpr double kSpeed = 1;
+#endif
+
+double factor_from_environment() {
+  const char* text = std::getenv("TEST_SCALE");
+  return text == nullptr ? 1 : std::max(0.0, std::strtod(text, nullptr));
+}
+
+}  // namespace
+
+int scaled(int count) { return std::max(1, static_cast<int>(count * kSpeed * factor_from_environment())); }
+
+int patience_seconds() {
+  return static_cast<int>(60 * std::max(1.0, factor_from_environment()) / std::max(kSpeed, 0.2));
+}
+
+}  // namespace baton::test

@@ -1,0 +1,13 @@
+// How much work a stress test does.
+#pragma once
+
+namespace baton::test {
+
+/// `count` in a plain build; less under sanitizers, which slow everything down; more or less as the environment
+/// variable TEST_SCALE (a factor) says. At least 1.
+[[nodiscard]] int scaled(int count);
+
+/// The deadline of a whole test run in seconds, for machines that are busy with other things.
+[[nodiscard]] int patience_seconds();
+
+}  // namespace baton::test
