@@ -1,0 +1,1 @@
+"""Runs measuring programs side by side and reports what they took."""

@@ -1,0 +1,107 @@
+"""bench/run from end to end, on programs that pretend."""
+
+import json
+
+import pytest
+
+from comm import suite
+from harness import cli
+from harness.cases import Plan
+
+MEASURES = """echo "$0" >> {log}; echo '{{"median_ns": {ns}, "count": 10}}'"""
+
+
+@pytest.fixture
+def programs(script, tmp_path, monkeypatch):
+    """Fake programs and launchers; `add(name, ns)` adds one."""
+    log = tmp_path / "order"
+    monkeypatch.setenv("PATH", f"{tmp_path}/path:/usr/bin:/bin")
+    for launcher in ("mpirun.openmpi", "mpirun.mpich"):
+        script(f"path/{launcher}", 'while [ "${1#*/comm_}" = "$1" ]; do shift; done; exec "$@"')
+
+    class Programs:
+        build_dir = str(tmp_path)
+
+        def add(self, name, ns):
+            script(f"bin/bench/comm_{name}", MEASURES.format(log=log, ns=ns))
+
+        def order(self):
+            return [line.rsplit("/comm_", 1)[1] for line in log.read_text().splitlines()]
+
+    return Programs()
+
+
+def run(programs, *arguments):
+    return cli.main(["comm", "--no-build", "--build-dir", programs.build_dir, *arguments])
+
+
+def test_writes_a_table_and_json(programs, capsys):
+    for name, ns in (("ours", 120), ("floor", 100), ("openmpi", 240), ("mpich", 480), ("ucx", 160)):
+        programs.add(name, ns)
+    assert run(programs, "--quick", "--case", "put/8") == 0
+    with open(f"{programs.build_dir}/bench/comm.json", encoding="utf-8") as file:
+        written = json.load(file)
+    assert {"date", "commit", "processors", "arch", "kernel", "versions", "build"} <= written["header"].keys()
+    (row,) = written["results"]
+    assert (row["case"], row["ours"], row["floor"], row["ratio_best_peer"]) == ("put/8", 120, 100, 0.75)
+    assert row["peers"] == {"openmpi": 240, "mpich": 480, "ucx": 160}
+    assert "put/8" in capsys.readouterr().out
+
+
+def test_programs_alternate(programs):
+    for name in ("ours", "floor", "openmpi", "ucx"):
+        programs.add(name, 100)
+    assert run(programs, "--quick", "--case", "start/2", "--repeats", "2") == 0
+    one_round = ["openmpi", "floor"]
+    assert [name for name in programs.order() if name != "ours"] == one_round * 2
+
+
+def test_a_peer_that_was_not_built_is_left_out(programs, tmp_path):
+    programs.add("ours", 120)
+    programs.add("floor", 100)
+    target = tmp_path / "elsewhere" / "result.json"
+    assert run(programs, "--quick", "--case", "signal", "--json", str(target)) == 0
+    (row,) = json.loads(target.read_text())["results"]
+    assert (row["peers"], row["ratio_best_peer"], row["notes"]) == ({}, None, [])
+
+
+def test_a_benchmark_without_our_number_fails(programs, capsys):
+    programs.add("floor", 100)
+    assert run(programs, "--quick", "--case", "signal") == 1
+    assert "No such file" in capsys.readouterr().out
+
+
+def test_an_unknown_case_is_an_error(programs, capsys):
+    assert run(programs, "--case", "nothing*") == 2
+    assert "--list" in capsys.readouterr().err
+
+
+def test_list_runs_nothing(programs, capsys):
+    assert run(programs, "--list", "--case", "put/*") == 0
+    assert capsys.readouterr().out.split()[0] == "put/8"
+
+
+def test_quick_tries_one_setting_of_each_peer(programs):
+    for name in ("ours", "floor", "openmpi", "mpich", "ucx"):
+        programs.add(name, 100)
+
+    def settings(quick):
+        plan = Plan(f"{programs.build_dir}/bin/bench", None, processors=2, quick=quick)
+        case = next(case for case in suite.cases(plan) if case.name == "pairs/4")
+        return [contender.name for contender in case.contenders]
+
+    assert settings(quick=True) == ["ours", "openmpi", "mpich", "ucx"]
+    assert len(settings(quick=False)) > 2 * len(settings(quick=True))
+
+
+def test_ranks_are_started_by_the_launcher_if_there_is_one_and_one_by_one_otherwise():
+    def ours(launcher):
+        case = next(case for case in suite.cases(Plan("/programs", launcher, processors=2)) if case.name == "barrier/4")
+        return case.contenders[0].command
+
+    alone = ours(None)
+    assert [environment["BATON_RANK"] for environment in alone.environments] == ["0", "1", "2", "3"]
+    assert len({environment["BATON_JOB"] for environment in alone.environments}) == 1
+    launched = ours("/bin/baton")
+    assert launched.argv[:5] == ("/bin/baton", "run", "--no-prefix", "-n", "4")
+    assert len(launched.environments) == 1
