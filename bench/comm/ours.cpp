@@ -48,7 +48,7 @@ class PutChannel {
     if (source_.empty()) {
       signals_.notify(partner_, 0);
     } else {
-      window_.put_signal(partner_, 0, source_.data(), source_.size(), signals_, 0);
+      window_.put_signal(partner_, 0, source_, signals_, 0);
     }
   }
   void receive() { signals_.wait(0, baton::WaitCmp::ge, ++expected_); }

@@ -1,5 +1,5 @@
 // The one table of errors. Each row: number, name, what it means, what to try.
-// docs/reference/errors.md is generated from it (scripts/generate_error_page).
+// docs/reference/errors.md is generated from it (scripts/generate_reference).
 #pragma once
 
 // clang-format off

@@ -48,7 +48,8 @@ struct BATON_API Options {
   /// Reads the environment of this process. Throws Error (bad_option) that names a malformed variable.
   static Options from_environment();
 
-  /// Reads `environment`, entries of the form NAME=value. `unknown`, if given, receives BATON_* names that no field has.
+  /// Reads `environment`, entries of the form NAME=value. `unknown`, if given, receives BATON_* names that no field
+  /// has.
   static Options from(const std::vector<std::string>& environment, std::vector<std::string>* unknown = nullptr);
 };
 

@@ -72,38 +72,6 @@ class BATON_API RawWindow {
   std::shared_ptr<comm::WindowState> state_;
 };
 
-/// A window of `T`: a range over this rank's own part.
-template <class T>
-class Window : public RawWindow {
-  static_assert(std::is_trivially_copyable_v<T>, "other processes read these bytes as they are");
-
- public:
-  Window() = default;
-  Window(RawWindow window, std::size_t count)
-      : RawWindow(std::move(window)), data_(reinterpret_cast<T*>(local())), count_(count) {}
-
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] T* data() const noexcept { return data_; }
-  [[nodiscard]] T* begin() const noexcept { return data_; }
-  [[nodiscard]] T* end() const noexcept { return data_ + count_; }
-  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data_[i]; }
-
-  /// The part of `rank`, for direct loads and stores.
-  [[nodiscard]] std::span<T> peer(int rank) const { return {reinterpret_cast<T*>(part(rank)), count_}; }
-
-  /// As above, in elements.
-  void put(int peer, std::size_t first, std::span<const T> source) const {
-    RawWindow::put(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes());
-  }
-  void get(int peer, std::size_t first, std::span<T> target) const {
-    RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes());
-  }
-
- private:
-  T* data_ = nullptr;
-  std::size_t count_ = 0;
-};
-
 /// A window of signals, addressed by index.
 class Signals : public RawWindow {
  public:
@@ -126,6 +94,48 @@ class Signals : public RawWindow {
   }
 
  private:
+  std::size_t count_ = 0;
+};
+
+/// A window of `T`: a range over this rank's own part.
+template <class T>
+class Window : public RawWindow {
+  static_assert(std::is_trivially_copyable_v<T>, "other processes read these bytes as they are");
+
+ public:
+  Window() = default;
+  Window(RawWindow window, std::size_t count)
+      : RawWindow(std::move(window)), data_(reinterpret_cast<T*>(local())), count_(count) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] T* data() const noexcept { return data_; }
+  [[nodiscard]] T* begin() const noexcept { return data_; }
+  [[nodiscard]] T* end() const noexcept { return data_ + count_; }
+  [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  /// The part of `rank`, for direct loads and stores.
+  [[nodiscard]] std::span<T> peer(int rank) const { return {reinterpret_cast<T*>(part(rank)), count_}; }
+
+  /// As above, in elements: several, or one.
+  void put(int peer, std::size_t first, std::span<const T> source) const {
+    RawWindow::put(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes());
+  }
+  void get(int peer, std::size_t first, std::span<T> target) const {
+    RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes());
+  }
+  void put_signal(int peer, std::size_t first, std::span<const T> source, const Signals& signals, std::size_t index,
+                  std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
+    RawWindow::put_signal(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes(), signals,
+                          offset_of(index, sizeof(std::int32_t)), value, op);
+  }
+  void put(int peer, std::size_t first, const T& element) const { put(peer, first, std::span(&element, 1)); }
+  void put_signal(int peer, std::size_t first, const T& element, const Signals& signals, std::size_t index,
+                  std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
+    put_signal(peer, first, std::span(&element, 1), signals, index, value, op);
+  }
+
+ private:
+  T* data_ = nullptr;
   std::size_t count_ = 0;
 };
 

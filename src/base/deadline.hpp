@@ -18,8 +18,8 @@ class Deadline {
     return deadline;
   }
 
-  /// `timeout` from the first time anybody asks. Reading the clock costs as much as handing over a cache line, so a wait
-  /// that may be over at once does not begin with it.
+  /// `timeout` from the first time anybody asks. Reading the clock costs as much as handing over a cache line, so a
+  /// wait that may be over at once does not begin with it.
   [[nodiscard]] static Deadline within(std::chrono::nanoseconds timeout) noexcept { return Deadline(timeout); }
 
   [[nodiscard]] static Deadline at(Clock::time_point when) noexcept {

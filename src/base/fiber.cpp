@@ -34,7 +34,10 @@ struct Wait {
 class Fiber {
  public:
   Fiber(std::function<void()> body, std::size_t stack_bytes, StackIdentity* thread)
-      : body_(std::move(body)), thread_(thread), allocator_(stack_bytes), stack_(allocator_.allocate()),
+      : body_(std::move(body)),
+        thread_(thread),
+        allocator_(stack_bytes),
+        stack_(allocator_.allocate()),
         identity_(StackIdentity::of_stack(static_cast<char*>(stack_.sp) - stack_.size, stack_.size)),
         context_(std::allocator_arg, boost::context::preallocated(stack_.sp, stack_.size, stack_), Keep{},
                  [this](boost::context::fiber&& caller) { return enter(std::move(caller)); }) {}
@@ -114,7 +117,8 @@ void spawn_fiber(std::function<void()> body) { (*current_spawn)(std::move(body))
 
 void yield_fiber() {
   const ParkingPlace nowhere{nullptr, FutexScope::process, Crowding::spare};
-  static_cast<void>(fiber_wait_until(nowhere, [] { return true; }, Deadline::within(std::chrono::seconds(1)), [] {}));
+  static_cast<void>(fiber_wait_until(
+      nowhere, [] { return true; }, Deadline::within(std::chrono::seconds(1)), [] {}));
 }
 
 /// One thread and its fibers.

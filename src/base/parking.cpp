@@ -10,8 +10,17 @@ namespace {
 
 // Rungs of the ladder, chosen by measurement (docs/investigations/waiting-ladder.md).
 constexpr int kSpinsWhenSpare = 4000;
-constexpr int kSpinsWhenCrowded = 4;
-constexpr int kYields = 100;
+constexpr int kSpinsWhenCrowded = 16;
+constexpr int kYields = 50;
+
+int spins(Crowding crowding) noexcept {
+  switch (crowding) {
+    case Crowding::spare: return kSpinsWhenSpare;
+    case Crowding::crowded: return kSpinsWhenCrowded;
+    case Crowding::packed: break;
+  }
+  return 0;
+}
 
 void relax() noexcept {
 #if defined(__aarch64__)
@@ -29,8 +38,8 @@ Crowding crowding_of(std::size_t participants) {
 }
 
 bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
-  const int spins = crowding == Crowding::spare ? kSpinsWhenSpare : kSpinsWhenCrowded;
-  for (int i = 0; i < spins; ++i) {
+  if (test()) return true;
+  for (int i = spins(crowding); i > 0; --i) {
     if (test()) return true;
     relax();
   }

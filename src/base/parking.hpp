@@ -11,7 +11,11 @@
 namespace baton {
 
 /// Whether everybody who takes part in the waiting can have a processor at the same time.
-enum class Crowding : std::uint8_t { spare, crowded };
+enum class Crowding : std::uint8_t {
+  spare,    // all of them
+  crowded,  // not all, but the one that will end the wait may be running now
+  packed,   // the wait cannot end before more of them have run than there are processors
+};
 
 /// Where a waiter sleeps, and how long it is worth staying awake before.
 struct ParkingPlace {
@@ -21,9 +25,9 @@ struct ParkingPlace {
 };
 
 /// Returns true once `test` holds, false if `deadline` passed first. `test` may be asked again after it held, and must
-/// then still hold. It must read what it tests with sequentially consistent loads (see BasicDoorbell) and whoever changes that must then ring `place.doorbell`. `before_sleep` runs
-/// before each sleep, for records of what this thread waits for; it must not wait itself.
-/// On a fiber only the fiber waits; its thread runs others.
+/// then still hold. It must read what it tests with sequentially consistent loads (see BasicDoorbell) and whoever
+/// changes that must then ring `place.doorbell`. `before_sleep` runs before each sleep, for records of what this thread
+/// waits for; it must not wait itself. On a fiber only the fiber waits; its thread runs others.
 [[nodiscard]] bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                               FunctionRef<void()> before_sleep);
 

@@ -43,7 +43,7 @@ void CompileProgress::succeeded(const std::string& source, const kernel::Compile
     fmt::print(stderr, "[{}/{}] {}: {} in {}\n", done_, total_, source, hit ? "from the cache" : "compiled",
                describe(kernel.duration));
   }
-  if (!kernel.messages.empty() && style_ != Style::silent) {
+  if (!kernel.messages.empty()) {
     fmt::print(stderr, "{}{}", style_ == Style::terminal ? "\r\x1b[K" : "", kernel.messages);
   }
   draw(source);

@@ -12,7 +12,7 @@ namespace baton::cli {
 /// One line that changes, on a terminal; one line for each kernel, elsewhere. Any thread.
 class CompileProgress {
  public:
-  enum class Style { terminal, lines, silent };
+  enum class Style { terminal, lines };
 
   CompileProgress(std::size_t total, Style style) : total_(total), style_(style) {}
 

@@ -79,6 +79,7 @@ void DomainState::barrier(std::chrono::nanoseconds timeout) {
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
                        std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
+  if (needs == Needs::every_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
   wire::WaitRecord& record = world_->block(world_->rank()).wait;
@@ -118,6 +119,12 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
     if (state == wire::RankState::dead) dead.push_back(member);
     if (state == wire::RankState::left) left.push_back(member);
   }
+  // Whoever died first is the cause; others may have died of it.
+  const auto ended_ns = [this](std::uint32_t member) {
+    return world_->block(members_[member]).ended_ns.load(std::memory_order_relaxed);
+  };
+  std::stable_sort(dead.begin(), dead.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return ended_ns(a) < ended_ns(b); });
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
   const bool hopeless_departure = needs == Needs::every_member ? !left.empty() : nobody_remains;
   if (dead.empty() && !hopeless_departure) return;

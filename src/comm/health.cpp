@@ -42,7 +42,8 @@ bool mark_dead(wire::ControlHeader& control, std::uint32_t rank, wire::EndKind k
   const std::uint64_t end = static_cast<std::uint64_t>(kind) << 32U | value;
   // Released by the exchange of the state below, or read late by a report that then says less.
   if (kind != wire::EndKind::unknown) block.end.compare_exchange_strong(no_end, end, std::memory_order_relaxed);
-  block.ended_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  std::int64_t not_ended = 0;
+  block.ended_ns.compare_exchange_strong(not_ended, monotonic_ns(), std::memory_order_relaxed);
   auto live = static_cast<std::uint32_t>(wire::RankState::live);
   // Pairs with the acquire in state_of().
   const bool died = block.state.compare_exchange_strong(live, static_cast<std::uint32_t>(wire::RankState::dead),

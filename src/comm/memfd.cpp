@@ -19,6 +19,8 @@ UniqueFd create_memfd(const char* name, std::uint64_t bytes) {
 }
 
 std::shared_ptr<SharedMemory> map_memfd(const UniqueFd& fd, std::uint64_t bytes) {
+  // The kernel drops descriptors that a process has no room for.
+  if (!fd) fail(Code::protocol, "a segment came with no descriptor");
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_system("fstat of a segment");
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);

@@ -26,7 +26,8 @@ std::uint64_t World::next_sequence(std::uint64_t kind) {
 
 void World::leave(Farewell farewell) noexcept {
   std::call_once(left_, [&] {
-    note(wire::Operation::leaving);
+    // A rank that failed is remembered by what it did before.
+    if (farewell == Farewell::leave) note(wire::Operation::leaving);
     backend_->say_farewell(farewell);
   });
 }

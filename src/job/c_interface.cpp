@@ -95,8 +95,7 @@ CommHandle comm_init(int rank, int nranks, void* /*stream*/, const char* rendezv
   guarded([&] {
     check_not_null("comm_init", "rendezvous", rendezvous);
     auto made = std::make_unique<CommHandle_>();
-    made->domain =
-        baton::comm::DomainState::of_world(baton::job::connect(rendezvous, rank, nranks, baton::options()));
+    made->domain = baton::comm::DomainState::of_world(baton::job::connect(rendezvous, rank, nranks, baton::options()));
     handle = made.release();
   });
   return handle;
@@ -136,11 +135,12 @@ int comm_derive_context(CommHandle handle, const uint32_t* rank_ids, size_t n, u
     check_not_null(function, "ctx_out", ctx_out);
     const auto members = check_subset(function, handle, rank_ids, n, domain_rank);
     if (bytes > window.bytes() || offset > window.bytes() - bytes) {
-      fail(Code::out_of_range, "{}: {} bytes from offset {} are outside the window of {} bytes", function, bytes, offset,
-           window.bytes());
+      fail(Code::out_of_range, "{}: {} bytes from offset {} are outside the window of {} bytes", function, bytes,
+           offset, window.bytes());
     }
     std::vector<std::uint64_t> windows;
-    for (const std::uint32_t member : members) windows.push_back(address_of(window.part(static_cast<int>(member)) + offset));
+    for (const std::uint32_t member : members)
+      windows.push_back(address_of(window.part(static_cast<int>(member)) + offset));
     auto context = baton::comm::make_context(domain_rank, bytes, windows);
     const std::uint64_t address = address_of(context.data());
     const std::lock_guard lock(handle->mutex);
@@ -161,7 +161,8 @@ int comm_alloc_domain_windows(CommHandle handle, uint64_t id, const uint32_t* ra
     const std::uint64_t domain_id =
         baton::comm::hash_words(kind, {static_cast<std::uint32_t>(world.next_sequence(kind))});
     const std::string name = fmt::format("domain {}", id);
-    auto domain = baton::comm::DomainState::of_subset(handle->domain->world_pointer(), name, std::move(members), domain_id);
+    auto domain =
+        baton::comm::DomainState::of_subset(handle->domain->world_pointer(), name, std::move(members), domain_id);
     auto window = std::make_shared<baton::comm::WindowState>(domain, name, bytes);
     const std::uint64_t context = address_of(window->context());
     *base_out = address_of(window->part(static_cast<int>(domain_rank)));

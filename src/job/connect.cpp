@@ -16,7 +16,8 @@ struct Rendezvous {
 Rendezvous parse(std::string_view text, const Options& options) {
   const std::size_t colon = text.find(':');
   Rendezvous rendezvous{options.backend, std::string(text)};
-  if (colon != std::string_view::npos) rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  if (colon != std::string_view::npos)
+    rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
   if (rendezvous.name.empty()) fail(Code::invalid_argument, "the rendezvous {} has no name", quote(text));
   return rendezvous;
 }

@@ -20,13 +20,13 @@
 namespace baton::job {
 
 struct RankSnapshot {
-  std::uint32_t rank;
-  wire::RankState state;
-  ProcessId process;  // zeros if the rank has not joined
-  wire::EndKind end_kind;
-  std::uint32_t end_value;   // a signal or an exit code
-  std::int64_t ended_ns;     // CLOCK_MONOTONIC; 0 while it lives
-  wire::Operation activity;  // what it does or did last
+  std::uint32_t rank = 0;
+  wire::RankState state = wire::RankState::absent;
+  ProcessId process{};  // zeros if the rank has not joined
+  wire::EndKind end_kind = wire::EndKind::unknown;
+  std::uint32_t end_value = 0;                       // a signal or an exit code
+  std::int64_t ended_ns = 0;                         // CLOCK_MONOTONIC; 0 while it lives
+  wire::Operation activity = wire::Operation::none;  // what it does or did last
   std::optional<comm::WaitDescription> wait;
 };
 

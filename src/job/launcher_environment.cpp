@@ -18,21 +18,36 @@ struct Dialect {
   std::string_view launcher;
   std::string_view rank;
   std::string_view size;
-  std::string_view local_size;                   // ranks on this host; empty: not told
-  std::string_view host_count;                   // hosts of the job; empty: not told
-  std::array<std::string_view, 3> identity;      // variables that together name the job; empty: unused
-  std::string_view also_needed;                  // must be set for the dialect to apply; empty: nothing
+  std::string_view local_size;               // ranks on this host; empty: not told
+  std::string_view host_count;               // hosts of the job; empty: not told
+  std::array<std::string_view, 3> identity;  // variables that together name the job; empty: unused
+  std::string_view also_needed;              // must be set for the dialect to apply; empty: nothing
 };
 
 constexpr std::array<Dialect, 5> kDialects = {{
     {"baton run", "BATON_RANK", "BATON_SIZE", "", "", {"BATON_JOB", "", ""}, ""},
-    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "",
-     {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", ""}, ""},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", "SLURM_STEP_NUM_NODES",
-     {"SLURM_JOB_ID", "SLURM_STEP_ID", ""}, "SLURM_STEP_ID"},
+    {"mpirun (Open MPI)",
+     "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
+     "",
+     {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", ""},
+     ""},
+    {"srun",
+     "SLURM_PROCID",
+     "SLURM_STEP_NUM_TASKS",
+     "",
+     "SLURM_STEP_NUM_NODES",
+     {"SLURM_JOB_ID", "SLURM_STEP_ID", ""},
+     "SLURM_STEP_ID"},
     {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", {"PMI_JOBID", "", ""}, ""},
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "",
-     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"}, "MASTER_PORT"},
+    {"torchrun",
+     "RANK",
+     "WORLD_SIZE",
+     "LOCAL_WORLD_SIZE",
+     "",
+     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"},
+     "MASTER_PORT"},
 }};
 
 int read_number(const Dialect& dialect, std::string_view name, const std::string& text) {
@@ -40,14 +55,15 @@ int read_number(const Dialect& dialect, std::string_view name, const std::string
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || value < 0) {
-    fail(Code::bad_launcher_environment, "{} set {}={}, which is no number of a rank or of ranks", dialect.launcher, name,
-         quote(text));
+    fail(Code::bad_launcher_environment, "{} set {}={}, which is no number of a rank or of ranks", dialect.launcher,
+         name, quote(text));
   }
   return value;
 }
 
 /// A name for the job that no other job of this user has.
-std::string identity_of(const Dialect& dialect, const Environment& environment, const LauncherProcess& launcher_process) {
+std::string identity_of(const Dialect& dialect, const Environment& environment,
+                        const LauncherProcess& launcher_process) {
   std::string identity;
   for (const std::string_view name : dialect.identity) {
     if (name.empty()) continue;
@@ -56,8 +72,9 @@ std::string identity_of(const Dialect& dialect, const Environment& environment, 
   if (identity.empty()) {
     const auto process = launcher_process();
     if (!process) {
-      fail(Code::bad_launcher_environment, "{} gave this process no job name (none of {} is set), and its process is not found",
-           dialect.launcher, dialect.identity[0]);
+      fail(Code::bad_launcher_environment,
+           "{} gave this process no job name (none of {} is set), and its process is not found", dialect.launcher,
+           dialect.identity[0]);
     }
     identity = "/" + *process;
   }
@@ -78,7 +95,8 @@ std::optional<Place> read_dialect(const Dialect& dialect, const Environment& env
   place.rank = read_number(dialect, dialect.rank, *rank);
   place.size = read_number(dialect, dialect.size, *size);
   if (place.rank >= place.size) {
-    fail(Code::bad_launcher_environment, "{}={} is no rank of {}={}", dialect.rank, place.rank, dialect.size, place.size);
+    fail(Code::bad_launcher_environment, "{}={} is no rank of {}={}", dialect.rank, place.rank, dialect.size,
+         place.size);
   }
   if (const auto local = dialect.local_size.empty() ? std::nullopt : environment(dialect.local_size)) {
     const int here = read_number(dialect, dialect.local_size, *local);
@@ -89,7 +107,8 @@ std::optional<Place> read_dialect(const Dialect& dialect, const Environment& env
   }
   if (const auto hosts = dialect.host_count.empty() ? std::nullopt : environment(dialect.host_count)) {
     if (read_number(dialect, dialect.host_count, *hosts) > 1) {
-      fail(Code::unsupported, "{} spread the job over several hosts ({}={})", dialect.launcher, dialect.host_count, *hosts);
+      fail(Code::unsupported, "{} spread the job over several hosts ({}={})", dialect.launcher, dialect.host_count,
+           *hosts);
     }
   }
   place.rendezvous = identity_of(dialect, environment, launcher_process);

@@ -25,8 +25,8 @@ using Environment = std::function<std::optional<std::string>(std::string_view na
 using LauncherProcess = std::function<std::optional<std::string>()>;
 
 /// The place that `environment` tells of; nothing for a process that was started alone. Understands `baton run`, Open
-/// MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for variables
-/// that contradict each other and unsupported for jobs on several hosts.
+/// MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for
+/// variables that contradict each other and unsupported for jobs on several hosts.
 [[nodiscard]] std::optional<Place> find_place(const Environment& environment, const LauncherProcess& launcher_process);
 
 /// The same for this process.

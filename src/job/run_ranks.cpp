@@ -55,9 +55,10 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   auto job = std::make_shared<inproc::Job>(ranks, "world", comm::Hosting::fibers);
   FirstFailure failure;
   const int workers = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
-  FiberPool pool({.workers = workers,
-                  .stack_bytes = inproc_options.stack_bytes,
-                  .place = {&job->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(workers))}});
+  FiberPool pool(
+      {.workers = workers,
+       .stack_bytes = inproc_options.stack_bytes,
+       .place = {&job->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(workers))}});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     job->enter(rank);
     pool.add([&job, &body, &failure, rank] { run_rank(job, rank, body, failure); });

@@ -27,7 +27,17 @@ enum class EndKind : std::uint32_t { unknown = 0, signal = 1, exit_code = 2, err
 
 /// What a rank does, or did last.
 enum class Operation : std::uint32_t {
-  none = 0, running, joining, allocating, putting, getting, notifying, waiting, in_barrier, releasing, leaving
+  none = 0,
+  running,
+  joining,
+  allocating,
+  putting,
+  getting,
+  notifying,
+  waiting,
+  in_barrier,
+  releasing,
+  leaving
 };
 
 /// Text of fixed length in memory that others may read while it changes: words, so that a torn read is only odd text.
@@ -39,20 +49,20 @@ struct SharedName {
 /// what changed in between.
 struct WaitRecord {
   std::atomic<std::uint32_t> version;
-  std::atomic<std::uint32_t> operation;   // Operation; none when the rank does not wait
-  std::atomic<std::int64_t> since_ns;     // CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> index;       // signal index in the window, or the epoch of a barrier
-  std::atomic<std::int32_t> comparison;   // WaitCmp
+  std::atomic<std::uint32_t> operation;  // Operation; none when the rank does not wait
+  std::atomic<std::int64_t> since_ns;    // CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> index;      // signal index in the window, or the epoch of a barrier
+  std::atomic<std::int32_t> comparison;  // WaitCmp
   std::atomic<std::int32_t> needs;
-  SharedName object;                      // the window's or the domain's name
+  SharedName object;  // the window's or the domain's name
 };
 
 /// The last signal a rank changed. For reports; its words may be of two different notifies.
 struct NotifyRecord {
-  std::atomic<std::uint64_t> window;      // window_tag() of its allocation
-  std::atomic<std::uint32_t> target;      // rank of the job
-  std::atomic<std::uint32_t> index;       // of the signal
-  std::atomic<std::int64_t> when_ns;      // CLOCK_MONOTONIC, coarse
+  std::atomic<std::uint64_t> window;  // window_tag() of its allocation
+  std::atomic<std::uint32_t> target;  // rank of the job
+  std::atomic<std::uint32_t> index;   // of the signal
+  std::atomic<std::int64_t> when_ns;  // CLOCK_MONOTONIC, coarse
 };
 
 struct alignas(kCacheLine) RankBlock {
@@ -60,14 +70,14 @@ struct alignas(kCacheLine) RankBlock {
   Doorbell doorbell;
   std::byte pad0[kCacheLine - sizeof(Doorbell)];
   // Line 1: the rank's life.
-  std::atomic<std::uint32_t> state;       // RankState
+  std::atomic<std::uint32_t> state;  // RankState
   std::atomic<std::uint32_t> pid;
   std::atomic<std::uint64_t> start_time;  // field 22 of /proc/PID/stat: tells a process from a later one with its pid
   std::atomic<std::uint64_t> end;         // EndKind << 32 | signal number or exit code; 0 while unknown
   std::atomic<std::int64_t> ended_ns;     // CLOCK_MONOTONIC
   std::byte pad1[kCacheLine - 2 * 4 - 3 * 8];
   // Line 2 on: what it does. Written by the rank alone.
-  std::atomic<std::uint32_t> activity;    // Operation
+  std::atomic<std::uint32_t> activity;  // Operation
   std::atomic<std::uint32_t> activity_peer;
   std::atomic<std::uint64_t> barrier_epoch;  // the last barrier of the whole job it arrived at
   WaitRecord wait;
@@ -80,22 +90,22 @@ struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t rank_count;
-  std::uint64_t bytes;                    // of the whole segment
-  std::int64_t created_ns;                // CLOCK_REALTIME
-  std::uint8_t token[16];                 // random; names the job's mail sockets
-  std::uint32_t in_process;               // 1: all ranks live in the process that holds the segment
-  std::uint32_t one_doorbell;             // 1: `doorbell` wakes every rank; 0: each has its own
+  std::uint64_t bytes;         // of the whole segment
+  std::int64_t created_ns;     // CLOCK_REALTIME
+  std::uint8_t token[16];      // random; names the job's mail sockets
+  std::uint32_t in_process;    // 1: all ranks live in the process that holds the segment
+  std::uint32_t one_doorbell;  // 1: `doorbell` wakes every rank; 0: each has its own
   std::byte pad0[kCacheLine - 8 - 2 * 4 - 2 * 8 - 16 - 2 * 4];
   // A line of its own: grows by one whenever a rank dies or leaves; every waiter compares it with what it saw last.
   std::atomic<std::uint32_t> changes;
-  std::uint32_t processors;               // how many of the ranks can run at once
+  std::uint32_t processors;                 // how many of the ranks can run at once
   std::atomic<std::uint64_t> window_bytes;  // promised to the windows of this job that are alive
   std::byte pad1[kCacheLine - 2 * 4 - 8];
-  SharedName name;                        // the rendezvous name
+  SharedName name;  // the rendezvous name
   std::byte pad2[kCacheLine - sizeof(SharedName)];
-  Doorbell doorbell;                      // of all ranks, if one_doorbell
+  Doorbell doorbell;  // of all ranks, if one_doorbell
   std::byte pad3[kCacheLine - sizeof(Doorbell)];
-  BarrierWords barrier;                   // of the domain of all ranks
+  BarrierWords barrier;  // of the domain of all ranks
 };
 static_assert(offsetof(ControlHeader, changes) == 64);
 static_assert(offsetof(ControlHeader, name) == 128);

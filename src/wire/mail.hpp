@@ -29,7 +29,7 @@ struct Mail {
   MailKind kind;
   std::uint32_t sender;  // rank in the job
   AllocationKey key;
-  std::uint64_t bytes;   // size of the segment
+  std::uint64_t bytes;  // size of the segment
 };
 static_assert(sizeof(Mail) == 40);
 

@@ -23,7 +23,8 @@ std::string load_name(const SharedName& from) {
     std::memcpy(bytes + 8 * i, &word, 8);
   }
   std::string name(bytes, std::find(bytes, bytes + kNameBytes, '\0'));
-  std::replace_if(name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return name;
 }
 

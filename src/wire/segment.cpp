@@ -17,7 +17,8 @@ SegmentShape segment_shape(std::uint32_t members, std::uint64_t part_bytes, std:
   SegmentShape shape{members, part_bytes, 0, 0, 0};
   std::uint64_t parts = 0;
   if (!round_up(part_bytes, page, shape.part_stride)) return shape;
-  if (!round_up(sizeof(SegmentHeader) + std::uint64_t{members} * sizeof(MemberEntry), page, shape.first_part)) return shape;
+  if (!round_up(sizeof(SegmentHeader) + std::uint64_t{members} * sizeof(MemberEntry), page, shape.first_part))
+    return shape;
   if (__builtin_mul_overflow(shape.part_stride, std::uint64_t{members}, &parts)) return shape;
   std::uint64_t total = 0;
   // Sizes of files and mappings are signed.

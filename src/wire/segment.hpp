@@ -18,7 +18,7 @@ enum class MemberState : std::uint32_t { absent = 0, arrived = 1, failed = 2 };
 
 /// What one member asked for. Written by that member; the others compare it with their own wish.
 struct alignas(kCacheLine) MemberEntry {
-  std::atomic<std::uint32_t> state;  // MemberState
+  std::atomic<std::uint32_t> state;    // MemberState
   std::atomic<std::uint32_t> failure;  // Code, if failed
   std::atomic<std::uint64_t> wished_bytes;
   SharedName wished_name;

@@ -125,11 +125,11 @@ void Engine::fail(Violation violation, std::string text) {
 std::uint64_t Engine::read_variable(Place place) {
   std::uint64_t value = 0;
   if (phase_ == Phase::setting_up) return memory_.variable(place).value;
-  const std::string race = memory_.read_variable(running_, place, value);
+  const char* const race = memory_.read_variable(running_, place, value);
   Runner& runner = runners_[running_];
   runner.history = mix(runner.history, value);
   if (recording_) note(running_, memory_.variable(place).name + ": read " + std::to_string(value));
-  if (!race.empty()) {
+  if (race != nullptr) {
     fail(Violation::race, thread_name(running_) + " reads " + memory_.variable(place).name + ", with " + race + " by " +
                               thread_name(memory_.variable(place).writer));
   }
@@ -141,9 +141,9 @@ void Engine::write_variable(Place place, std::uint64_t value) {
     memory_.variable(place).value = value;
     return;
   }
-  const std::string race = memory_.write_variable(running_, place, value);
+  const char* const race = memory_.write_variable(running_, place, value);
   if (recording_) note(running_, memory_.variable(place).name + ": write " + std::to_string(value));
-  if (!race.empty()) {
+  if (race != nullptr) {
     fail(Violation::race, thread_name(running_) + " writes " + memory_.variable(place).name + ", with " + race);
   }
 }

@@ -107,7 +107,7 @@ class Engine {
   std::uint64_t read_variable(Place place);
   void write_variable(Place place, std::uint64_t value);
   void observe(std::uint64_t value);
-  /// Does not return when called by a thread.
+  /// Does not return when called by a thread; frames of its callers own no memory.
   void fail(Violation violation, std::string text);
   [[nodiscard]] Thread running() const noexcept { return running_; }
 

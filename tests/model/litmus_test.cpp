@@ -20,8 +20,8 @@ constexpr auto acq_rel = std::memory_order_acq_rel;
 constexpr auto seq_cst = std::memory_order_seq_cst;
 
 struct Words {
-  ModelAtomic<int> x{0};
-  ModelAtomic<int> y{0};
+  ModelAtomic<std::uint32_t> x{0};
+  ModelAtomic<std::uint32_t> y{0};
 };
 
 Report store_buffering(std::memory_order store, std::memory_order load) {
@@ -201,9 +201,9 @@ TEST(Litmus, CompareExchangeSucceedsOnce) {
     auto& words = scenario.make<Words>();
     for (const char* name : {"a", "b"}) {
       scenario.thread(name, [&words] {
-        int expected = 0;
+        std::uint32_t expected = 0;
         observe(words.x.compare_exchange_strong(expected, 1, acq_rel, relaxed));
-        observe(static_cast<std::uint64_t>(expected));
+        observe(expected);
       });
     }
   });

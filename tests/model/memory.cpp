@@ -160,20 +160,20 @@ void Memory::join(Thread thread, Thread ended) {
   views_[thread].join(views_[ended]);
 }
 
-std::string Memory::read_variable(Thread thread, Place place, std::uint64_t& value) {
+const char* Memory::read_variable(Thread thread, Place place, std::uint64_t& value) {
   Variable& variable = variables_[place];
   const View& view = views_[thread];
   value = variable.value;
   // Accesses carry the clock of the next operation, which is the first that can release them.
   variable.read_at[thread] = view.clock[thread] + 1;
   if (variable.writer != thread && variable.written_at > view.clock[variable.writer]) return "an unordered write";
-  return {};
+  return nullptr;
 }
 
-std::string Memory::write_variable(Thread thread, Place place, std::uint64_t value) {
+const char* Memory::write_variable(Thread thread, Place place, std::uint64_t value) {
   Variable& variable = variables_[place];
   const View& view = views_[thread];
-  std::string race;
+  const char* race = nullptr;
   if (variable.writer != thread && variable.written_at > view.clock[variable.writer]) race = "an unordered write";
   for (Thread other = 0; other < variable.read_at.size(); ++other) {
     if (other != thread && variable.read_at[other] > view.clock[other]) race = "an unordered read";

@@ -104,9 +104,9 @@ class Memory {
   /// `thread` learns all that `ended` knew.
   void join(Thread thread, Thread ended);
 
-  /// Empty, or why this access races.
-  [[nodiscard]] std::string read_variable(Thread thread, Place place, std::uint64_t& value);
-  [[nodiscard]] std::string write_variable(Thread thread, Place place, std::uint64_t value);
+  /// Null, or what this access races with.
+  [[nodiscard]] const char* read_variable(Thread thread, Place place, std::uint64_t& value);
+  [[nodiscard]] const char* write_variable(Thread thread, Place place, std::uint64_t value);
 
   /// A number that is equal for states with equal futures. Threads that are not in `live` do nothing any more; the
   /// others use locations only as in `footprint`.

@@ -79,7 +79,10 @@ void JobRun::start() {
   for (int rank = 0; rank < options_.ranks; ++rank) {
     try {
       RankProcess process = start_rank(recipe, rank, rank == 0 ? input_->rank_fd() : nothing.get(), start_pipe_);
-      ranks_.push_back({.rank = rank, .pid = process.pid, .started = Deadline::Clock::now()});
+      RankOutcome& outcome = ranks_.emplace_back();
+      outcome.rank = rank;
+      outcome.pid = process.pid;
+      outcome.started = Deadline::Clock::now();
       group_is_gone_.push_back(false);
       rank_of_pid_.emplace(process.pid, rank);
       orphanage_.leave_alone(process.pid);

@@ -24,6 +24,8 @@ Deadline later(Deadline deadline, Deadline::Clock::duration by) {
 void JobRun::on_rank_end(int rank) {
   const auto index = static_cast<std::size_t>(rank);
   RankOutcome& outcome = ranks_[index];
+  // Taken first: what follows takes time, in which others may end because of this one.
+  const auto ended = Deadline::Clock::now();
   // Mail, and news of a failed start, that came before the end belong before it.
   control_.receive();
   while (const auto failure = start_pipe_.next()) on_start_failure(*failure);
@@ -31,7 +33,7 @@ void JobRun::on_rank_end(int rank) {
   int status = 0;
   if (::waitpid(outcome.pid, &status, WNOHANG) != outcome.pid) return;
   outcome.status = status;
-  outcome.ended = Deadline::Clock::now();
+  outcome.ended = ended;
   loop_.remove(pidfds_[index].get());
   pidfds_[index].reset();
   orphanage_.forget(outcome.pid);

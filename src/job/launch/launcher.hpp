@@ -37,16 +37,16 @@ struct LaunchOptions {
 
 /// How one rank fared.
 struct RankOutcome {
-  int rank;
-  pid_t pid;
-  Deadline::Clock::time_point started;
+  int rank = 0;
+  pid_t pid = 0;
+  Deadline::Clock::time_point started{};
   Deadline::Clock::time_point ended{};
   /// In the form of waitpid(); nothing if not even SIGKILL ended it.
-  std::optional<int> status = std::nullopt;
+  std::optional<int> status;
   /// The last signal with which the launcher asked it to end, or 0 if it ended by itself.
   int asked_with = 0;
   /// What the control segment told of it just before its end was noted; nothing if it never joined.
-  std::optional<RankSnapshot> last_seen = std::nullopt;
+  std::optional<RankSnapshot> last_seen;
 
   [[nodiscard]] bool failed() const noexcept { return status != 0; }
   /// The exit code of a shell for it: 128 + N for signal N.

@@ -46,6 +46,7 @@ struct OutputMerger::Stream {
   UniqueFd pipe;
   LineStream lines;
   Sink& sink;
+  std::size_t index;  // in streams_
 };
 
 OutputMerger::OutputMerger(EventLoop& loop, Settings settings) : loop_(loop), settings_(settings) {
@@ -77,7 +78,7 @@ void OutputMerger::add(int rank, UniqueFd output, UniqueFd error) {
 void OutputMerger::add_stream(int rank, UniqueFd pipe, Sink& sink) {
   ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);  // baton's end of the pipe alone
   streams_.push_back(
-      std::make_unique<Stream>(Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink}));
+      std::make_unique<Stream>(Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink, streams_.size()}));
   Stream& stream = *streams_.back();
   watch(stream);
 }
@@ -96,6 +97,7 @@ void OutputMerger::read(Stream& stream) {
     finish(stream);
     return;
   }
+  next_turn_ = stream.index + 1;
   Sink& sink = stream.sink;
   stream.lines.take({chunk, static_cast<std::size_t>(count)}, sink.staging);
   sink.owner = stream.lines.holds_line() ? &stream : nullptr;
@@ -168,10 +170,13 @@ void OutputMerger::settle(Sink& sink) {
   if (!wait) loop_.remove(fd);
 }
 
+/// Begins with the stream whose turn it is: those that are watched first are read first, and a rank that always has
+/// something to say must not keep the others from being heard.
 template <class Action>
 void OutputMerger::for_each_open(Sink& sink, Action&& action) {
-  for (auto& stream : streams_) {
-    if (&stream->sink == &sink && stream->pipe) action(*stream);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    Stream& stream = *streams_[(next_turn_ + i) % streams_.size()];
+    if (&stream.sink == &sink && stream.pipe) action(stream);
   }
 }
 

@@ -70,6 +70,7 @@ class OutputMerger {
   bool draining_ = false;
   std::vector<std::unique_ptr<Sink>> sinks_;  // one, if both descriptors are the same file
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::size_t next_turn_ = 0;  // index into streams_
 };
 
 }  // namespace baton::job

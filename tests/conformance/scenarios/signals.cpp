@@ -140,6 +140,12 @@ SCENARIO(PutSignalArrivesAfterItsBytes, {.sizes = {2, 4}}) {
   }
   data.put_signal(right, 0, block.data(), 4, signals, 32, -7, NotifyOp::set);
   signals.wait(32, WaitCmp::eq, -7);
+  // A typed window counts in elements and signals.
+  const Window<double> typed = me.window<double>("typed", 8);
+  const Signals counted = me.signals("counted", 4);
+  typed.put_signal(right, 5, 2.5, counted, 3);
+  counted.wait(3, WaitCmp::ge, 1);
+  REQUIRE_EQUAL(typed[5], 2.5);
   const int self[1] = {me.rank()};
   Domain alone = me.subset("alone", self);
   const RawWindow elsewhere = alone.raw_window("elsewhere", 64);

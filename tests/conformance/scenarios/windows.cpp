@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/processors.hpp"
 #include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/scenario.hpp"
@@ -153,6 +154,29 @@ SCENARIO(BigWindowCostsNothingUntilTouched, {.sizes = {2}}) {
   REQUIRE(std::memcmp(window.local() + bytes - 4, "last", 4) == 0);
   REQUIRE(window.local()[bytes / 2] == std::byte{0});
   REQUIRE(test::process_memory().resident_bytes < before.resident_bytes + bytes / 8);
+  me.barrier();
+}
+
+// Memory that was promised and not touched yet is missing nowhere; a second promise of the same bytes would be a lie.
+SCENARIO(PromisedMemoryIsNotPromisedTwice,
+         {.sizes = {2}, .hostings = {test::Hosting::threads, test::Hosting::processes}}) {
+  const auto plan = me.window<std::uint64_t>("plan", 1);
+  if (me.rank() == 0) {
+    const MemoryLimits limits = memory_limits();
+    const std::uint64_t total = std::min(limits.total, limits.cgroup_limit.value_or(UINT64_MAX));
+    // Nothing can be shown where most of the memory is in use.
+    const std::uint64_t share = limits.obtainable() > total / 10 * 7 ? total / 10 * 6 / 2 : 0;
+    for (int rank = 0; rank < 2; ++rank) plan.peer(rank)[0] = share;
+  }
+  me.barrier();
+  const std::uint64_t share = plan[0];
+  if (share == 0) return;
+  RawWindow first = me.raw_window("first", share);
+  me.barrier();
+  require_error(Code::out_of_memory, {"\"second\""}, [&] { static_cast<void>(me.raw_window("second", share)); });
+  first.release();
+  me.barrier();
+  const RawWindow again = me.raw_window("again", share);
   me.barrier();
 }
 

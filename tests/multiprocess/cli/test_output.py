@@ -265,3 +265,16 @@ def test_color_on_a_terminal_only(baton):
 def test_much_output_on_a_terminal(baton):
     out = on_terminal(baton, {"TERM": "dumb"}, "run", "-n", "3", *python("for i in range(5000): print('line', i)"))
     assert by_rank(out.replace(b"\r\n", b"\n")) == {rank: [f"line {i}" for i in range(5000)] for rank in range(3)}
+
+
+def test_a_rank_that_never_stops_writing_does_not_silence_the_others(baton):
+    process = baton.start("run", "-n", "3", "sh", "-c", "exec yes", bufsize=0)
+    lines = {"[0] y": 0, "[1] y": 0, "[2] y": 0}
+    rest = b""
+    for _ in range(400):
+        *whole, rest = (rest + os.read(process.stdout.fileno(), 65536)).split(b"\n")
+        for line in whole:
+            lines[line.decode()] += 1
+    process.kill()
+    process.wait(30)
+    assert min(lines.values()) * 10 > max(lines.values()), lines

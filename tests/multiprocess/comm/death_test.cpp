@@ -51,8 +51,8 @@ std::vector<Death> deaths() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(, Trap6DeathAtEveryStep, testing::ValuesIn(deaths()), [](const auto& info) {
-  return fmt::format("{}_of_rank_{}", info.param.step, info.param.victim);
+INSTANTIATE_TEST_SUITE_P(, Trap6DeathAtEveryStep, testing::ValuesIn(deaths()), [](const auto& param) {
+  return fmt::format("{}_of_rank_{}", param.param.step, param.param.victim);
 });
 
 TEST(Trap6Death, AfterTheLastCollectiveCallDisturbsNobody) {

@@ -26,6 +26,23 @@ using namespace baton::test;
 
 const Wishes kProcesses = {.sizes = {4}, .hostings = {Hosting::processes}};
 
+/// SIGUSR1, with which the test lets a rank go that stays.
+class StaySignal {
+ public:
+  StaySignal() {
+    ::sigemptyset(&set_);
+    ::sigaddset(&set_, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &set_, nullptr);
+  }
+  void wait() const {
+    int signal = 0;
+    ::sigwait(&set_, &signal);
+  }
+
+ private:
+  sigset_t set_{};
+};
+
 void live(Domain me) {
   const int rank = me.rank();
   reach("joined", rank);
@@ -149,22 +166,24 @@ SCENARIO_BEFORE_JOIN(OneAfterTheOther, kProcesses) {
   survives_with_error([&] { others.barrier(); });
 }
 
-/// Waits for a signal that the test makes rank 1 send, for as long as BATON_WAIT_TIMEOUT allows.
+/// Waits for a signal that rank 1 sends once the test lets it, for as long as BATON_WAIT_TIMEOUT allows. Whoever gives
+/// up stays until the test has seen all reports, so that no departure mixes with them.
 SCENARIO_BEFORE_JOIN(WaitsForRankOne, kProcesses) {
-  survives_with_error([&] {
-    Domain domain = join_and_tell(me);
-    const Signals signals = domain.signals("s", 1);
-    domain.barrier();
-    tell("waiting");
-    if (me.rank == 1) {
-      // Stopped here by the test, until it continues.
-      ::raise(SIGSTOP);
-      for (int peer = 0; peer < me.size; ++peer) signals.notify(peer, 0);
-    }
-    signals.wait(0, WaitCmp::ge, 1);
-    domain.barrier();
+  const StaySignal stay;
+  Domain domain = join_and_tell(me);
+  const Signals signals = domain.signals("s", 1);
+  domain.barrier();
+  tell("waiting");
+  if (me.rank == 1) {
+    // Stopped here, until the test continues it.
+    ::raise(SIGSTOP);
+    for (int peer = 0; peer < me.size; ++peer) signals.notify(peer, 0);
+  }
+  if (survives_with_error([&] { signals.wait(0, WaitCmp::ge, 1); })) {
+    stay.wait();
+  } else {
     tell("done");
-  });
+  }
 }
 
 /// Joins and leaves.
@@ -177,23 +196,21 @@ SCENARIO_BEFORE_JOIN(Joins, kProcesses) {
 }
 
 /// The same, for tests in which somebody does not come.
-SCENARIO_BEFORE_JOIN(JoinsSoon, {.sizes = {4}, .join_timeout = "1500ms", .hostings = {Hosting::processes}}) {
+SCENARIO_BEFORE_JOIN(JoinsSoon, {.sizes = {4}, .join_timeout = "3s", .hostings = {Hosting::processes}}) {
   survives_with_error([&] { join_and_tell(me).barrier(); });
 }
 
 /// Stays in the job, whatever happens there, until the test sends SIGUSR1.
 SCENARIO_BEFORE_JOIN(JoinsAndStays, kProcesses) {
-  sigset_t until{};
-  ::sigemptyset(&until);
-  ::sigaddset(&until, SIGUSR1);
-  ::sigprocmask(SIG_BLOCK, &until, nullptr);
-  Domain domain = join_and_tell(me);
-  domain.barrier();
-  tell("joined");
-  reach("joined", me.rank);
-  if (std::getenv("TEST_VICTIMS") != nullptr) survives_with_error([&] { domain.barrier(); });
-  int signal = 0;
-  ::sigwait(&until, &signal);
+  const StaySignal stay;
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    domain.barrier();
+    tell("joined");
+    reach("joined", me.rank);
+    if (std::getenv("TEST_VICTIMS") != nullptr) survives_with_error([&] { domain.barrier(); });
+    stay.wait();
+  });
 }
 
 #if !defined(BATON_SANITIZE_THREAD)

@@ -23,9 +23,9 @@ TEST_P(Trap6GuestDies, IsToldToAll) {
 
 INSTANTIATE_TEST_SUITE_P(, Trap6GuestDies,
                          testing::Values("said_hello", "was_welcomed", "has_mail", "said_ready", "heard_go"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& param) { return std::string(param.param); });
 
-TEST(Trap6GuestDies, BeforeItSaidWhoItIsIsMissing) {
+TEST(Trap6GuestDeath, BeforeItSaidWhoItIsIsMissing) {
   Job job("GuestByHand", 4, {"TEST_VICTIMS=2", "TEST_STEP=connected"});
   job.start();
   job.finish();
@@ -43,9 +43,9 @@ TEST_P(Trap6HostDies, IsToldToAll) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Trap6HostDies, testing::Values("welcomed_all", "all_ready", "go_to_all"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& param) { return std::string(param.param); });
 
-TEST(Trap6HostDies, BeforeItAdmittedAnybodyAndTheOthersGatherWithoutIt) {
+TEST(Trap6HostDeath, BeforeItAdmittedAnybodyAndTheOthersGatherWithoutIt) {
   Job job("HostByHand", 4, {"TEST_VICTIMS=0", "TEST_STEP=accepted"});
   job.start();
   job.finish();
@@ -58,7 +58,7 @@ TEST(Trap6HostDies, BeforeItAdmittedAnybodyAndTheOthersGatherWithoutIt) {
   EXPECT_GE(named, 1) << job.processes().report();
 }
 
-TEST(Trap6HostDies, AfterItWelcomedOne) {
+TEST(Trap6HostDeath, AfterItWelcomedOne) {
   Job job("HostByHand", 4, {"TEST_VICTIMS=0", "TEST_STEP=welcomed_one"});
   job.start();
   job.finish();
@@ -66,7 +66,7 @@ TEST(Trap6HostDies, AfterItWelcomedOne) {
   for (const int rank : {2, 3}) job.expect_caught(rank, "join_timeout", {job.name()});
 }
 
-TEST(Trap6HostDies, AfterItLetOneGo) {
+TEST(Trap6HostDeath, AfterItLetOneGo) {
   Job job("HostByHand", 4, {"TEST_VICTIMS=0", "TEST_STEP=go_to_one"});
   job.start();
   job.finish();

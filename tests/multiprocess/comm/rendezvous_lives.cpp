@@ -1,9 +1,12 @@
 // Ranks that go through the rendezvous by hand, so that they can end between any two of its messages.
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "comm/backends/shm/mailroom.hpp"
@@ -41,9 +44,23 @@ void join_and_meet(const Place& me) {
   domain.barrier();
 }
 
+/// Returns when all ranks are connected to the host: one that comes later would find nobody to tell it of a death. The
+/// listening socket and the host's end of each connection bear the address.
+void await_gathering(const Place& me) {
+  const std::string address = "@" + address_of(me);
+  const Deadline deadline = Deadline::after(30s);
+  for (int named = 0; named < me.size; ::sched_yield()) {
+    REQUIRE(!deadline.passed());
+    std::ifstream sockets("/proc/net/unix");
+    named = 0;
+    for (std::string line; std::getline(sockets, line);) named += line.ends_with(address) ? 1 : 0;
+  }
+}
+
 void guest_by_hand(const Place& me) {
   const UniqueFd connection = shm::try_connect(address_of(me), Deadline::after(30s));
   REQUIRE(connection);
+  await_gathering(me);
   reach("connected", me.rank);
   const auto rank = static_cast<std::uint32_t>(me.rank);
   const auto size = static_cast<std::uint32_t>(me.size);
@@ -89,7 +106,7 @@ void host_by_hand(const Place& me) {
   reach("welcomed_all", 0);
   for (const Guest& guest : guests) static_cast<void>(await_message(guest.connection));
   reach("all_ready", 0);
-  const comm::ControlSegment control = comm::make_control(size, "by hand", token, comm::Hosting::processes);
+  const comm::ControlSegment control = comm::make_control(size, "by hand", token, comm::Hosting::processes, 2);
   const ProcessId self = this_process();
   comm::enter_rank(control.header(), 0, self.pid, self.start_time);
   for (const Guest& guest : guests) {

@@ -26,7 +26,7 @@ class Kernels:
     def make_compiler(self, before):
         """The script notes each compilation, runs `before`, and calls the system's compiler."""
         self.script.write_text("#!/bin/sh\n"
-                               "case \"$*\" in *--version) echo script 1.0; exit 0;; esac\n"
+                               "case \"$*\" in *--version) exec c++ --version;; esac\n"
                                f"echo compiled >> {self.count_file}\n{before}\nexec c++ \"$@\"\n")
         self.script.chmod(stat.S_IRWXU)
 

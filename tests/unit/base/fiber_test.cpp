@@ -23,8 +23,9 @@ struct Bench {
       : pool({.workers = workers, .place = {&doorbell, FutexScope::process, Crowding::crowded}}) {}
 
   [[nodiscard]] bool wait(std::atomic<int>& word, int value, Deadline deadline) {
-    return wait_until({&doorbell, FutexScope::process, Crowding::crowded},
-                      [&] { return word.load(std::memory_order_seq_cst) >= value; }, deadline, [] {});
+    return wait_until(
+        {&doorbell, FutexScope::process, Crowding::crowded},
+        [&] { return word.load(std::memory_order_seq_cst) >= value; }, deadline, [] {});
   }
   void add_to(std::atomic<int>& word) {
     word.fetch_add(1, std::memory_order_seq_cst);

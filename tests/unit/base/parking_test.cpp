@@ -19,12 +19,14 @@ class Parking : public ::testing::TestWithParam<Crowding> {
 };
 
 TEST_P(Parking, ATestThatHoldsNeedsNoSleep) {
-  EXPECT_TRUE(wait_until(place(), [] { return true; }, Deadline::after(seconds(60)), [] { FAIL() << "slept"; }));
+  EXPECT_TRUE(wait_until(
+      place(), [] { return true; }, Deadline::after(seconds(60)), [] { FAIL() << "slept"; }));
 }
 
 TEST_P(Parking, AWaitEndsAtItsDeadline) {
   const auto start = Deadline::Clock::now();
-  EXPECT_FALSE(wait_until(place(), [] { return false; }, Deadline::within(milliseconds(30)), [] {}));
+  EXPECT_FALSE(wait_until(
+      place(), [] { return false; }, Deadline::within(milliseconds(30)), [] {}));
   EXPECT_GE(Deadline::Clock::now() - start, milliseconds(30));
   EXPECT_EQ(doorbell_.sleepers(), 0U);
 }
@@ -37,8 +39,9 @@ TEST_P(Parking, ASleeperIsWokenByTheChangeItWaitsFor) {
     word.store(1, std::memory_order_seq_cst);
     doorbell_.ring(FutexScope::process);
   });
-  EXPECT_TRUE(wait_until(place(), [&] { return word.load(std::memory_order_seq_cst) == 1; },
-                         Deadline::after(seconds(60)), [&] { ++sleeps; }));
+  EXPECT_TRUE(wait_until(
+      place(), [&] { return word.load(std::memory_order_seq_cst) == 1; }, Deadline::after(seconds(60)),
+      [&] { ++sleeps; }));
   changer.join();
   EXPECT_GE(sleeps, 1);
 }
@@ -50,8 +53,8 @@ TEST_P(Parking, EveryOneOfManySleepersIsWoken) {
   std::vector<std::thread> sleepers;
   for (int i = 0; i < kSleepers; ++i) {
     sleepers.emplace_back([&] {
-      EXPECT_TRUE(wait_until(place(), [&] { return word.load(std::memory_order_seq_cst) == 1; },
-                             Deadline::after(seconds(60)), [] {}));
+      EXPECT_TRUE(wait_until(
+          place(), [&] { return word.load(std::memory_order_seq_cst) == 1; }, Deadline::after(seconds(60)), [] {}));
       ++woken;
     });
   }

@@ -51,7 +51,8 @@ class InprocBackend final : public comm::Backend {
 }  // namespace
 
 Job::Job(std::uint32_t ranks, std::string name, comm::Hosting hosting)
-    : name_(std::move(name)), control_(comm::make_control(ranks, name_, comm::make_token(), hosting, usable_processors())) {}
+    : name_(std::move(name)),
+      control_(comm::make_control(ranks, name_, comm::make_token(), hosting, usable_processors())) {}
 
 void Job::enter(std::uint32_t rank) {
   const ProcessId self = this_process();

@@ -15,8 +15,8 @@ struct Meeting {
       : job(std::make_shared<Job>(size, name, comm::Hosting::threads)), present(size, false) {}
 
   std::shared_ptr<Job> job;
-  std::vector<bool> present;           // guarded by meetings_mutex
-  std::uint32_t present_count = 0;     // guarded by meetings_mutex
+  std::vector<bool> present;        // guarded by meetings_mutex
+  std::uint32_t present_count = 0;  // guarded by meetings_mutex
   std::atomic<bool> complete{false};
   Doorbell doorbell;
 };
@@ -36,7 +36,8 @@ std::shared_ptr<Meeting> arrive(const std::string& name, std::uint32_t rank, std
     fail(Code::join_refused, "rank {} says that \"{}\" has {} ranks; those already there say {}", rank, name, size,
          meeting->present.size());
   }
-  if (meeting->present[rank]) fail(Code::rank_taken, "rank {} of \"{}\" is taken by another thread of this process", rank, name);
+  if (meeting->present[rank])
+    fail(Code::rank_taken, "rank {} of \"{}\" is taken by another thread of this process", rank, name);
   meeting->present[rank] = true;
   meeting->job->enter(rank);
   std::shared_ptr<Meeting> mine = meeting;

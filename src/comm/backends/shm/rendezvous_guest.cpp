@@ -13,6 +13,10 @@
 namespace baton::shm {
 namespace {
 
+/// The host was there first, so its deadline comes first, too; and it knows who is missing. A guest whose own deadline
+/// passes gives the host this much longer to say so.
+constexpr std::chrono::milliseconds kGrace{500};
+
 /// One message from the host, or the end of the connection.
 Received await_host(const UniqueFd& connection, const RendezvousRequest& request, Deadline deadline) {
   while (true) {
@@ -39,12 +43,13 @@ Membership visit_host(const RendezvousRequest& request, const UniqueFd& connecti
   using wire::RendezvousKind;
   Membership membership;
   const std::uint32_t host_pid = peer_of(connection).pid;
+  const Deadline patience = Deadline::after(deadline.left() + kGrace);
   const ProcessId host{host_pid, process_start_time(host_pid).value_or(0)};
   wire::RendezvousMessage hello = make_message(RendezvousKind::hello, request.rank, request.size);
   const ProcessorMask processors = allowed_processors();
   std::copy(processors.words.begin(), processors.words.end(), hello.processors);
   send_message(connection, hello);
-  const Received welcome = await_host(connection, request, deadline);
+  const Received welcome = await_host(connection, request, patience);
   if (welcome.status == ReceiveStatus::closed) return membership;
   if (welcome.status == ReceiveStatus::message &&
       (welcome.message.kind == RendezvousKind::refused || welcome.message.kind == RendezvousKind::failed)) {
@@ -60,7 +65,7 @@ Membership visit_host(const RendezvousRequest& request, const UniqueFd& connecti
   auto mailroom = std::make_unique<Mailroom>(token, request.rank);
   send_message(connection, make_message(RendezvousKind::ready, request.rank, request.size));
 
-  Received go = await_host(connection, request, deadline);
+  Received go = await_host(connection, request, patience);
   if (go.status == ReceiveStatus::closed) throw_host_gone(host, request, welcome.message.rank);
   if (go.status == ReceiveStatus::message && go.message.kind == RendezvousKind::failed) throw_told(go.message);
   if (go.status != ReceiveStatus::message || go.message.kind != RendezvousKind::go || !go.descriptor) {

@@ -1,0 +1,74 @@
+// TASSIGN: where a tile lies in its on-chip buffer, or a tensor in global memory. TRESHAPE: a tile where another one
+// lies.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <pto/common/global_tensor.hpp>
+#include <pto/instructions/events.hpp>
+#include <pto/instructions/operands.hpp>
+
+namespace baton::kernel {
+
+template <typename TileData>
+AICORE void assign(TileData& tile, int64_t offset, Where where) {
+  using Element = typename TileData::DType;
+  constexpr int64_t kBytes = int64_t{TileData::Numel} * int64_t{sizeof(Element)};
+  const BatonCore& core = current_core();
+  const BatonBuffer& buffer = core.buffers[static_cast<int>(TileData::Loc)];
+  if (kChecks) {
+    const BatonPlace place = place_of("TASSIGN", where);
+    if (core.version != BATON_CORE_VERSION) {
+      fail(place, BATON_KERNEL_UNSUPPORTED, "the kernel is compiled for version ", uint32_t{BATON_CORE_VERSION},
+           " of the core, this one has version ", core.version);
+    }
+    if (offset % pto::BLOCK_BYTE_SIZE != 0) {
+      fail(place, BATON_KERNEL_MISALIGNED, "offset ", offset, " is not a multiple of ", pto::BLOCK_BYTE_SIZE, " bytes");
+    }
+    if (offset < 0 || kBytes > static_cast<int64_t>(buffer.capacity) - offset) {
+      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile of ", kBytes, " bytes at offset ", offset,
+           " does not fit into the ", name_of(TileData::Loc), " buffer, which has ", buffer.capacity, " bytes");
+    }
+  }
+  tile.set_data(reinterpret_cast<Element*>(buffer.base + offset));
+}
+
+}  // namespace baton::kernel
+
+namespace pto {
+
+/// `offset` counts bytes.
+template <typename TileData, typename Offset>
+requires(baton::kernel::is_tile<TileData> && (std::is_integral_v<Offset> || std::is_enum_v<Offset>)) AICORE
+    void TASSIGN(TileData& tile, Offset offset, baton::kernel::Where where = baton::kernel::Where::current()) {
+  baton::kernel::assign(tile, static_cast<int64_t>(offset), where);
+}
+
+template <auto offset, typename TileData>
+requires(baton::kernel::is_tile<TileData>) AICORE
+    void TASSIGN(TileData& tile, baton::kernel::Where where = baton::kernel::Where::current()) {
+  baton::kernel::assign(tile, static_cast<int64_t>(offset), where);
+}
+
+template <typename GlobalData>
+requires(baton::kernel::is_global_tensor<GlobalData>) AICORE
+    void TASSIGN(GlobalData& tensor, typename GlobalData::DType* data) {
+  tensor.set_data(data);
+}
+
+/// `dst` gets the bytes of `src`; nothing is copied.
+template <typename DstTile, typename SrcTile>
+AICORE RecordEvent TRESHAPE(DstTile& dst, SrcTile& src, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using Element = typename DstTile::DType;
+  static_assert(baton::kernel::lies_in<DstTile, TileType::Vec> && baton::kernel::lies_in<SrcTile, TileType::Vec> &&
+                    !DstTile::isBoxedLayout && !SrcTile::isBoxedLayout,
+                "TRESHAPE takes Vec tiles without boxes");
+  static_assert(DstTile::Numel * sizeof(Element) == SrcTile::Numel * sizeof(typename SrcTile::DType),
+                "TRESHAPE: the tiles have different numbers of bytes");
+  baton::kernel::check_tile(baton::kernel::place_of("TRESHAPE", where), "src", src);
+  dst.set_data(reinterpret_cast<Element*>(src.data()));
+  return {};
+}
+PTO_WITH_EVENTS(TRESHAPE)
+
+}  // namespace pto

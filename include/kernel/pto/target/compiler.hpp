@@ -1,0 +1,33 @@
+// What is said to the compiler beyond the language.
+#pragma once
+
+// The iterations of the next loop may run as vectors: within one instruction a destination either is a source, element
+// for element, or does not overlap it.
+// clang's form of this warns, in the middle of the author's kernel, where it does not help.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PTO_VECTOR_LOOP _Pragma("GCC ivdep")
+#else
+#define PTO_VECTOR_LOOP
+#endif
+
+// The next loop has a small constant length and becomes straight code.
+#if defined(__CUDACC__)
+#define PTO_UNROLL _Pragma("unroll")
+#elif defined(__clang__)
+#define PTO_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define PTO_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+#define PTO_INLINE inline __attribute__((always_inline))
+#define PTO_INLINE_LAMBDA __attribute__((always_inline))
+#if defined(__CUDACC__)
+#define PTO_TRAP() __trap()
+#else
+#define PTO_TRAP() __builtin_trap()
+#endif
+#define PTO_COLD __attribute__((noinline, cold))
+
+// Tiles of different element types may share bytes. What one instruction stored must be in memory before the next one
+// reads it under another type, whatever the compiler thinks of the types.
+#define PTO_INSTRUCTION_BOUNDARY() __asm__ __volatile__("" ::: "memory")

@@ -1,0 +1,31 @@
+#include "chip/cores/profile.hpp"
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+
+namespace baton::chip {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+}  // namespace
+
+const std::vector<Profile>& profiles() {
+  static const std::vector<Profile> all = {
+      {"a2a3sim", 24, {192 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB, 128 * kKiB, 1 * kKiB, 2 * kKiB}},
+      {"a5sim", 36, {256 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB, 256 * kKiB, 4 * kKiB, 4 * kKiB}},
+  };
+  return all;
+}
+
+const Profile& profile_named(std::string_view platform) {
+  std::string known;
+  for (const Profile& profile : profiles()) {
+    if (profile.name == platform) return profile;
+    known += known.empty() ? "" : ", ";
+    known += profile.name;
+  }
+  throw Error(Code::invalid_argument, fmt::format("there is no platform {}", quote(platform)), {"known are " + known});
+}
+
+}  // namespace baton::chip

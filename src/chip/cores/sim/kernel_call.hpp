@@ -1,0 +1,34 @@
+// One execution of a kernel on one core.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <string>
+
+namespace baton::chip {
+
+using KernelEntry = void (*)(std::int64_t* args);
+
+/// Slots of a kernel's argument array: tensors and scalars, then the two contexts.
+inline constexpr std::size_t kKernelArguments = 48;
+inline constexpr std::size_t kLocalContextSlot = 48;
+inline constexpr std::size_t kGlobalContextSlot = 49;
+inline constexpr std::size_t kKernelSlots = 50;
+
+/// The caller keeps it alive until it has finished.
+struct KernelCall {
+  KernelEntry entry = nullptr;
+  std::string name;                               // for messages
+  std::array<std::int64_t, kKernelSlots> args{};  // the context slots are filled by the core
+  std::int32_t block_index = 0;
+  std::int32_t block_count = 1;
+
+  /// Why it failed; null if it did not. Written before `finished`.
+  std::exception_ptr error;
+  /// Set by the core's thread with a release, and the chip's doorbell rung after it; whoever acquires it owns the call.
+  std::atomic<bool> finished{false};
+};
+
+}  // namespace baton::chip

@@ -1,0 +1,33 @@
+// The flags between pipes, as far as they can be wrong by themselves: awaited without being set, set twice, left set.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include <pto/target/core.hpp>
+
+namespace baton::chip {
+
+class PipeFlags {
+ public:
+  /// Each returns what is wrong, or nothing.
+  [[nodiscard]] std::optional<std::string> set(std::uint32_t producer, std::uint32_t consumer, std::int32_t id,
+                                               const BatonPlace& place);
+  [[nodiscard]] std::optional<std::string> wait(std::uint32_t producer, std::uint32_t consumer, std::int32_t id);
+
+  /// When the kernel returned: a flag that is still set, with the place where that happened.
+  [[nodiscard]] std::optional<std::pair<std::string, BatonPlace>> left_set() const;
+  void clear() noexcept { set_.clear(); }
+
+ private:
+  using Flag = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;
+  std::map<Flag, BatonPlace> set_;
+};
+
+/// "PIPE_MTE2", as in pipe_t.
+[[nodiscard]] std::string pipe_name(std::uint32_t pipe);
+
+}  // namespace baton::chip

@@ -1,0 +1,125 @@
+#include "kernel/build.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/fail.hpp"
+#include "base/liveness.hpp"
+#include "base/text_file.hpp"
+#include "kernel/dependency_list.hpp"
+#include "kernel/diagnostics.hpp"
+#include "kernel/run_program.hpp"
+#include "kernel/sealed_file.hpp"
+
+namespace baton::kernel {
+namespace {
+
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+
+std::string with_line_directive(const std::string& name, const std::string& text) {
+  std::string escaped;
+  for (const char c : name) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (c != '\n') escaped += c;
+  }
+  return fmt::format("#line 1 \"{}\"\n{}", escaped, text);
+}
+
+/// "In function 'kernel_entry':" and its like: nobody misses a line or two.
+constexpr int kNotWorthALog = 3;
+
+/// The full messages stay in a file; the error has the first of them.
+[[noreturn]] void report(const Recipe& recipe, const ProgramEnd& end, const std::string& log_file,
+                         const WorkFolder& work) {
+  const Diagnosis diagnosis = diagnose(end.output, recipe.source);
+  std::vector<std::string> notes = diagnosis.lines;
+  if (diagnosis.lines_cut > kNotWorthALog) {
+    const std::string draft = work.file("log");
+    write_file(draft, end.output);
+    put_in_place(draft, log_file);
+    notes.push_back(fmt::format("({} more lines: {})", diagnosis.lines_cut, log_file));
+  }
+  std::string what = fmt::format("{} error{}", diagnosis.errors, diagnosis.errors == 1 ? "" : "s");
+  if (diagnosis.errors == 0) {
+    what = end.status.value_or(0) != 0 ? "the compiler ended with " + describe_wait_status(*end.status)
+                                       : "the compiler made no library";
+  }
+  throw Error(Code::compile_failed,
+              fmt::format("{} does not compile: {} ({})", recipe.source, what, recipe.compiler.version),
+              std::move(notes));
+}
+
+/// Hashes what the compiler read. Nothing if something of it changed since `start_ns`: then nobody knows which content
+/// the compiler saw.
+std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const std::string& list,
+                                                     const WorkFolder& work, std::int64_t start_ns) {
+  const auto makefile = read_text_file(list);
+  if (!makefile) return std::nullopt;
+  std::vector<HashedFile> included;
+  for (const std::string& name : parse_dependencies(*makefile)) {
+    const std::string path = absolute(name);
+    if (path.starts_with(work.path() + "/") || path == recipe.source) continue;
+    const auto stamp = stamp_of(path);
+    auto file = hash_file(path);
+    if (!stamp || !file || stamp->changed_ns >= start_ns || path.find('\n') != std::string::npos) return std::nullopt;
+    included.push_back(*std::move(file));
+  }
+  if (!recipe.from_text && read_text_file(recipe.source) != recipe.text) return std::nullopt;
+  return included;
+}
+
+}  // namespace
+
+std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
+                                        const std::string& include_root) {
+  std::vector<std::string> flags = {
+      "-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never"};
+  if (compiler.family == CompilerFamily::gcc) {
+    // Unique symbols would be shared among kernels that have nothing to do with each other, and pin their libraries.
+    flags.insert(flags.end(), {"-fno-gnu-unique", "-fmax-errors=20"});
+  } else {
+    flags.emplace_back("-ferror-limit=20");
+  }
+  // A missing function is an error now, with its place, and not when the library is loaded. A library finds its own
+  // symbols before those of the program that loads it.
+  flags.insert(flags.end(), {"-Wl,-z,defs", "-Wl,-Bsymbolic", "-D__CPU_SIM",
+                             request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__"});
+  for (const std::string& define : request.defines) flags.push_back("-D" + define);
+  for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
+  flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
+                             include_root + "/baton/kernel_library.hpp"});
+  flags.insert(flags.end(), request.flags.begin(), request.flags.end());
+  return flags;
+}
+
+Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chrono::nanoseconds timeout) {
+  const WorkFolder work(cache.work_parent());
+  const std::string library = work.file("kernel.so");
+  const std::string list = work.file("included");
+  std::string source = recipe.source;
+  if (recipe.from_text) {
+    source = work.file("source.cpp");
+    write_file(source, with_line_directive(recipe.source, recipe.text));
+  }
+  ProgramCall call{.arguments = recipe.compiler.words, .environment = compiler_environment(work.path())};
+  call.arguments.insert(call.arguments.end(), recipe.flags.begin(), recipe.flags.end());
+  call.arguments.insert(call.arguments.end(),
+                        {"-MD", "-MF", list, "-MT", "kernel", "-o", library, "-x", "c++", source});
+
+  const std::int64_t start_ns = file_clock_ns();
+  const ProgramEnd end = run_program(call, Deadline::after(timeout));
+  if (end.how == ProgramEnd::How::timed_out) {
+    throw Error(Code::compile_failed,
+                fmt::format("{} does not compile: {} did not end within {} s and was killed", recipe.source,
+                            recipe.compiler.words.front(), std::chrono::duration<double>(timeout).count()),
+                {"BATON_COMPILE_TIMEOUT gives it more time"});
+  }
+  if (end.status.value_or(0) != 0 || !stamp_of(library)) report(recipe, end, cache.log_file(key), work);
+  auto included = hash_included(recipe, list, work, start_ns);
+  return {.library = included ? cache.keep(key, recipe.stem, library, *std::move(included), work)
+                              : cache.keep_once(recipe.stem, library),
+          .messages = end.output};
+}
+
+}  // namespace baton::kernel

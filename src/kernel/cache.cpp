@@ -1,0 +1,143 @@
+#include "kernel/cache.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/fail.hpp"
+#include "base/text_file.hpp"
+#include "kernel/cache_files.hpp"
+#include "kernel/sealed_file.hpp"
+
+namespace baton::kernel {
+namespace {
+
+enum class Files { unchanged, unchanged_but_newer, different };
+
+/// Holds the included files against what they were. `unchanged_but_newer`: same content, other stamps, which are in
+/// `compilation` then.
+Files compare(Compilation& compilation) {
+  Files result = Files::unchanged;
+  for (HashedFile& file : compilation.included) {
+    const auto stamp = stamp_of(file.path);
+    if (!stamp) return Files::different;
+    if (*stamp == file.stamp) continue;
+    auto now = hash_file(file.path);
+    if (!now || now->hash != file.hash) return Files::different;
+    if (now->stamp != FileStamp{}) result = Files::unchanged_but_newer;
+    file = *std::move(now);
+  }
+  return result;
+}
+
+/// Its libraries are loaded and run: it must not be somebody else's.
+void check_owner(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) fail_system(fmt::format("looking at {}", folder));
+  if (status.st_uid == ::geteuid() || status.st_uid == 0) return;
+  throw Error(Code::system,
+              fmt::format("the cache of kernels {} belongs to user {}, and this is user {}", folder, status.st_uid,
+                          ::geteuid()),
+              {"BATON_CACHE_DIR names another place for it"});
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::create_directories(path, error) && error) {
+    throw Error(Code::system, fmt::format("cannot make the folder {}: {}", path, error.message()),
+                {"BATON_CACHE_DIR names another place for the cache of kernels"});
+  }
+}
+
+/// The one spelling of its path: a compiler's list of files is held against it, and dlopen() takes it as a file.
+std::string checked_folder(const std::string& folder) {
+  make_folder(folder);
+  check_owner(folder);
+  for (const std::string_view name : kCacheFolders) make_folder(fmt::format("{}/{}", folder, name));
+  return std::filesystem::canonical(folder).string();
+}
+
+/// A name that no other process and no other call uses.
+std::string unique_name() {
+  static std::atomic<std::uint64_t> counter{0};
+  SequenceHash hash;
+  hash.add(fmt::format("{} {} {}", ::getpid(), file_clock_ns(), counter.fetch_add(1, std::memory_order_relaxed)));
+  return hash.finish().hex();
+}
+
+}  // namespace
+
+std::string default_cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return std::string(cache) + "/baton";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return std::string(home) + "/.cache/baton";
+  }
+  return fmt::format("/tmp/baton-cache-{}", ::geteuid());
+}
+
+Cache::Cache(const std::string& folder, std::uint64_t limit_bytes)
+    : folder_(checked_folder(folder)), limit_bytes_(limit_bytes) {}
+
+Cache::Cache(const Options& options)
+    : Cache(options.cache_dir ? *options.cache_dir : default_cache_folder(), options.cache_bytes) {}
+
+bool Cache::is_intact(const Compilation& compilation) const {
+  const auto content = read_text_file(library_file(compilation.library));
+  return content && content->size() == compilation.library_bytes && hash_of(*content) == compilation.library_hash;
+}
+
+std::optional<std::string> Cache::find(ContentHash source_key) const {
+  const std::string path = manifest_file(source_key);
+  const auto manifest = read_sealed(path);
+  if (!manifest) return std::nullopt;
+  std::string_view rest = *manifest;
+  while (auto compilation = take_compilation(rest)) {
+    const Files files = compare(*compilation);
+    if (files == Files::different) continue;
+    // Before the check: what is found whole after this is not removed for a while.
+    mark_used(library_file(compilation->library));
+    if (!is_intact(*compilation)) continue;
+    if (files == Files::unchanged_but_newer) {
+      const WorkFolder work(work_parent());
+      write_sealed(work, path, with_compilation(*compilation, *manifest));
+    }
+    mark_used(path);
+    return library_file(compilation->library);
+  }
+  return std::nullopt;
+}
+
+std::string Cache::keep(ContentHash source_key, const std::string& stem, const std::string& library,
+                        std::vector<HashedFile> included, const WorkFolder& work) const {
+  const auto content = read_text_file(library);
+  if (!content) fail_system(fmt::format("reading {}", library));
+  SequenceHash name;
+  name.add(source_key);
+  for (const HashedFile& file : included) {
+    name.add(file.path);
+    name.add(file.hash);
+  }
+  const Compilation compilation{.library = fmt::format("{}-{}.so", stem, name.finish().hex()),
+                                .library_bytes = content->size(),
+                                .library_hash = hash_of(*content),
+                                .included = std::move(included)};
+  put_in_place(library, library_file(compilation.library));
+  // Last: whoever finds the manifest finds the library.
+  const std::string path = manifest_file(source_key);
+  write_sealed(work, path, with_compilation(compilation, read_sealed(path).value_or("")));
+  return library_file(compilation.library);
+}
+
+std::string Cache::keep_once(const std::string& stem, const std::string& library) const {
+  std::string place = library_file(fmt::format("{}-{}.so", stem, unique_name()));
+  put_in_place(library, place);
+  return place;
+}
+
+}  // namespace baton::kernel

@@ -1,0 +1,88 @@
+#include "kernel/compile.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/fail.hpp"
+#include "base/log.hpp"
+#include "base/text_file.hpp"
+#include "kernel/build.hpp"
+#include "kernel/cache.hpp"
+#include "kernel/include_root.hpp"
+#include "kernel/key_lock.hpp"
+
+namespace baton::kernel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string source_text(const CompileRequest& request) {
+  if (request.text) return *request.text;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(request.source, ignored)) {
+    fail(Code::invalid_argument, "{} is a folder, not the source of a kernel", request.source);
+  }
+  auto text = read_text_file(request.source);
+  if (!text) fail_system(fmt::format("reading the kernel source {}", request.source));
+  return *std::move(text);
+}
+
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+
+/// Letters and digits of the source's name, for people who look at a list of loaded libraries.
+std::string stem_of(const std::string& source) {
+  std::string stem = std::filesystem::path(source).stem().string();
+  for (char& c : stem) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') c = '_';
+  }
+  return stem.empty() ? "kernel" : stem.substr(0, 60);
+}
+
+Recipe recipe_of(const CompileRequest& request, const Options& options, const Cache& cache) {
+  const char* path = std::getenv("PATH");
+  Recipe recipe{.source = request.text ? request.source : absolute(request.source),
+                .from_text = request.text.has_value(),
+                .text = source_text(request),
+                .stem = stem_of(request.source),
+                .compiler = find_compiler(options.compiler, path == nullptr ? "/usr/bin:/bin" : path, cache,
+                                          Deadline::after(options.compile_timeout)),
+                .flags = {}};
+  recipe.flags = compiler_flags(request, recipe.compiler, find_include_root(options.include_dir));
+  return recipe;
+}
+
+ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
+  SequenceHash key;
+  key.add(kRecipeVersion);
+  key.add(recipe.source);
+  key.add(recipe.from_text ? "text" : "file");
+  key.add(recipe.text);
+  key.add(recipe.compiler.identity);
+  key.add(recipe.flags);
+  key.add(meaningful_variables());
+  // Flags as they are may name files relative to this folder.
+  if (!request.flags.empty()) key.add(std::filesystem::current_path().string());
+  return key.finish();
+}
+
+}  // namespace
+
+CompiledKernel compile(const CompileRequest& request, const Options& options) {
+  const auto start = Clock::now();
+  const Cache cache(options);
+  const Recipe recipe = recipe_of(request, options, cache);
+  const ContentHash key = key_of(recipe, request);
+  const auto from_cache = [&](std::string library) {
+    return CompiledKernel{std::move(library), Origin::cache, Clock::now() - start, {}};
+  };
+  if (auto library = cache.find(key)) return from_cache(*std::move(library));
+
+  const auto lock = KeyLock::wait(cache.lock_file(), key, Deadline::after(options.compile_timeout));
+  if (!lock) log::debug("somebody compiles {} for too long; compiling it here as well", recipe.source);
+  if (auto library = cache.find(key)) return from_cache(*std::move(library));
+  Built built = build(recipe, key, cache, options.compile_timeout);
+  cache.trim();
+  return {std::move(built.library), Origin::compiled, Clock::now() - start, std::move(built.messages)};
+}
+
+}  // namespace baton::kernel

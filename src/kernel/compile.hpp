@@ -1,0 +1,39 @@
+// Kernels from source, at run time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <baton/options.hpp>
+
+namespace baton::kernel {
+
+/// What a kernel runs on.
+enum class CoreType { vector, cube };
+
+struct CompileRequest {
+  /// The path of the source file; if `text` is given, only the name that messages show.
+  std::string source;
+  std::optional<std::string> text;
+  CoreType core = CoreType::vector;
+  std::vector<std::string> include_dirs;
+  std::vector<std::string> defines;  ///< NAME or NAME=value.
+  std::vector<std::string> flags;    ///< For the compiler, as they are.
+};
+
+enum class Origin { compiled, cache };
+
+struct CompiledKernel {
+  std::string library;  ///< The path of the library, inside the cache.
+  Origin origin = Origin::compiled;
+  std::chrono::nanoseconds duration{};
+  std::string messages;  ///< What the compiler said although it succeeded: warnings. Empty from the cache.
+};
+
+/// Compiles, or finds in the cache. Among all processes that ask for the same, one compiles and the others wait for it.
+/// Any thread. Throws Error: compile_failed with the compiler's messages, unsupported without a compiler.
+[[nodiscard]] CompiledKernel compile(const CompileRequest& request, const Options& options = baton::options());
+
+}  // namespace baton::kernel

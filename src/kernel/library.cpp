@@ -1,0 +1,90 @@
+#include "kernel/library.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "kernel/elf_file.hpp"
+
+namespace baton::kernel {
+namespace {
+
+constexpr const char* kAbiVersion = "baton_kernel_abi_version";
+
+void check_abi(const ElfFile& file, const std::string& path) {
+  const ElfSymbol* symbol = file.find(kAbiVersion);
+  const auto version = symbol == nullptr ? std::nullopt : file.number_at(symbol->address);
+  if (!version) {
+    throw Error(
+        Code::wrong_abi, fmt::format("{} does not say for which version of Baton it was built", path),
+        {fmt::format("a library of kernels exports {}; `-include baton/kernel_library.hpp` adds it", kAbiVersion)});
+  }
+  if (*version != BATON_KERNEL_ABI_VERSION) {
+    fail(Code::wrong_abi, "{} was built for version {} of the kernel ABI, and this Baton has version {}", path,
+         *version, static_cast<std::uint32_t>(BATON_KERNEL_ABI_VERSION));
+  }
+}
+
+/// Not mangled, not the compiler's, not ours.
+bool is_plain_name(std::string_view name) { return !name.starts_with('_') && !name.starts_with("baton_"); }
+
+template <class Function>
+Function function_at(void* handle, const char* name) {
+  return reinterpret_cast<Function>(::dlsym(handle, name));
+}
+
+}  // namespace
+
+void KernelLibrary::Closer::operator()(void* handle) const noexcept { ::dlclose(handle); }
+
+KernelLibrary load(const std::string& path) {
+  const ElfFile file(path);
+  check_abi(file, path);
+  auto state = std::make_shared<KernelLibrary::State>();
+  state->path = std::filesystem::absolute(path).string();
+  state->handle.reset(::dlopen(state->path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!state->handle) {
+    const char* reason = ::dlerror();
+    fail(Code::not_a_kernel, "{} cannot be loaded: {}", path, reason == nullptr ? "no reason given" : reason);
+  }
+  const auto* table = static_cast<const BatonKernelTable*>(::dlsym(state->handle.get(), "baton_kernel_table"));
+  if (table != nullptr) {
+    if (table->abi_version != BATON_KERNEL_ABI_VERSION || table->entry_bytes != sizeof(BatonKernelEntry)) {
+      fail(Code::wrong_abi, "{} registers kernels in the form of version {}, and this Baton has version {}", path,
+           table->abi_version, static_cast<std::uint32_t>(BATON_KERNEL_ABI_VERSION));
+    }
+    for (const BatonKernelEntry* entry = table->begin; entry != table->end; ++entry) {
+      state->registered.emplace_back(entry->name, entry->function);
+      state->names.emplace_back(entry->name);
+    }
+  }
+  if (state->names.empty()) {
+    for (const ElfSymbol& symbol : file.exported()) {
+      if (symbol.function && is_plain_name(symbol.name)) state->names.push_back(symbol.name);
+    }
+  }
+  std::ranges::sort(state->names);
+  return KernelLibrary(std::move(state));
+}
+
+BatonKernelFunction KernelLibrary::entry(std::string_view name) const {
+  for (const auto& [registered, function] : state_->registered) {
+    if (registered == name) return function;
+  }
+  const std::string text(name);
+  if (const auto function = function_at<BatonKernelFunction>(state_->handle.get(), text.c_str())) return function;
+  throw Error(Code::not_a_kernel, fmt::format("{} has no kernel {}", state_->path, quote(name)),
+              {names().empty() ? "it has none; a kernel is a function extern \"C\" void kernel_entry(int64_t* args)"
+                               : fmt::format("it has {}", fmt::join(names(), ", "))});
+}
+
+void KernelLibrary::bind_core(BatonCoreProvider provider) const {
+  using Bind = void (*)(BatonCoreProvider);
+  // A library without this function calls whatever baton_core_current the program exports.
+  if (const auto bind = function_at<Bind>(state_->handle.get(), "baton_kernel_bind_core")) bind(provider);
+}
+
+}  // namespace baton::kernel

@@ -1,0 +1,28 @@
+// The process groups of the compilers that run now, for a signal handler.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+
+namespace baton::kernel {
+
+/// Lists the group for as long as it lives. It must end before the group's leader is reaped: the number would name
+/// somebody else's then.
+class RunningGroup {
+ public:
+  explicit RunningGroup(pid_t group) noexcept;
+  ~RunningGroup() { finish(); }
+  RunningGroup(const RunningGroup&) = delete;
+  RunningGroup& operator=(const RunningGroup&) = delete;
+  void finish() noexcept;
+
+ private:
+  std::atomic<pid_t>* slot_ = nullptr;
+};
+
+/// Kills the compilers that run now. For handlers of signals that end the process: compilers have groups of their own,
+/// so that what a terminal sends to this process does not reach them.
+void kill_running_groups() noexcept;
+
+}  // namespace baton::kernel

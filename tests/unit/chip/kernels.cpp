@@ -1,0 +1,129 @@
+// Raw kernels, written as people write them for the chip.
+#include <intrinsic.h>
+#include <platform_comm/comm_context.h>
+#include <tensor.h>
+#include <pto/comm/pto_comm_inst.hpp>
+#include <pto/pto-inst.hpp>
+
+#include "kernels.hpp"
+
+using namespace pto;
+
+namespace {
+
+constexpr int kRows = 16;
+constexpr int kCols = 64;
+using TileShape = Tile<TileType::Vec, float, kRows, kCols>;
+using GlobalShape = GlobalTensor<float, Shape<1, 1, 1, kRows, kCols>, Stride<1, 1, 1, kCols, 1>>;
+
+float* data_of(int64_t argument) {
+  auto* tensor = reinterpret_cast<Tensor*>(argument);
+  return reinterpret_cast<float*>(tensor->buffer.addr) + tensor->start_offset;
+}
+
+template <typename T>
+T* remote_ptr(CommContext* ctx, T* local, int peer) {
+  return reinterpret_cast<T*>(ctx->windowsIn[peer] + (reinterpret_cast<uint64_t>(local) - ctx->windowsIn[ctx->rankId]));
+}
+
+}  // namespace
+
+extern "C" {
+
+// args: a, b, out
+void add_kernel(int64_t* args) {
+  TileShape a, b, sum;
+  TASSIGN(a, 0x0);
+  TASSIGN(b, 0x1000);
+  TASSIGN(sum, 0x2000);
+  GlobalShape from_a(data_of(args[0])), from_b(data_of(args[1])), to(data_of(args[2]));
+  TLOAD(a, from_a);
+  TLOAD(b, from_b);
+  set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+  TADD(sum, a, b);
+  set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+  wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+  TSTORE(to, sum);
+  pipe_barrier(PIPE_ALL);
+}
+
+// args: input, output, then scalars: CommContext*, window (kTileFloats floats, then a signal), round
+void allreduce_kernel(int64_t* args) {
+  auto* ctx = reinterpret_cast<CommContext*>(args[2]);
+  auto* staged = reinterpret_cast<float*>(args[3]);
+  auto* signal = reinterpret_cast<int32_t*>(staged + kTileFloats);
+  const auto round = static_cast<int32_t>(args[4]);
+  const int ranks = static_cast<int>(ctx->rankNum);
+
+  TileShape mine, other;
+  TASSIGN(mine, 0x0);
+  TASSIGN(other, 0x2000);
+  GlobalShape input(data_of(args[0])), output(data_of(args[1])), own(staged);
+  TLOAD(mine, input);
+  set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
+  TSTORE(own, mine);
+  pipe_barrier(PIPE_ALL);
+  for (int peer = 0; peer < ranks; ++peer) {
+    comm::Signal there(remote_ptr(ctx, signal, peer));
+    comm::TNOTIFY(there, 1, comm::NotifyOp::AtomicAdd);
+  }
+  comm::Signal here(signal);
+  comm::TWAIT(here, (2 * round + 1) * ranks, comm::WaitCmp::GE);
+  TEXPANDS(mine, 0.0f);
+  for (int peer = 0; peer < ranks; ++peer) {
+    GlobalShape theirs(remote_ptr(ctx, staged, peer));
+    TLOAD(other, theirs);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    TADD(mine, mine, other);
+    pipe_barrier(PIPE_ALL);
+  }
+  TSTORE(output, mine);
+  pipe_barrier(PIPE_ALL);
+  // Nobody may stage the next round before everybody has read this one.
+  for (int peer = 0; peer < ranks; ++peer) {
+    comm::Signal there(remote_ptr(ctx, signal, peer));
+    comm::TNOTIFY(there, 1, comm::NotifyOp::AtomicAdd);
+  }
+  comm::TWAIT(here, (2 * round + 2) * ranks, comm::WaitCmp::GE);
+}
+
+// args: source, destination, then scalar: how it ends (0: waits, 1: forgets)
+void copy_kernel(int64_t* args) {
+  comm::AsyncSession session;
+  Tile<TileType::Vec, uint8_t, 1, 256> scratch;
+  TASSIGN(scratch, 0);
+  comm::BuildAsyncSession(scratch, get_dma_workspace(args, 0), session);
+  auto* source = reinterpret_cast<Tensor*>(args[0]);
+  using Line = GlobalTensor<float, Shape<1, 1, 1, 1, DYNAMIC>, Stride<DYNAMIC, DYNAMIC, DYNAMIC, DYNAMIC, 1>>;
+  const auto count = static_cast<int64_t>(source->shapes[0]);
+  Line from(data_of(args[0]), Shape<1, 1, 1, 1, DYNAMIC>(count),
+            Stride<DYNAMIC, DYNAMIC, DYNAMIC, DYNAMIC, 1>(count, count, count, count));
+  Line to(data_of(args[1]), Shape<1, 1, 1, 1, DYNAMIC>(count),
+          Stride<DYNAMIC, DYNAMIC, DYNAMIC, DYNAMIC, 1>(count, count, count, count));
+  const comm::AsyncEvent event = comm::TGET_ASYNC(to, from, session);
+  if (args[2] == 0) event.Wait(session);
+}
+
+// args: scalar: the address to write to
+void wild_store_kernel(int64_t* args) { *reinterpret_cast<volatile int*>(args[0]) = 1; }
+
+// args: scalar: depth
+int64_t recurse(int64_t depth) {
+  volatile char frame[1024] = {};
+  frame[0] = static_cast<char>(depth);
+  return depth == 0 ? frame[0] : recurse(depth - 1) + frame[0];
+}
+void deep_kernel(int64_t* args) { args[0] = recurse(args[0]); }
+
+// Sets a flag that nobody awaits.
+void forgotten_flag_kernel(int64_t*) { set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3); }
+
+// args: scalar: the address of a signal; waits for it to become 1
+void wait_kernel(int64_t* args) {
+  comm::Signal signal(reinterpret_cast<int32_t*>(args[0]));
+  comm::TWAIT(signal, 1, comm::WaitCmp::GE);
+}
+}

@@ -1,0 +1,16 @@
+// The kernels of kernels.cpp.
+#pragma once
+
+#include <cstdint>
+
+inline constexpr int kTileFloats = 16 * 64;
+
+extern "C" {
+void add_kernel(std::int64_t* args);
+void allreduce_kernel(std::int64_t* args);
+void copy_kernel(std::int64_t* args);
+void wild_store_kernel(std::int64_t* args);
+void deep_kernel(std::int64_t* args);
+void forgotten_flag_kernel(std::int64_t* args);
+void wait_kernel(std::int64_t* args);
+}

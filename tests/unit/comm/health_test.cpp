@@ -1,0 +1,83 @@
+#include "comm/health.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <baton/error.hpp>
+
+#include "comm/control_setup.hpp"
+#include "comm/wait_record.hpp"
+
+namespace baton::comm {
+namespace {
+
+ControlSegment control_of(std::uint32_t ranks, Hosting hosting = Hosting::processes) {
+  ControlSegment control = make_control(ranks, "job", make_token(), hosting, 2);
+  for (std::uint32_t r = 0; r < ranks; ++r) enter_rank(control.header(), r, static_cast<std::uint32_t>(::getpid()), 1);
+  return control;
+}
+
+TEST(Health, DeathIsNotedOnceWithItsCause) {
+  const ControlSegment control = control_of(2);
+  wire::ControlHeader& header = control.header();
+  EXPECT_EQ(state_of(header, 1), wire::RankState::live);
+  EXPECT_TRUE(mark_dead(header, 1, wire::EndKind::unknown, 0));
+  EXPECT_EQ(state_of(header, 1), wire::RankState::dead);
+  EXPECT_EQ(header.changes.load(), 1U);
+  EXPECT_EQ(describe_end(header, 1), "cause unknown");
+  // Whoever knows more may say so later; the first cause stays.
+  EXPECT_FALSE(mark_dead(header, 1, wire::EndKind::signal, SIGKILL));
+  EXPECT_EQ(describe_end(header, 1), "SIGKILL");
+  EXPECT_FALSE(mark_dead(header, 1, wire::EndKind::exit_code, 3));
+  EXPECT_EQ(describe_end(header, 1), "SIGKILL");
+  EXPECT_EQ(header.changes.load(), 1U);
+}
+
+TEST(Health, WhoLeftIsNotDead) {
+  const ControlSegment control = control_of(2);
+  mark_left(control.header(), 0, FutexScope::shared);
+  EXPECT_FALSE(mark_dead(control.header(), 0, wire::EndKind::exit_code, 0));
+  EXPECT_EQ(state_of(control.header(), 0), wire::RankState::left);
+  mark_left(control.header(), 0, FutexScope::shared);
+  EXPECT_EQ(control.header().changes.load(), 1U);
+  EXPECT_EQ(describe_activity(control.header(), 0), "has left");
+}
+
+TEST(Health, TellsCauseAndOccupation) {
+  const ControlSegment control = control_of(4);
+  wire::ControlHeader& header = control.header();
+  mark_dead(header, 0, wire::EndKind::exit_code, 3);
+  EXPECT_EQ(describe_end(header, 0), "exit code 3");
+  mark_dead(header, 1, wire::EndKind::error, 0);
+  wire::rank_block(header, 1).activity.store(static_cast<std::uint32_t>(wire::Operation::putting));
+  EXPECT_EQ(describe_end(header, 1), "it threw an error during or after a put");
+  write_wait(wire::rank_block(header, 2).wait, {wire::Operation::waiting, "w", 3, WaitCmp::ge, 7, monotonic_ns()});
+  mark_dead(header, 2, wire::EndKind::signal, SIGSEGV);
+  EXPECT_EQ(describe_end(header, 2), "SIGSEGV while it waited for signal 3 of \"w\" >= 7");
+  EXPECT_EQ(describe_activity(header, 2), "died: SIGSEGV while it waited for signal 3 of \"w\" >= 7");
+  EXPECT_EQ(describe_activity(header, 3), "is running");
+  EXPECT_EQ(describe_process(header, 3), "pid " + std::to_string(::getpid()));
+}
+
+TEST(Health, RanksOfOneProcessHaveNoPidsToTell) {
+  const ControlSegment control = control_of(2, Hosting::fibers);
+  EXPECT_EQ(describe_process(control.header(), 1), "");
+}
+
+TEST(Health, AbsentRanksAreSaidToBe) {
+  const ControlSegment control = make_control(1, "job", make_token(), Hosting::processes, 2);
+  EXPECT_EQ(describe_activity(control.header(), 0), "has not joined");
+}
+
+TEST(AdoptControl, TakesWhatFitsAndNothingElse) {
+  ControlSegment made = make_control(3, "job", make_token(), Hosting::processes, 2);
+  EXPECT_EQ(adopt_control(UniqueFd(::dup(made.fd.get())), 3).header().rank_count, 3U);
+  EXPECT_THROW(static_cast<void>(adopt_control(UniqueFd(::dup(made.fd.get())), 4)), Error);
+  made.header().version = 99;
+  EXPECT_THROW(static_cast<void>(adopt_control(UniqueFd(::dup(made.fd.get())), 3)), Error);
+}
+
+}  // namespace
+}  // namespace baton::comm

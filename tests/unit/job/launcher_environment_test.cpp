@@ -1,0 +1,142 @@
+#include "job/launcher_environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/require.hpp"
+
+namespace baton::job {
+namespace {
+
+using test::require_error;
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+std::optional<Place> place_in(const Variables& variables, std::optional<std::string> launcher_process = "4711.99") {
+  return find_place(
+      [&](std::string_view name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      [&] { return launcher_process; });
+}
+
+void expect_place(const Variables& variables, int rank, int size, std::string_view rendezvous) {
+  const auto place = place_in(variables);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->rank, rank);
+  EXPECT_EQ(place->size, size);
+  EXPECT_EQ(place->rendezvous, rendezvous);
+}
+
+const Variables kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "2"},
+                            {"OMPI_COMM_WORLD_SIZE", "4"},
+                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                            {"PMIX_NAMESPACE", "1234567"},
+                            {"PMIX_RANK", "2"}};
+const Variables kMpich = {{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}, {"PMI_FD", "7"}};
+const Variables kSrun = {{"SLURM_PROCID", "1"},   {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_STEP_NUM_NODES", "1"},
+                         {"SLURM_JOB_ID", "800"}, {"SLURM_STEP_ID", "3"},        {"SLURM_NTASKS", "2"}};
+const Variables kTorchrun = {{"RANK", "3"},
+                             {"WORLD_SIZE", "4"},
+                             {"LOCAL_WORLD_SIZE", "4"},
+                             {"MASTER_PORT", "29500"},
+                             {"TORCHELASTIC_RUN_ID", "none"},
+                             {"TORCHELASTIC_RESTART_COUNT", "0"}};
+const Variables kBatonRun = {{"BATON_RANK", "5"}, {"BATON_SIZE", "6"}, {"BATON_JOB", "swift-otter"}};
+
+Variables with(Variables variables, const std::string& name, const std::string& value) {
+  variables[name] = value;
+  return variables;
+}
+Variables without(Variables variables, const std::string& name) {
+  variables.erase(name);
+  return variables;
+}
+
+TEST(LauncherEnvironment, AloneIsNoPlace) {
+  EXPECT_FALSE(place_in({}));
+  EXPECT_FALSE(place_in({{"HOME", "/nowhere"}, {"PATH", "/bin"}}));
+}
+
+TEST(LauncherEnvironment, UnderstandsEachLauncher) {
+  expect_place(kBatonRun, 5, 6, "baton run/swift-otter");
+  expect_place(kOpenMpi, 2, 4, "mpirun (Open MPI)/1234567");
+  expect_place(kMpich, 0, 3, "mpirun (MPICH)/4711.99");
+  expect_place(kSrun, 1, 2, "srun/800/3");
+  expect_place(kTorchrun, 3, 4, "torchrun/none/0/29500");
+}
+
+TEST(LauncherEnvironment, NamesTheLauncher) {
+  EXPECT_EQ(place_in(kBatonRun)->launcher, "baton run");
+  EXPECT_EQ(place_in(kTorchrun)->launcher, "torchrun");
+}
+
+TEST(LauncherEnvironment, TheInnermostLauncherCounts) {
+  // `baton run` under mpirun under a batch system: what was started last.
+  Variables all = kBatonRun;
+  for (const Variables& more : {kOpenMpi, kMpich, kSrun, kTorchrun}) all.insert(more.begin(), more.end());
+  expect_place(all, 5, 6, "baton run/swift-otter");
+  all = kOpenMpi;
+  all.insert(kSrun.begin(), kSrun.end());
+  expect_place(all, 2, 4, "mpirun (Open MPI)/1234567");
+}
+
+TEST(LauncherEnvironment, DifferentJobsMeetInDifferentPlaces) {
+  EXPECT_NE(place_in(kSrun)->rendezvous, place_in(with(kSrun, "SLURM_STEP_ID", "4"))->rendezvous);
+  EXPECT_NE(place_in(kTorchrun)->rendezvous, place_in(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "1"))->rendezvous);
+  EXPECT_NE(place_in(kTorchrun)->rendezvous, place_in(with(kTorchrun, "MASTER_PORT", "29501"))->rendezvous);
+  EXPECT_NE(place_in(kMpich, "1.1")->rendezvous, place_in(kMpich, "1.2")->rendezvous);
+  EXPECT_EQ(place_in(kMpich, "1.1")->rendezvous, place_in(with(kMpich, "PMI_RANK", "2"), "1.1")->rendezvous);
+}
+
+TEST(LauncherEnvironment, ABatchScriptIsNoStep) {
+  // In a batch script, before srun, there is a job but no step; RANK alone is anybody's variable.
+  EXPECT_FALSE(place_in(without(kSrun, "SLURM_STEP_ID")));
+  EXPECT_FALSE(place_in({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
+}
+
+TEST(LauncherEnvironment, HalfOfAPairIsAnError) {
+  require_error(Code::bad_launcher_environment, {"BATON_RANK is set but BATON_SIZE is not"},
+                [] { static_cast<void>(place_in(without(kBatonRun, "BATON_SIZE"))); });
+  require_error(Code::bad_launcher_environment, {"OMPI_COMM_WORLD_SIZE is set but OMPI_COMM_WORLD_RANK is not"},
+                [] { static_cast<void>(place_in(without(kOpenMpi, "OMPI_COMM_WORLD_RANK"))); });
+  require_error(Code::bad_launcher_environment, {"PMI_RANK is set but PMI_SIZE is not", "MPICH"},
+                [] { static_cast<void>(place_in(without(kMpich, "PMI_SIZE"))); });
+}
+
+TEST(LauncherEnvironment, NumbersMustBeNumbers) {
+  for (const char* value : {"", "x", "-1", "1.5", "1 ", " 1", "99999999999", "0x1"}) {
+    require_error(Code::bad_launcher_environment, {"BATON_RANK=", "\"" + std::string(value) + "\""},
+                  [&] { static_cast<void>(place_in(with(kBatonRun, "BATON_RANK", value))); });
+    require_error(Code::bad_launcher_environment, {"PMI_SIZE="},
+                  [&] { static_cast<void>(place_in(with(kMpich, "PMI_SIZE", value))); });
+  }
+}
+
+TEST(LauncherEnvironment, ARankMustBeInsideItsJob) {
+  require_error(Code::bad_launcher_environment, {"BATON_RANK=6 is no rank of BATON_SIZE=6"},
+                [] { static_cast<void>(place_in(with(kBatonRun, "BATON_RANK", "6"))); });
+  require_error(Code::bad_launcher_environment, {"WORLD_SIZE=0"},
+                [] { static_cast<void>(place_in(with(kTorchrun, "WORLD_SIZE", "0"))); });
+}
+
+TEST(LauncherEnvironment, SeveralHostsAreNotSupportedAndSaidToBe) {
+  require_error(Code::unsupported, {"several hosts", "2 of 4 ranks", "OMPI_COMM_WORLD_LOCAL_SIZE=2"},
+                [] { static_cast<void>(place_in(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"))); });
+  require_error(Code::unsupported, {"several hosts", "MPI_LOCALNRANKS=1"},
+                [] { static_cast<void>(place_in(with(kMpich, "MPI_LOCALNRANKS", "1"))); });
+  require_error(Code::unsupported, {"several hosts", "SLURM_STEP_NUM_NODES=2"},
+                [] { static_cast<void>(place_in(with(kSrun, "SLURM_STEP_NUM_NODES", "2"))); });
+  require_error(Code::unsupported, {"several hosts", "LOCAL_WORLD_SIZE=2"},
+                [] { static_cast<void>(place_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"))); });
+}
+
+TEST(LauncherEnvironment, AJobWithoutAnyNameIsAnError) {
+  require_error(Code::bad_launcher_environment, {"mpirun (MPICH)", "no job name"},
+                [] { static_cast<void>(place_in(kMpich, std::nullopt)); });
+  EXPECT_EQ(place_in(with(kMpich, "PMI_JOBID", "j9"), std::nullopt)->rendezvous, "mpirun (MPICH)/j9");
+}
+
+}  // namespace
+}  // namespace baton::job

@@ -1,0 +1,312 @@
+// Reductions, expansions, moves, transposition.
+#include <gtest/gtest.h>
+#include <pto/pto-inst.hpp>
+
+#include "test_core.hpp"
+#include "tile_values.hpp"
+
+namespace {
+
+using namespace baton::test;
+using namespace pto;
+
+/// Small whole numbers: sums and products in any order are exact in every type.
+template <typename Element>
+Matrix<Element> small_numbers(int rows, int cols, std::uint32_t seed, int range = 5) {
+  Values values(seed);
+  auto result = values.matrix<Element>(rows, cols);
+  for (auto& row : result) {
+    for (auto& value : row)
+      value = static_cast<Element>(static_cast<int>(values.below(static_cast<unsigned>(range))) - 2);
+  }
+  return result;
+}
+
+template <typename Element>
+class Reduce : public ::testing::Test {};
+using Numbers = ::testing::Types<half, float, int16_t, int32_t>;
+TYPED_TEST_SUITE(Reduce, Numbers);
+
+template <typename Element, typename Expected>
+Element fold(const std::vector<Element>& row, Expected expected) {
+  Element result = row[0];
+  for (std::size_t i = 1; i < row.size(); ++i) result = static_cast<Element>(expected(result, row[i]));
+  return result;
+}
+
+template <typename Element, typename Instruction, typename Expected>
+void expect_row_reduction(Instruction instruction, Expected expected) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {7, 64}, {16, 33}, {5, 31}, {16, 64}}) {
+    TestCore core;
+    VecTile<Element, 16, 64> src(rows, cols), tmp(rows, cols);
+    Tile<TileType::Vec, Element, 16, 16, BLayout::RowMajor, DYNAMIC, 1> dst(rows);
+    Tile<TileType::Vec, Element, 16, 1, BLayout::ColMajor, DYNAMIC, 1> column(rows);
+    TASSIGN(src, 0);
+    TASSIGN(tmp, 0x4000);
+    TASSIGN(dst, 0x8000);
+    TASSIGN(column, 0xc000);
+    const auto x = small_numbers<Element>(rows, cols, 3);
+    write_valid(src, x);
+    instruction(dst, src, tmp);
+    instruction(column, src, tmp);
+    for (int r = 0; r < rows; ++r) {
+      const Element wanted = fold(x[static_cast<std::size_t>(r)], expected);
+      ASSERT_TRUE(same_value(element(dst, r, 0), wanted)) << rows << " x " << cols << " row " << r;
+      ASSERT_TRUE(same_value(element(column, r, 0), wanted));
+    }
+    EXPECT_EQ(reinterpret_cast<unsigned char*>(tmp.data())[0], 0xff) << "tmp is not left alone";
+  }
+}
+
+TYPED_TEST(Reduce, Rows) {
+  using E = TypeParam;
+  expect_row_reduction<E>([](auto& d, auto& s, auto& t) { TROWSUM(d, s, t); }, [](E a, E b) { return a + b; });
+  expect_row_reduction<E>([](auto& d, auto& s, auto& t) { TROWMAX(d, s, t); }, [](E a, E b) { return a > b ? a : b; });
+  expect_row_reduction<E>([](auto& d, auto& s, auto& t) { TROWMIN(d, s, t); }, [](E a, E b) { return a < b ? a : b; });
+}
+
+TYPED_TEST(Reduce, RowProducts) {
+  const TestCore core;
+  VecTile<TypeParam, 4, 32> src(4, 6), tmp(4, 6);
+  Tile<TileType::Vec, TypeParam, 4, 16, BLayout::RowMajor, 4, 1> dst;
+  TASSIGN(src, 0);
+  TASSIGN(tmp, 0x4000);
+  TASSIGN(dst, 0x8000);
+  const auto x = small_numbers<TypeParam>(4, 6, 8, 6);
+  write_valid(src, x);
+  TROWPROD(dst, src, tmp);
+  for (int r = 0; r < 4; ++r) {
+    const TypeParam wanted = fold(x[static_cast<std::size_t>(r)], [](TypeParam a, TypeParam b) { return a * b; });
+    EXPECT_EQ(static_cast<float>(element(dst, r, 0)), static_cast<float>(wanted));
+  }
+}
+
+template <typename Element, typename Instruction, typename Expected>
+void expect_col_reduction(Instruction instruction, Expected expected) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {7, 64}, {16, 33}, {3, 31}}) {
+    const TestCore core;
+    VecTile<Element, 16, 64> src(rows, cols);
+    VecTile<Element, 1, 64> dst(1, cols);
+    TASSIGN(src, 0);
+    TASSIGN(dst, 0x8000);
+    const auto x = small_numbers<Element>(rows, cols, 4);
+    write_valid(src, x);
+    instruction(dst, src);
+    for (int c = 0; c < cols; ++c) {
+      std::vector<Element> column;
+      for (const auto& row : x) column.push_back(row[static_cast<std::size_t>(c)]);
+      ASSERT_TRUE(same_value(element(dst, 0, c), fold(column, expected))) << rows << " x " << cols << " column " << c;
+    }
+  }
+}
+
+TYPED_TEST(Reduce, Columns) {
+  using E = TypeParam;
+  expect_col_reduction<E>([](auto& d, auto& s) { TCOLSUM(d, s); }, [](E a, E b) { return a + b; });
+  expect_col_reduction<E>(
+      [](auto& d, auto& s) {
+        VecTile<E, 16, 64> tmp(1, 1);
+        TASSIGN(tmp, 0x10000);
+        TCOLSUM(d, s, tmp, true);
+        EXPECT_EQ(reinterpret_cast<unsigned char*>(tmp.data())[0], 0xff);
+      },
+      [](E a, E b) { return a + b; });
+  expect_col_reduction<E>([](auto& d, auto& s) { TCOLMAX(d, s); }, [](E a, E b) { return a > b ? a : b; });
+  expect_col_reduction<E>([](auto& d, auto& s) { TCOLMIN(d, s); }, [](E a, E b) { return a < b ? a : b; });
+  expect_col_reduction<E>([](auto& d, auto& s) { TCOLPROD(d, s); }, [](E a, E b) { return static_cast<E>(a * b); });
+}
+
+TYPED_TEST(Reduce, SumsOfIntegersWrap) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    const TestCore core;
+    VecTile<TypeParam, 1, 64> src(1, 50), tmp(1, 50);
+    Tile<TileType::Vec, TypeParam, 1, 16, BLayout::RowMajor, 1, 1> dst;
+    TASSIGN(src, 0);
+    TASSIGN(tmp, 0x1000);
+    TASSIGN(dst, 0x2000);
+    TEXPANDS(src, std::numeric_limits<TypeParam>::max());
+    TROWSUM(dst, src, tmp);
+    const auto wanted = static_cast<TypeParam>(50 * static_cast<std::uint64_t>(std::numeric_limits<TypeParam>::max()));
+    EXPECT_EQ(element(dst, 0, 0), wanted);
+  }
+}
+
+TEST(ReduceFloat, FewRoundingsSuffice) {
+  const TestCore core;
+  VecTile<float, 1, 4096> src(1, 4096), tmp(1, 4096);
+  Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, 1, 1> dst;
+  TASSIGN(src, 0);
+  TASSIGN(tmp, 0x8000);
+  TASSIGN(dst, 0x10000);
+  Values values(1);
+  const auto x = values.moderate_matrix<float>(1, 4096);
+  write_valid(src, x);
+  TROWSUM(dst, src, tmp);
+  double sum = 0;
+  double magnitude = 0;
+  for (const float value : x[0]) {
+    sum += value;
+    magnitude += std::fabs(value);
+  }
+  EXPECT_NEAR(element(dst, 0, 0), sum, magnitude * 0x1p-20);
+  TROWMAX(dst, src, tmp);
+  EXPECT_EQ(element(dst, 0, 0), *std::max_element(x[0].begin(), x[0].end()));
+}
+
+template <typename Element, typename Instruction, typename Expected>
+void expect_expansion(Instruction instruction, Expected expected) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {7, 64}, {8, 33}}) {
+    for (const bool in_place : {false, true}) {
+      const TestCore core;
+      VecTile<Element, 8, 64> src(rows, cols), dst(rows, cols);
+      VecTile<Element, 1, 64> row(1, cols);
+      Tile<TileType::Vec, Element, 16, 1, BLayout::ColMajor, DYNAMIC, 1> column(rows);
+      TASSIGN(src, 0);
+      TASSIGN(dst, in_place ? 0 : 0x2000);
+      TASSIGN(row, 0x4000);
+      TASSIGN(column, 0x6000);
+      const auto x = small_numbers<Element>(rows, cols, 5);
+      auto across = small_numbers<Element>(1, cols, 6);
+      auto down = small_numbers<Element>(rows, 1, 7);
+      for (auto& value : across[0]) value = static_cast<Element>(value + 3);
+      for (auto& value : down) value[0] = static_cast<Element>(value[0] + 3);
+      write_valid(src, x);
+      write_valid(row, across);
+      write_valid(column, down);
+      instruction(dst, src, column, row);
+      Matrix<Element> wanted = x;
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        for (std::size_t c = 0; c < x[r].size(); ++c) {
+          wanted[r][c] = static_cast<Element>(expected(x[r][c], down[r][0], across[0][c]));
+        }
+      }
+      ASSERT_TRUE(equal_values(read_valid(dst), wanted)) << rows << " x " << cols;
+    }
+  }
+}
+
+TYPED_TEST(Reduce, Expansions) {
+  using E = TypeParam;
+  expect_expansion<E>([](auto& d, auto&, auto& v, auto&) { TROWEXPAND(d, v); }, [](E, E v, E) { return v; });
+  expect_expansion<E>([](auto& d, auto&, auto&, auto& v) { TCOLEXPAND(d, v); }, [](E, E, E v) { return v; });
+  expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDADD(d, a, v); },
+                      [](E a, E v, E) { return a + v; });
+  expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDSUB(d, a, v); },
+                      [](E a, E v, E) { return a - v; });
+  expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDMUL(d, a, v); },
+                      [](E a, E v, E) { return a * v; });
+  expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDMAX(d, a, v); },
+                      [](E a, E v, E) { return a > v ? a : v; });
+  expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDMIN(d, a, v); },
+                      [](E a, E v, E) { return a < v ? a : v; });
+  expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDADD(d, a, v); },
+                      [](E a, E, E v) { return a + v; });
+  expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDSUB(d, a, v); },
+                      [](E a, E, E v) { return a - v; });
+  expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDMUL(d, a, v); },
+                      [](E a, E, E v) { return a * v; });
+  expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDMAX(d, a, v); },
+                      [](E a, E, E v) { return a > v ? a : v; });
+  expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDMIN(d, a, v); },
+                      [](E a, E, E v) { return a < v ? a : v; });
+  expect_expansion<E>(
+      [](auto& d, auto& a, auto& v, auto&) {
+        VecTile<E, 8, 64> tmp(8, 64);
+        TASSIGN(tmp, 0x8000);
+        TROWEXPANDMUL(d, a, v, tmp);
+        EXPECT_EQ(reinterpret_cast<unsigned char*>(tmp.data())[0], 0xff);
+      },
+      [](E a, E v, E) { return a * v; });
+  if constexpr (!std::is_integral_v<E>) {
+    expect_expansion<E>([](auto& d, auto& a, auto& v, auto&) { TROWEXPANDDIV(d, a, v); },
+                        [](E a, E v, E) { return a / v; });
+    expect_expansion<E>([](auto& d, auto& a, auto&, auto& v) { TCOLEXPANDDIV(d, a, v); },
+                        [](E a, E, E v) { return a / v; });
+  }
+}
+
+template <typename Element>
+class Moves : public ::testing::Test {};
+using AllElements = ::testing::Types<float, half, bfloat16_t, int8_t, uint8_t, int16_t, int32_t, int64_t>;
+TYPED_TEST_SUITE(Moves, AllElements);
+
+TYPED_TEST(Moves, Transpose) {
+  const TestCore core;
+  VecTile<TypeParam, 16, 32> src(9, 31), tmp(9, 31);
+  VecTile<TypeParam, 32, 32> dst(31, 9);
+  TASSIGN(src, 0);
+  TASSIGN(tmp, 0x2000);
+  TASSIGN(dst, 0x4000);
+  Values values(5);
+  const auto x = values.matrix<TypeParam>(9, 31);
+  write_valid(src, x);
+  TTRANS(dst, src, tmp);
+  for (int r = 0; r < 9; ++r) {
+    for (int c = 0; c < 31; ++c) {
+      ASSERT_TRUE(same_bits(element(dst, c, r), x[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]));
+    }
+  }
+}
+
+TYPED_TEST(Moves, MatToLeftAndRight) {
+  const TestCore core;
+  using Mat = Tile<TileType::Mat, TypeParam, 32, 64, BLayout::ColMajor, DYNAMIC, DYNAMIC, SLayout::RowMajor, 512>;
+  Mat mat(20, 50);
+  TileLeft<TypeParam, 32, 64, DYNAMIC, DYNAMIC> left(20, 50);
+  Tile<TileType::Left, TypeParam, 32, 64, BLayout::RowMajor, 20, 50, SLayout::RowMajor, 512> other_left;
+  TileRight<TypeParam, 32, 64, DYNAMIC, DYNAMIC> right(20, 50);
+  TileRight<TypeParam, 32, 32, 5, 7> part;
+  TASSIGN(mat, 0);
+  TASSIGN(left, 0);
+  TASSIGN(other_left, 0);
+  TASSIGN(right, 0);
+  TASSIGN(part, 0x8000);
+  Values values(6);
+  const auto x = values.matrix<TypeParam>(20, 50);
+  write_valid(mat, x);
+  TMOV(left, mat);
+  TMOV(right, mat);
+  EXPECT_TRUE(equal_values(read_valid(left), x));
+  EXPECT_TRUE(equal_values(read_valid(right), x));
+  TMOV(other_left, mat);
+  EXPECT_TRUE(equal_values(read_valid(other_left), x));
+  TEXTRACT(part, mat, 15, 43);
+  for (int r = 0; r < 5; ++r) {
+    for (int c = 0; c < 7; ++c) {
+      ASSERT_TRUE(
+          same_bits(element(part, r, c), x[static_cast<std::size_t>(15 + r)][static_cast<std::size_t>(43 + c)]));
+    }
+  }
+  EXPECT_THROW(TEXTRACT(part, mat, 16, 43), KernelFailure);
+  EXPECT_THROW(TEXTRACT(part, mat, 0, -1), KernelFailure);
+  TEXTRACT(part, mat);
+  EXPECT_TRUE(same_bits(element(part, 0, 0), x[0][0]));
+}
+
+TEST(Move, AccToMatAndVecConverts) {
+  TestCore core;
+  core.watch();
+  TileAcc<float, 16, 16> acc;
+  Tile<TileType::Mat, half, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor, 512> mat;
+  Tile<TileType::Vec, float, 16, 16> vec;
+  TASSIGN(acc, 0);
+  TASSIGN(mat, 0);
+  TASSIGN(vec, 0);
+  Values values(6);
+  const auto x = values.moderate_matrix<float>(16, 16);
+  write_valid(acc, x);
+  TMOV(mat, acc);
+  TMOV(vec, acc);
+  EXPECT_TRUE(equal_values(read_valid(vec), x));
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(element(mat, i, 3).bits, half(x[static_cast<std::size_t>(i)][3]).bits);
+  }
+  EXPECT_EQ(core.issued()[0].pipes, 1u << PIPE_FIX);
+  Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, 16, 16> copy;
+  TASSIGN(copy, 0x1000);
+  TMOV(copy, vec);
+  EXPECT_TRUE(equal_values(read_valid(copy), x));
+  EXPECT_EQ(core.issued()[2].pipes, 1u << PIPE_V);
+}
+
+}  // namespace
