@@ -77,8 +77,8 @@ void OutputMerger::add(int rank, UniqueFd output, UniqueFd error) {
 
 void OutputMerger::add_stream(int rank, UniqueFd pipe, Sink& sink) {
   ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);  // baton's end of the pipe alone
-  streams_.push_back(
-      std::make_unique<Stream>(Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink, streams_.size()}));
+  streams_.push_back(std::make_unique<Stream>(
+      Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink, streams_.size()}));
   Stream& stream = *streams_.back();
   watch(stream);
 }

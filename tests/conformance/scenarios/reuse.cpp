@@ -16,7 +16,7 @@ class Growth {
   Growth() : memory_(test::process_memory()), descriptors_(test::open_descriptors()) {}
 
   void require_none() const {
-    const test::ProcessMemory now = test::process_memory();
+    [[maybe_unused]] const test::ProcessMemory now = test::process_memory();
     const int descriptors = test::open_descriptors();
     // Descriptors of a peer's thread may come and go by one.
     if (descriptors > descriptors_ + 4) {

@@ -1,5 +1,6 @@
 // Signals: notify, wait and test.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -119,6 +120,29 @@ SCENARIO(Trap8PayloadIsSeenWithItsSignal, {.sizes = {2, 4}}) {
     empty.notify(left, 0);
     empty.wait(0, WaitCmp::ge, round);
   }
+}
+
+// The same without a rhythm: the writer runs ahead, the reader follows at its heels. Each payload has a cache line of
+// its own, so that lines travel between processors in any order that the signal does not forbid.
+SCENARIO(Trap8SignalsDoNotOvertakePayloads,
+         {.sizes = {2}, .hostings = {test::Hosting::threads, test::Hosting::processes}}) {
+  constexpr int kLines = 64;
+  constexpr std::size_t kWordsPerLine = 64;
+  const auto data = me.window<std::int32_t>("data", kLines * kWordsPerLine);
+  const Signals signals = me.signals("signals", 1);
+  const auto slot = [&](int round) { return static_cast<std::size_t>(round % kLines) * kWordsPerLine; };
+  const int rounds = test::scaled(2'000'000);
+  for (int round = 1; round <= rounds; ++round) {
+    if (me.rank() == 1) {
+      std::atomic_ref(data.peer(0)[slot(round)]).store(round, std::memory_order_relaxed);
+      signals.notify(0, 0);
+    } else {
+      signals.wait(0, WaitCmp::ge, round);
+      const std::int32_t seen = std::atomic_ref(data[slot(round)]).load(std::memory_order_relaxed);
+      if (seen < round) throw test::CheckFailed(fmt::format("round {}: the payload is still {}", round, seen));
+    }
+  }
+  me.barrier();
 }
 
 SCENARIO(PutSignalArrivesAfterItsBytes, {.sizes = {2, 4}}) {
