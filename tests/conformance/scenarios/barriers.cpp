@@ -28,10 +28,10 @@ void dawdle(std::mt19937& random) {
 
 // Every rank counts its rounds where all can see it. After a barrier no counter may be behind one's own, and before the
 // next one none may be ahead by more than one.
-SCENARIO(Trap1BarrierLosesNoArrival, {.sizes = {2, 3, 5, 16}}) {
+SCENARIO(Trap1BarrierLosesNoArrival, {.sizes = {2, 3, 5, 16}, .wait_timeout = "30s"}) {
   const auto rounds_of = me.window<int>("rounds", 1);
   std::mt19937 random(static_cast<unsigned>(me.rank()));
-  const int rounds = test::scaled(8000 / me.size());
+  const int rounds = test::scaled(30'000 / me.size());
   for (int round = 1; round <= rounds; ++round) {
     dawdle(random);
     std::atomic_ref(rounds_of[0]).store(round, std::memory_order_relaxed);
