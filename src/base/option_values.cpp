@@ -113,6 +113,22 @@ int parse_integer(std::string_view source, std::string_view text, int minimum, s
   return value;
 }
 
+std::uint64_t parse_seed(std::string_view source, std::string_view text, std::string_view form) {
+  if (text.empty()) refuse(source, text, form, "is empty");
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) refuse(source, text, form, "has more than 64 bits");
+  if (error != std::errc() || stop != end) refuse(source, text, form, "is no decimal number");
+  return value;
+}
+
+PipeOrder parse_pipe_order(std::string_view source, std::string_view text) {
+  if (text == "program") return PipeOrder::program;
+  if (text == "strict") return PipeOrder::strict;
+  refuse(source, text, kPipeOrderForm, text.empty() ? "is empty" : "is no order of pipes");
+}
+
 LogLevel parse_log_level(std::string_view source, std::string_view text) {
   using enum LogLevel;
   constexpr std::pair<std::string_view, LogLevel> kNames[] = {{"trace", trace}, {"debug", debug}, {"info", info},

@@ -15,6 +15,7 @@ inline constexpr std::string_view kDurationForm =
     "a duration such as 30, 30s, 1.5s, 500ms or 2m (a bare number counts seconds)";
 inline constexpr std::string_view kBytesForm = "a size such as 500MiB, 2GiB or 65536 (a bare number counts bytes)";
 inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, error or off";
+inline constexpr std::string_view kPipeOrderForm = "program or strict";
 
 /// Always longer than zero.
 [[nodiscard]] std::chrono::nanoseconds parse_duration(std::string_view source, std::string_view text);
@@ -24,6 +25,11 @@ inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, err
 
 /// A decimal number, at least `minimum`. `form` is what the message shows as accepted.
 [[nodiscard]] int parse_integer(std::string_view source, std::string_view text, int minimum, std::string_view form);
+
+/// A decimal number of 64 bits.
+[[nodiscard]] std::uint64_t parse_seed(std::string_view source, std::string_view text, std::string_view form);
+
+[[nodiscard]] PipeOrder parse_pipe_order(std::string_view source, std::string_view text);
 
 [[nodiscard]] LogLevel parse_log_level(std::string_view source, std::string_view text);
 

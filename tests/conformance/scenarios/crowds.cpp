@@ -46,7 +46,7 @@ void sum(Domain me) {
 }  // namespace
 
 SCENARIO(Trap12RanksWithoutAProcessorGetTheirTurn, {.sizes = {24}}) {
-  relay(me, test::scaled(40));
+  relay(me, test::scaled(200));
   sum(me);
 }
 

@@ -84,7 +84,7 @@ SCENARIO(DifferentNamesAreShownToEveryRank, {.sizes = {2, 4}}) {
                 [&] { static_cast<void>(me.raw_window(name, 64)); });
   // The domain is still good: what failed is over at every rank.
   const RawWindow next = me.raw_window("next", 64);
-  next.put(0, 0, "x", 1);
+  next.put(0, static_cast<std::size_t>(me.rank()), "x", 1);
   me.barrier();
 }
 

@@ -1,0 +1,30 @@
+#include "base/shared_library.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "base/fail.hpp"
+
+namespace baton {
+
+SharedLibrary::SharedLibrary(const std::string& path, Code code)
+    : path_(std::filesystem::absolute(path).string()), code_(code) {
+  // Not global: libraries of two versions may be loaded at once.
+  void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = ::dlerror();
+    fail(code, "{} cannot be loaded: {}", path, reason == nullptr ? "no reason given" : reason);
+  }
+  handle_ = std::shared_ptr<void>(handle, [](void* loaded) { ::dlclose(loaded); });
+}
+
+void* SharedLibrary::find(const char* name) const noexcept { return ::dlsym(handle_.get(), name); }
+
+void* SharedLibrary::find_required(const char* name) const {
+  void* const symbol = find(name);
+  if (symbol == nullptr) fail(code_, "{} has no function {}, which every such library must have", path_, name);
+  return symbol;
+}
+
+}  // namespace baton
