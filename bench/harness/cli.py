@@ -102,7 +102,9 @@ def main(argv=None):
         say(f"no case of {options.suite} matches {options.case}; --list shows them")
         return 2
     built = build.build_facts(options.build_dir)
-    header = {"suite": options.suite, "quick": options.quick} | machine.facts(SOURCE_DIR, mpi.versions(), built)
+    # A suite with peers of its own says which.
+    versions = getattr(suite, "versions", mpi.versions)()
+    header = {"suite": options.suite, "quick": options.quick} | machine.facts(SOURCE_DIR, versions, built)
     warn(header)
     repeats = options.repeats or (QUICK_REPEATS if options.quick else REPEATS)
     table = Table(cases, lambda line: print(line, flush=True))

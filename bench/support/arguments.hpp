@@ -16,6 +16,8 @@ struct Arguments {
   /// How to do it, where a program knows several ways.
   std::string method;
   std::size_t bytes = 8;
+  /// Rows and columns of a square matrix.
+  int side = 64;
   /// Ranks, for programs that start them themselves; the others learn it from their launcher.
   int ranks = 2;
   /// How long the timed part should last.
@@ -36,6 +38,8 @@ struct Arguments {
       result.method = value;
     else if (name == "--bytes")
       result.bytes = std::stoull(value);
+    else if (name == "--side")
+      result.side = std::stoi(value);
     else if (name == "--ranks")
       result.ranks = std::stoi(value);
     else if (name == "--budget-ms")

@@ -14,6 +14,12 @@ namespace baton {
 /// How loud the log is.
 enum class LogLevel { trace, debug, info, warn, error, off };
 
+/// Which order a simulated core keeps between its pipes.
+enum class PipeOrder {
+  program,  // that of the kernel's source: kinder than a chip
+  strict,   // what flags and barriers promise and no other: a kernel that relies on more is an error
+};
+
 /// The environment variables Baton reads. Each field names its variable; docs/reference/options.md lists them.
 struct BATON_API Options {
   /// BATON_WAIT_TIMEOUT: how long a wait may take before it is an error. "30", "30s", "500ms", "2m".
@@ -37,6 +43,19 @@ struct BATON_API Options {
   std::optional<std::string> cache_dir;
   /// BATON_CACHE_SIZE: how large the cache of kernels may grow. "500MiB", "2GiB".
   std::uint64_t cache_bytes = std::uint64_t{1} << 30U;
+
+  /// BATON_PIPES: program or strict.
+  PipeOrder pipes = PipeOrder::program;
+  /// BATON_SEED: simulated chips choose by it what a chip leaves open: who runs next, when copies and notifications
+  /// arrive.
+  std::optional<std::uint64_t> seed;
+  /// BATON_EVENTS: the file to which simulated chips write what happens on them.
+  std::optional<std::string> events;
+
+  /// BATON_TASK_WINDOW: how many tasks of a chip may be in flight before the orchestration waits.
+  std::uint64_t task_window = 1024;
+  /// BATON_OUTPUT_HEAP: memory of a chip for the outputs that its runtime allocates. "256MiB".
+  std::uint64_t output_heap_bytes = std::uint64_t{256} << 20U;
 
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
   std::optional<int> rank;

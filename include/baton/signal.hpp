@@ -23,4 +23,17 @@ enum class WaitCmp : std::uint8_t { eq, ne, gt, ge, lt, le };
   return false;
 }
 
+/// "==", ">=": for messages.
+[[nodiscard]] constexpr const char* symbol_of(WaitCmp comparison) noexcept {
+  switch (comparison) {
+    case WaitCmp::eq: return "==";
+    case WaitCmp::ne: return "!=";
+    case WaitCmp::gt: return ">";
+    case WaitCmp::ge: return ">=";
+    case WaitCmp::lt: return "<";
+    case WaitCmp::le: return "<=";
+  }
+  return "?";
+}
+
 }  // namespace baton

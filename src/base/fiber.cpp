@@ -19,8 +19,13 @@ constexpr int kSweepsPerClock = 256;
 class Fiber;
 thread_local Fiber* current_fiber = nullptr;
 thread_local void* thread_word = nullptr;
-/// Adds a fiber to the thread that runs this; set while a worker runs.
-thread_local std::function<void(std::function<void()>)>* current_spawn = nullptr;
+/// What a running worker does for its fibers.
+struct ThreadServices {
+  std::function<void(std::function<void()>)> spawn;
+  std::function<void(Fiber&)> wake;
+};
+/// Set while a worker runs.
+thread_local ThreadServices* current_services = nullptr;
 
 /// What a suspended fiber waits for. Lives on its stack.
 struct Wait {
@@ -66,7 +71,17 @@ class Fiber {
     return wait.held;
   }
 
+  /// From the fiber itself: gives the thread away until it is woken.
+  void rest() {
+    resting_ = true;
+    identity_.before_leaving_to(*thread_);
+    caller_ = std::move(caller_).resume();
+    identity_.after_arriving(*thread_);
+  }
+
   [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool resting() const noexcept { return resting_; }
+  void stop_resting() noexcept { resting_ = false; }
   [[nodiscard]] void*& word() noexcept { return word_; }
   [[nodiscard]] Wait* wait() const noexcept { return wait_; }
   void stop_waiting(bool held) noexcept {
@@ -99,6 +114,7 @@ class Fiber {
   Wait* wait_ = nullptr;
   void* word_ = nullptr;
   bool ended_ = false;
+  bool resting_ = false;
 };
 
 }  // namespace
@@ -113,7 +129,11 @@ bool fiber_wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const
   return current_fiber->suspend(wait);
 }
 
-void spawn_fiber(std::function<void()> body) { (*current_spawn)(std::move(body)); }
+void spawn_fiber(std::function<void()> body) { current_services->spawn(std::move(body)); }
+
+FiberRef this_fiber() noexcept { return FiberRef(current_fiber); }
+void rest_fiber() { current_fiber->rest(); }
+void wake_fiber(FiberRef fiber) { current_services->wake(*static_cast<Fiber*>(fiber.fiber_)); }
 
 void yield_fiber() {
   const ParkingPlace nowhere{nullptr, FutexScope::process, Crowding::spare};
@@ -129,27 +149,35 @@ class FiberPool::Worker {
 
   void run() {
     StackIdentity thread = StackIdentity::of_thread();
-    std::function<void(std::function<void()>)> spawn = [&](std::function<void()> body) {
-      spawned_.push_back(std::make_unique<Fiber>(std::move(body), options_.stack_bytes, &thread));
-    };
-    current_spawn = &spawn;
-    for (auto& body : bodies_) spawn(std::move(body));
-    adopt_spawned();
-    while (!fibers_.empty()) {
+    ThreadServices services{
+        .spawn =
+            [&](std::function<void()> body) {
+              all_.push_back(std::make_unique<Fiber>(std::move(body), options_.stack_bytes, &thread));
+              joining_.push_back(all_.back().get());
+            },
+        .wake =
+            [&](Fiber& fiber) {
+              fiber.stop_resting();
+              joining_.push_back(&fiber);
+            }};
+    current_services = &services;
+    for (auto& body : bodies_) services.spawn(std::move(body));
+    adopt_joining();
+    while (!all_.empty()) {
       if (options_.seed ? run_one() : sweep()) {
         if (++sweeps_ % kSweepsPerClock == 0) expire();
       } else {
         idle();
       }
     }
-    current_spawn = nullptr;
+    current_services = nullptr;
   }
 
  private:
   /// Fibers join the others between turns: a running sweep must not see its list change.
-  void adopt_spawned() {
-    for (auto& fiber : spawned_) fibers_.push_back(std::move(fiber));
-    spawned_.clear();
+  void adopt_joining() {
+    fibers_.insert(fibers_.end(), joining_.begin(), joining_.end());
+    joining_.clear();
   }
 
   [[nodiscard]] static bool can_run(const Fiber& fiber) { return fiber.wait() == nullptr || fiber.wait()->test(); }
@@ -162,17 +190,18 @@ class FiberPool::Worker {
     }
     if (ready_.empty()) return false;
     turn(ready_[random_() % ready_.size()]);
-    adopt_spawned();
+    adopt_joining();
     return true;
   }
 
-  /// Gives the fiber at `index` the thread until it waits. True if it ended and was removed.
+  /// Gives the fiber at `index` the thread until it waits. True if it is not one of `fibers_` any more.
   bool turn(std::size_t index) {
     Fiber& fiber = *fibers_[index];
     if (fiber.wait() != nullptr) fiber.stop_waiting(true);
     fiber.resume();
-    if (!fiber.ended()) return false;
+    if (!fiber.ended() && !fiber.resting()) return false;
     fibers_.erase(fibers_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (fiber.ended()) std::erase_if(all_, [&](const auto& one) { return one.get() == &fiber; });
     return true;
   }
 
@@ -187,7 +216,7 @@ class FiberPool::Worker {
       progress = true;
       if (!turn(i)) ++i;
     }
-    adopt_spawned();
+    adopt_joining();
     return progress;
   }
 
@@ -225,8 +254,9 @@ class FiberPool::Worker {
 
   const FiberPoolOptions& options_;
   std::vector<std::function<void()>> bodies_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<std::unique_ptr<Fiber>> spawned_;
+  std::vector<std::unique_ptr<Fiber>> all_;
+  std::vector<Fiber*> fibers_;   // those that do not rest
+  std::vector<Fiber*> joining_;  // to `fibers_`
   std::vector<std::size_t> ready_;
   std::mt19937_64 random_{options_.seed.value_or(0)};
   int sweeps_ = 0;
@@ -235,18 +265,21 @@ class FiberPool::Worker {
 FiberPool::FiberPool(const FiberPoolOptions& options) : options_(options) {}
 FiberPool::~FiberPool() = default;
 
-void FiberPool::add(std::function<void()> body) { bodies_.push_back(std::move(body)); }
+void FiberPool::add(std::function<void()> body, std::optional<int> worker) {
+  bodies_.push_back({std::move(body), worker});
+}
 
 void FiberPool::run() {
   const std::size_t count = std::min(bodies_.size(), static_cast<std::size_t>(std::max(1, options_.workers)));
-  std::vector<std::unique_ptr<Worker>> workers;
-  for (std::size_t w = 0; w < count; ++w) {
-    const auto first = static_cast<std::ptrdiff_t>(bodies_.size() * w / count);
-    const auto last = static_cast<std::ptrdiff_t>(bodies_.size() * (w + 1) / count);
-    workers.push_back(std::make_unique<Worker>(
-        options_, std::vector<std::function<void()>>(bodies_.begin() + first, bodies_.begin() + last)));
+  std::vector<std::vector<std::function<void()>>> shares(count);
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const std::size_t share =
+        bodies_[i].worker ? static_cast<std::size_t>(*bodies_[i].worker) : i * count / bodies_.size();
+    shares.at(share).push_back(std::move(bodies_[i].function));
   }
   bodies_.clear();
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (auto& share : shares) workers.push_back(std::make_unique<Worker>(options_, std::move(share)));
   std::vector<std::jthread> threads;
   for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&worker = *workers[w]] { worker.run(); });
   if (count > 0) workers[0]->run();

@@ -37,6 +37,26 @@ void spawn_fiber(std::function<void()> body);
 /// From a fiber: lets the others of its thread have a turn.
 void yield_fiber();
 
+/// Names a fiber of the calling thread.
+class FiberRef {
+ public:
+  FiberRef() = default;
+
+ private:
+  friend FiberRef this_fiber() noexcept;
+  friend void wake_fiber(FiberRef fiber);
+  explicit FiberRef(void* fiber) noexcept : fiber_(fiber) {}
+  void* fiber_ = nullptr;
+};
+
+/// The calling fiber.
+[[nodiscard]] FiberRef this_fiber() noexcept;
+/// The calling fiber rests until another one of its thread wakes it. Unlike one that waits, it costs its thread nothing
+/// meanwhile.
+void rest_fiber();
+/// From a fiber: `fiber`, of the same thread, goes on after its rest.
+void wake_fiber(FiberRef fiber);
+
 /// Runs functions as fibers, each statically assigned to one of a few threads.
 class FiberPool {
  public:
@@ -45,8 +65,9 @@ class FiberPool {
   FiberPool& operator=(const FiberPool&) = delete;
   ~FiberPool();
 
-  /// Adds a fiber; before run(). `body` must not throw.
-  void add(std::function<void()> body);
+  /// Adds a fiber; before run(). `body` must not throw. Fibers are spread over the workers in the order in which they
+  /// are added, or run on the worker of that number.
+  void add(std::function<void()> body, std::optional<int> worker = std::nullopt);
 
   /// Runs all fibers to their end; the calling thread is one of the workers.
   void run();
@@ -54,7 +75,11 @@ class FiberPool {
  private:
   class Worker;
   FiberPoolOptions options_;
-  std::vector<std::function<void()>> bodies_;
+  struct Body {
+    std::function<void()> function;
+    std::optional<int> worker;
+  };
+  std::vector<Body> bodies_;
 };
 
 }  // namespace baton

@@ -24,6 +24,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#include "base/abandoned_frames.hpp"
+
 namespace baton {
 
 /// The side of a switch that belongs to one stack: what the sanitizers know of it, and the exceptions being handled on
@@ -44,6 +46,8 @@ class StackIdentity {
     StackIdentity identity;
     identity.bottom_ = bottom;
     identity.bytes_ = bytes;
+    // The memory may have been another stack, whose last frames never returned.
+    forget_frames(bottom, static_cast<const char*>(bottom) + bytes);
 #if defined(BATON_FIBER_TSAN)
     identity.tsan_fiber_ = __tsan_create_fiber(0);
 #endif

@@ -13,9 +13,11 @@ class FunctionRef;
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:
+  // Not explicit: it is meant to bind arguments.
   template <class Callable>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>) FunctionRef(Callable&& callable)
-  noexcept  // NOLINT(google-explicit-constructor): meant to bind arguments
+  noexcept
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(std::forward<Args>(args)...);

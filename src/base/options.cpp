@@ -51,14 +51,21 @@ constexpr Row kTable[] = {
       "How large the cache of kernels may grow before those that were not used for longest are removed."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.cache_bytes = parse_bytes(i.name, text); }},
     {{"BATON_PIPES", kPipeOrderForm, "program",
-      "The order that simulated cores keep between pipes: that of the source, or only what flags and barriers promise."},
+      "Which order simulated cores keep between pipes: that of the source, or only what flags and barriers promise."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.pipes = parse_pipe_order(i.name, text); }},
     {{"BATON_SEED", "a number, 0 or more", "",
       "What a chip leaves open (who runs next, when copies and notifications arrive), simulated chips choose by it."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.seed = parse_seed(i.name, text, i.form); }},
     {{"BATON_EVENTS", "a file", "",
-      "Where simulated chips write what happens on them, a line each; in a rank of `baton run`, its number is appended."},
+      "Where simulated chips write what happens on them, a line each; a rank of `baton run` appends its number."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.events = parse_name(i.name, text, i.form); }},
+    {{"BATON_TASK_WINDOW", "a number, 1 or more", "1024",
+      "How many tasks of a chip may be in flight, deferred ones not counted, before the orchestration waits."},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.task_window = static_cast<std::uint64_t>(parse_integer(i.name, text, 1, i.form));
+     }},
+    {{"BATON_OUTPUT_HEAP", kBytesForm, "256MiB", "Memory of a chip for the outputs that its runtime allocates."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.output_heap_bytes = parse_bytes(i.name, text); }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
     {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},
@@ -79,7 +86,7 @@ std::vector<std::string> environment_of_this_process() {
 // ask options() for it.
 Options read_and_warn() {
   std::vector<std::string> unknown;
-  const Options read = Options::from(environment_of_this_process(), &unknown);
+  Options read = Options::from(environment_of_this_process(), &unknown);
   log::set_threshold(read.log);
   for (const std::string& name : unknown) log::warn("{}", unknown_variable_message(name));
   return read;

@@ -72,6 +72,7 @@ class CompileCommand : public Command {
   std::vector<std::string> defines_;
   int jobs_ = 0;
   bool print_path_ = false;
+  bool list_ = false;
   bool cache_info_ = false;
   bool clear_cache_ = false;
 };

@@ -14,6 +14,7 @@
 #include "base/processors.hpp"
 #include "cli/command.hpp"
 #include "cli/compile_progress.hpp"
+#include "cli/kernel_listing.hpp"
 #include "kernel/cache.hpp"
 #include "kernel/compile.hpp"
 #include "kernel/library.hpp"
@@ -32,6 +33,7 @@ examples:
   baton compile --core cube matmul.cpp -I include -D TILE=64
   baton compile scale.cpp -- -O0 -g -Wall
   library=$(baton compile --print-path scale.cpp)
+  baton compile --list scale.cpp other.so            what the kernels in there take
   baton compile --cache-info)";
 
 /// What became of one source.
@@ -84,6 +86,10 @@ int clear_cache() {
   const kernel::CacheUsage usage = cache.clear();
   fmt::print("removed {} kernels ({}) from {}\n", usage.libraries, describe_bytes(usage.bytes), cache.folder());
   return 0;
+}
+
+void show_kernels(const std::string& path, const std::string& library) {
+  fmt::print("{}\n{}", path, list_kernels(kernel::load(library)));
 }
 
 extern "C" void end_with_compilers(int signal) {
@@ -148,6 +154,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
       ->check(CLI::PositiveNumber);
   app_->add_flag("--print-path", print_path_,
                  "Write the paths of the libraries, and nothing else, to standard output.");
+  app_->add_flag("--list", list_, "Show the kernels in the sources, which may be libraries here, and what they take.");
   app_->add_flag("--cache-info", cache_info_, "Show where the cache is and what it holds.");
   app_->add_flag("--clear-cache", clear_cache_, "Remove everything from the cache.");
   app_->footer(kExamples);
@@ -159,6 +166,13 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
   if (sources_.empty()) fail(Code::invalid_argument, "no source is named: baton compile kernel.cpp");
   if (clear_cache_ || cache_info_) {
     fail(Code::invalid_argument, "--cache-info and --clear-cache go without sources");
+  }
+  if (list_) {
+    for (const std::string& path : sources_) {
+      if (is_library_path(path)) show_kernels(path, path);
+    }
+    std::erase_if(sources_, is_library_path);
+    if (sources_.empty()) return 0;
   }
   std::vector<kernel::CompileRequest> requests;
   for (const std::string& source : sources_) {
@@ -188,7 +202,9 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
     }
     std::string library = outcomes[i].compiled->library;
     if (!output_dir_.empty()) library = copy_to(library, place_of(sources_[i], output_dir_));
-    if (print_path_) {
+    if (list_) {
+      show_kernels(sources_[i], library);
+    } else if (print_path_) {
       fmt::print("{}\n", library);
     } else if (!output_dir_.empty()) {
       fmt::print("{} -> {}\n", sources_[i], library);

@@ -53,7 +53,7 @@ nlohmann::json as_json(const job::JobSnapshot& job, const job::RankSnapshot& ran
                         {"seconds", static_cast<double>(comm::monotonic_ns() - rank.wait->since_ns) * 1e-9},
                         {"text", comm::describe(*rank.wait)}};
     if (signal) {
-      out["waits_for"]["comparison"] = comm::symbol_of(rank.wait->comparison);
+      out["waits_for"]["comparison"] = symbol_of(rank.wait->comparison);
       out["waits_for"]["needs"] = rank.wait->needs;
     }
   }

@@ -176,6 +176,7 @@ class Handshake {
 
   [[noreturn]] void throw_timeout(const std::vector<std::uint32_t>& missing) {
     std::vector<std::string> notes;
+    notes.reserve(missing.size());
     for (const std::uint32_t member : missing) notes.push_back(domain_.describe_member_activity(member));
     throw Error(
         Code::wait_timeout,

@@ -134,6 +134,7 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);
   if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
   std::vector<std::string> notes;
+  notes.reserve(dead.size());
   for (const std::uint32_t member : dead) {
     notes.push_back(
         fmt::format("{} died: {}", describe_member(member), describe_end(world_->control(), members_[member])));

@@ -58,6 +58,10 @@ class DomainState {
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
                           std::optional<std::uint32_t> rung = std::nullopt);
 
+  /// Throws peer_died or peer_left if `needs` says so and `test` still does not hold. `since_ns`: when the wait began,
+  /// 0 if it is not on record.
+  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs, std::int64_t since_ns);
+
   /// "rank 2 (pid 4711)": a member in the words of this domain.
   [[nodiscard]] std::string describe_member(std::uint32_t member) const;
   /// One line for a report: what `member` does.
@@ -66,7 +70,6 @@ class DomainState {
  private:
   DomainState(std::shared_ptr<World> world, std::string name, std::vector<std::uint32_t> members, std::uint64_t id);
 
-  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs, std::int64_t since_ns);
   [[noreturn]] void throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited);
   std::atomic<std::uint64_t>& barrier_epoch_of(std::uint32_t member) noexcept;
 

@@ -60,18 +60,6 @@ std::optional<WaitDescription> read_wait(const wire::WaitRecord& record) {
   return std::nullopt;
 }
 
-std::string_view symbol_of(WaitCmp comparison) noexcept {
-  switch (comparison) {
-    case WaitCmp::eq: return "==";
-    case WaitCmp::ne: return "!=";
-    case WaitCmp::gt: return ">";
-    case WaitCmp::ge: return ">=";
-    case WaitCmp::lt: return "<";
-    case WaitCmp::le: return "<=";
-  }
-  return "?";
-}
-
 std::string describe(const WaitDescription& wait) {
   switch (wait.operation) {
     case wire::Operation::in_barrier: return fmt::format("barrier {} of \"{}\"", wait.index, wait.object);

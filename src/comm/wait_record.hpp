@@ -31,8 +31,6 @@ void clear_wait(wire::WaitRecord& record) noexcept;
 /// `signal 3 of "scratch" >= 7`, `barrier 12 of "world"`.
 [[nodiscard]] std::string describe(const WaitDescription& wait);
 
-[[nodiscard]] std::string_view symbol_of(WaitCmp comparison) noexcept;
-
 /// CLOCK_MONOTONIC in nanoseconds.
 [[nodiscard]] std::int64_t monotonic_ns() noexcept;
 

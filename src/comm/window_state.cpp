@@ -26,7 +26,7 @@ std::uint64_t tag_of(const wire::SegmentHeader& header) noexcept {
 }  // namespace
 
 WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, std::uint64_t bytes)
-    : domain_(std::move(domain)), name_(std::move(name)), bytes_(bytes), tag_(0) {
+    : domain_(std::move(domain)), name_(std::move(name)), bytes_(bytes) {
   segment_ = allocate_segment(*domain_, name_, bytes);
   const auto& header = *static_cast<wire::SegmentHeader*>(segment_->address());
   tag_ = tag_of(header);
@@ -101,7 +101,19 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   } else {
     target.store(value, std::memory_order_seq_cst);
   }
-  domain_->world().ring(domain_->members()[static_cast<std::size_t>(peer)]);
+  const std::uint32_t member = domain_->members()[static_cast<std::size_t>(peer)];
+  domain_->world().block(member).arrivals.mark(arrival_spot(offset));
+  domain_->world().ring(member);
+}
+
+void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+  const auto own = signal("wait", owner, offset);
+  const auto describe_wait = [&] {
+    return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
+  };
+  // Pairs with the change in notify().
+  domain_->throw_if_hopeless([&] { return holds(own.load(std::memory_order_seq_cst), comparison, value); },
+                             describe_wait, Needs::any_member, 0);
 }
 
 void WindowState::record_notify(int peer, std::size_t offset) const noexcept {

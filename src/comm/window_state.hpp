@@ -39,6 +39,13 @@ class WindowState {
             std::chrono::nanoseconds timeout) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
 
+  /// Throws peer_died or peer_left if nobody is left who could make the comparison hold.
+  void throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+  /// Where the board of its rank shows a change of the signal.
+  [[nodiscard]] std::uint32_t arrival_spot(std::size_t offset) const noexcept {
+    return wire::arrival_spot(tag_, offset);
+  }
+
   void release() noexcept;
 
  private:
@@ -51,7 +58,7 @@ class WindowState {
   std::shared_ptr<DomainState> domain_;
   std::string name_;
   std::uint64_t bytes_;
-  std::uint64_t tag_;
+  std::uint64_t tag_ = 0;
   std::shared_ptr<SharedMemory> segment_;
   std::byte* first_part_;
   std::uint64_t stride_;

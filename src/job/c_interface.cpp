@@ -68,7 +68,7 @@ std::vector<std::uint32_t> check_subset(const char* function, CommHandle handle,
   if (n == 0 || n > world.size()) {
     fail(Code::invalid_argument, "{}: {} members are not possible in a job of {} ranks", function, n, world.size());
   }
-  const std::vector<std::uint32_t> members(rank_ids, rank_ids + n);
+  std::vector<std::uint32_t> members(rank_ids, rank_ids + n);
   for (std::size_t i = 0; i < n; ++i) {
     if (members[i] >= world.size()) {
       fail(Code::out_of_range, "{}: rank_ids[{}] = {} is outside 0..{}", function, i, members[i], world.size() - 1);
@@ -139,6 +139,7 @@ int comm_derive_context(CommHandle handle, const uint32_t* rank_ids, size_t n, u
            offset, window.bytes());
     }
     std::vector<std::uint64_t> windows;
+    windows.reserve(members.size());
     for (const std::uint32_t member : members)
       windows.push_back(address_of(window.part(static_cast<int>(member)) + offset));
     auto context = baton::comm::make_context(domain_rank, bytes, windows);

@@ -54,10 +54,13 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   const auto ranks = static_cast<std::uint32_t>(size);
   auto job = std::make_shared<inproc::Job>(ranks, "world", comm::Hosting::fibers);
   FirstFailure failure;
-  const int workers = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
+  // What follows from a seed alone cannot depend on how threads take turns.
+  const int wanted = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
+  const int workers = options().seed ? 1 : wanted;
   FiberPool pool(
       {.workers = workers,
        .stack_bytes = inproc_options.stack_bytes,
+       .seed = options().seed,
        .place = {&job->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(workers))}});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     job->enter(rank);

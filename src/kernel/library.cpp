@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/fail.hpp"
 #include "base/quote.hpp"
@@ -57,25 +58,30 @@ KernelLibrary load(const std::string& path) {
            table->abi_version, static_cast<std::uint32_t>(BATON_KERNEL_ABI_VERSION));
     }
     for (const BatonKernelEntry* entry = table->begin; entry != table->end; ++entry) {
-      state->registered.emplace_back(entry->name, entry->function);
+      state->registered.push_back(*entry);
       state->names.emplace_back(entry->name);
     }
   }
-  if (state->names.empty()) {
-    for (const ElfSymbol& symbol : file.exported()) {
-      if (symbol.function && is_plain_name(symbol.name)) state->names.push_back(symbol.name);
-    }
+  for (const ElfSymbol& symbol : file.exported()) {
+    if (symbol.function) state->functions.push_back(symbol.name);
   }
+  std::ranges::sort(state->functions);
+  if (state->names.empty()) std::ranges::copy_if(state->functions, std::back_inserter(state->names), is_plain_name);
   std::ranges::sort(state->names);
   return KernelLibrary(std::move(state));
 }
 
-BatonKernelFunction KernelLibrary::entry(std::string_view name) const {
-  for (const auto& [registered, function] : state_->registered) {
-    if (registered == name) return function;
+BatonKernelEntry KernelLibrary::kernel(std::string_view name) const {
+  for (const BatonKernelEntry& entry : state_->registered) {
+    if (name == entry.name) return entry;
   }
-  const std::string text(name);
-  if (const auto function = function_at<BatonKernelFunction>(state_->handle.get(), text.c_str())) return function;
+  const auto found = std::ranges::lower_bound(state_->functions, name, std::ranges::less{},
+                                              [](const std::string& function) { return std::string_view(function); });
+  if (found != state_->functions.end() && *found == name) {
+    if (const auto function = function_at<BatonKernelFunction>(state_->handle.get(), found->c_str())) {
+      return {found->c_str(), function, nullptr, BATON_CORE_VECTOR, 0};
+    }
+  }
   throw Error(Code::not_a_kernel, fmt::format("{} has no kernel {}", state_->path, quote(name)),
               {names().empty() ? "it has none; a kernel is a function extern \"C\" void kernel_entry(int64_t* args)"
                                : fmt::format("it has {}", fmt::join(names(), ", "))});

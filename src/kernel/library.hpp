@@ -19,7 +19,16 @@ class KernelLibrary {
  public:
   /// The kernel of that name: one that the library registered, or any `extern "C"` function. Throws Error
   /// (not_a_kernel) that lists the names there are.
-  [[nodiscard]] BatonKernelFunction entry(std::string_view name = kDefaultEntry) const;
+  [[nodiscard]] BatonKernelFunction entry(std::string_view name = kDefaultEntry) const { return kernel(name).function; }
+
+  /// The same with its signature and core. What it points to lives as long as the library. A kernel that the library
+  /// did not register has no signature and says `vector`: nothing in the file tells.
+  [[nodiscard]] BatonKernelEntry kernel(std::string_view name = kDefaultEntry) const;
+
+  /// What the kernel takes; null if its author did not write it down (a raw kernel).
+  [[nodiscard]] const BatonKernelSignature* signature(std::string_view name = kDefaultEntry) const {
+    return kernel(name).signature;
+  }
 
   /// What can be asked for: the registered kernels, or, if there are none, the functions with plain names.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return state_->names; }
@@ -36,7 +45,8 @@ class KernelLibrary {
   struct State {
     std::string path;
     std::unique_ptr<void, Closer> handle;
-    std::vector<std::pair<std::string, BatonKernelFunction>> registered;
+    std::vector<BatonKernelEntry> registered;
+    std::vector<std::string> functions;  // exported, sorted
     std::vector<std::string> names;
   };
   explicit KernelLibrary(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -7,12 +7,13 @@
 #include <cstdint>
 
 #include "base/doorbell.hpp"
+#include "wire/arrivals.hpp"
 #include "wire/barrier_words.hpp"
 
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 1;
+inline constexpr std::uint32_t kControlVersion = 2;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -83,8 +84,10 @@ struct alignas(kCacheLine) RankBlock {
   WaitRecord wait;
   NotifyRecord last_notify;
   std::byte pad2[2 * kCacheLine - 16 - sizeof(WaitRecord) - sizeof(NotifyRecord)];
+  // Line 4 on: which of its signals were changed.
+  ArrivalBoard arrivals;
 };
-static_assert(sizeof(RankBlock) == 4 * kCacheLine);
+static_assert(sizeof(RankBlock) == 14 * kCacheLine);
 
 struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;

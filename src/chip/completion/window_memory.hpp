@@ -2,43 +2,44 @@
 // else, a chip meets the communication layer.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 
-#include "chip/cores/global_memory.hpp"
+#include <baton/domain.hpp>
+
+#include "chip/cores/local_memory.hpp"
 #include "comm/world.hpp"
 
 namespace baton::chip {
 
-class WindowMemory final : public GlobalMemory {
+class WindowMemory final : public LocalMemory {
  public:
   /// A chip that is `world`'s rank.
   explicit WindowMemory(std::shared_ptr<comm::World> world) : world_(std::move(world)) {}
 
-  /// Makes `bytes` at `begin` known to kernels under `name`, until remove().
-  void add_buffer(const void* begin, std::size_t bytes, std::string name);
-  void remove_buffer(const void* begin);
-
+  [[nodiscard]] int rank() const noexcept override { return static_cast<int>(world_->rank()); }
   [[nodiscard]] bool known(const void* begin, std::size_t bytes) const override;
   [[nodiscard]] std::string describe_nearest(const void* address) const override;
+  [[nodiscard]] Holder holder_of(const void* address) const override;
+  [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) override;
   void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
   [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
+  void watch(const void* address, std::int32_t change) override;
+  [[nodiscard]] bool any_changes() const noexcept override;
+  void take_changes(FunctionRef<void(std::uint64_t)> changed) override;
+  void tell_change(const void* address) override;
+  [[nodiscard]] std::uint32_t deaths() const noexcept override;
+  void throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const override;
+  [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override { return world_->wait_timeout(); }
   [[nodiscard]] ParkingPlace parking_place() const override { return world_->parking_place(); }
 
  private:
-  struct Buffer {
-    std::size_t bytes;
-    std::string name;
-  };
-  [[nodiscard]] bool in_buffer(const void* begin, std::size_t bytes) const;
-  void wait_in_buffer(const std::int32_t* signal, WaitCmp comparison, std::int32_t value);
-
   std::shared_ptr<comm::World> world_;
-  mutable std::shared_mutex mutex_;
-  std::map<std::uintptr_t, Buffer> buffers_;  // guarded by mutex_
 };
+
+/// The memory of a chip that is the rank of `me`.
+[[nodiscard]] std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me);
 
 }  // namespace baton::chip

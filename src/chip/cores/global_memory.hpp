@@ -1,15 +1,24 @@
 // What a core reaches outside itself: the memory of its chip and the windows of its domains.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include <baton/signal.hpp>
 
+#include "base/function_ref.hpp"
 #include "base/parking.hpp"
 
 namespace baton::chip {
+
+/// Who reaches an address besides the cores of this chip.
+enum class Holder : std::uint8_t {
+  chip,         // nobody: a buffer of this chip
+  own_window,   // other ranks, but it belongs to this one
+  peer_window,  // it belongs to another rank
+};
 
 /// Passed to cores, so that they need not know of domains. Any thread may call any function.
 class GlobalMemory {
@@ -19,10 +28,18 @@ class GlobalMemory {
   GlobalMemory& operator=(const GlobalMemory&) = delete;
   virtual ~GlobalMemory() = default;
 
+  /// The rank of this chip in its job.
+  [[nodiscard]] virtual int rank() const noexcept = 0;
+
   /// Whether [begin, begin + bytes) lies inside one buffer or one part of a window.
   [[nodiscard]] virtual bool known(const void* begin, std::size_t bytes) const = 0;
   /// For messages: what lies closest to an address that is not known.
   [[nodiscard]] virtual std::string describe_nearest(const void* address) const = 0;
+  /// Of an address that is known.
+  [[nodiscard]] virtual Holder holder_of(const void* address) const = 0;
+  /// A name for a known address that does not depend on where memory happens to lie: `scratch[2]+64` for byte 64 of
+  /// rank 2's part of a window, `x+64` for one of a buffer.
+  [[nodiscard]] virtual std::string name_of(const void* address) const = 0;
 
   /// Changes a signal and wakes whoever waits for it. A release.
   virtual void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) = 0;
@@ -30,6 +47,24 @@ class GlobalMemory {
   virtual void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
   [[nodiscard]] virtual bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
 
+  /// A number for a known word of this rank: whoever changes it says that something changed at this spot. Words of
+  /// one cache line share it, and others may.
+  [[nodiscard]] virtual std::uint64_t spot_of(const void* address) const = 0;
+  /// So many more words of this rank are waited for by nobody's thread: changes of them must be told.
+  virtual void watch(const void* address, std::int32_t change) = 0;
+  /// Whether there are spots that take_changes() would give.
+  [[nodiscard]] virtual bool any_changes() const noexcept = 0;
+  /// Calls `changed(spot)` for each spot where something changed since the last call.
+  virtual void take_changes(FunctionRef<void(std::uint64_t)> changed) = 0;
+  /// A word was changed by other means than notify(): the record of a copy, a flag that a kernel stored.
+  virtual void tell_change(const void* address) = 0;
+  /// Grows when ranks end.
+  [[nodiscard]] virtual std::uint32_t deaths() const noexcept = 0;
+  /// Throws Error (peer_died, peer_left) if nobody is left who could make the word reach the value.
+  virtual void throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const = 0;
+
+  /// How long a wait for something of this chip may take before it is an error.
+  [[nodiscard]] virtual std::chrono::nanoseconds wait_timeout() const noexcept = 0;
   /// Where fibers that wait for something of this chip sleep: whoever changes it rings this.
   [[nodiscard]] virtual ParkingPlace parking_place() const = 0;
 };

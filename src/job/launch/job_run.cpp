@@ -92,7 +92,7 @@ void JobRun::start() {
       pidfds_.push_back(std::move(process.pidfd));
     } catch (const Error& error) {
       std::vector<std::string> notes = error.notes();
-      notes.push_back("`ulimit -u` and `ulimit -n` show how many processes and files are allowed");
+      notes.emplace_back("`ulimit -u` and `ulimit -n` show how many processes and files are allowed");
       throw Error(Code::launch_failed,
                   fmt::format("rank {} of {} could not be started: {}", rank, options_.ranks, error.message()),
                   std::move(notes));
@@ -108,7 +108,7 @@ LaunchResult JobRun::run() {
   run_ranks();
   end_descendants();
   drain_output();
-  if (start_error_) throw *start_error_;
+  if (start_error_) throw Error(*start_error_);
   if (const int error = output_.error(); error != 0 && error != EPIPE) fail_system("writing the output", error);
   return result();
 }

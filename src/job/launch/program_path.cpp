@@ -46,7 +46,7 @@ std::string find_program(const std::string& program, std::string_view search_pat
   for (std::string_view rest = search_path;;) {
     const std::size_t colon = rest.find(':');
     const std::string_view directory = rest.substr(0, colon);
-    const std::string path = directory.empty() ? "./" + program : fmt::format("{}/{}", directory, program);
+    std::string path = directory.empty() ? "./" + program : fmt::format("{}/{}", directory, program);
     const auto why = objection(path);
     if (!why) return path;
     if (!nearest && ::access(path.c_str(), F_OK) == 0) {

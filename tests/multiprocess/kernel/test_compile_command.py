@@ -13,7 +13,7 @@ from conftest import LIMIT
 def test_help_shows_examples(kernels):
     code, out, _ = kernels.run("--help")
     assert code == 0
-    for words in ("--core", "--print-path", "--jobs", "--cache-info", "--clear-cache", "baton compile scale.cpp"):
+    for words in ("--core", "--print-path", "--list", "--jobs", "--cache-info", "--clear-cache", "baton compile scale.cpp"):
         assert words in out
 
 
@@ -60,6 +60,27 @@ def test_core_defines_folders_and_flags_reach_the_compiler(kernels):
     code, _, err = kernels.run("--core", "cube", "-I", str(kernels.folder / "headers"), "-D", "A=3", source,
                                "--", "-DB=4")
     assert code == 0, err
+
+
+TYPED = """#include <typed/kernel.hpp>
+BATON_KERNEL(scale, In<float> x, Out<float, 2> y, float factor) { y.data()[0] = x.data()[0] * factor; }
+"""
+
+
+def test_kernels_are_listed_with_what_they_take(kernels):
+    typed = kernels.write("typed.cpp", TYPED)
+    code, out, err = kernels.run("--list", typed, kernels.kernel())
+    assert code == 0, err
+    assert out.splitlines() == [
+        typed, f"  scale(In<float> x, Out<float, 2> y, float factor)  [vector core, {typed}:2]",
+        str(kernels.folder / "k.cpp"), "  kernel_entry(int64_t* args)"]
+    place = kernels.folder / "out"
+    assert kernels.run("--core", "cube", typed, "-o", str(place))[0] == 0
+    before = kernels.compilations()
+    code, out, err = kernels.run("--list", str(place / "typed.so"))
+    assert code == 0, err
+    assert "scale(In<float> x, Out<float, 2> y, float factor)  [cube core" in out
+    assert kernels.compilations() == before
 
 
 def test_the_cache_is_shown_and_cleared(kernels):

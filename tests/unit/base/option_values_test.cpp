@@ -136,6 +136,27 @@ TEST(ParseLogLevel, RefusesOthers) {
   }
 }
 
+TEST(ParsePipeOrder, KnowsTwo) {
+  EXPECT_EQ(parse_pipe_order("X", "program"), PipeOrder::program);
+  EXPECT_EQ(parse_pipe_order("X", "strict"), PipeOrder::strict);
+  for (const char* text : {"", "Strict", "loose"}) {
+    const auto error = error_of([&] { static_cast<void>(parse_pipe_order("BATON_PIPES", text)); });
+    ASSERT_TRUE(error) << text;
+    EXPECT_EQ(error->code(), Code::bad_option);
+    EXPECT_THAT(error->notes(), ElementsAre("accepted: program or strict"));
+  }
+}
+
+TEST(ParseSeed, TakesSixtyFourBits) {
+  EXPECT_EQ(parse_seed("X", "0", "a number"), 0U);
+  EXPECT_EQ(parse_seed("X", "18446744073709551615", "a number"), UINT64_MAX);
+  for (const char* text : {"", "-1", "+1", "1x", "0x10", "18446744073709551616"}) {
+    const auto error = error_of([&] { static_cast<void>(parse_seed("BATON_SEED", text, "a number")); });
+    ASSERT_TRUE(error) << text;
+    EXPECT_EQ(error->code(), Code::bad_option);
+  }
+}
+
 TEST(ParseName, TakesAnythingButNothing) {
   EXPECT_EQ(parse_name("X", "shm", "a name"), "shm");
   const auto error = error_of([] { static_cast<void>(parse_name("BATON_JOB", "", "a name")); });

@@ -110,6 +110,13 @@ void copy_kernel(int64_t* args) {
 // args: scalar: the address to write to
 void wild_store_kernel(int64_t* args) { *reinterpret_cast<volatile int*>(args[0]) = 1; }
 
+// args: scalars: the address to copy to, how many bytes
+void wild_copy_kernel(int64_t* args) {
+  static char bytes[4096];
+  memcpy(reinterpret_cast<void*>(args[0]), bytes, static_cast<size_t>(args[1]));
+  args[1] = 0;  // the copy is not the last thing, so that there is a place to return to
+}
+
 // args: scalar: depth
 int64_t recurse(int64_t depth) {
   volatile char frame[1024] = {};

@@ -10,6 +10,7 @@ void add_kernel(std::int64_t* args);
 void allreduce_kernel(std::int64_t* args);
 void copy_kernel(std::int64_t* args);
 void wild_store_kernel(std::int64_t* args);
+void wild_copy_kernel(std::int64_t* args);
 void deep_kernel(std::int64_t* args);
 void forgotten_flag_kernel(std::int64_t* args);
 void wait_kernel(std::int64_t* args);

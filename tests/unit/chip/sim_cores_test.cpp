@@ -5,52 +5,14 @@
 #include <numeric>
 #include <vector>
 
-#include <tensor.h>
-#include <baton/error.hpp>
 #include <baton/inproc.hpp>
 
-#include "chip/completion/window_memory.hpp"
-#include "comm/backends/inproc/inproc_job.hpp"
+#include "chip_fixture.hpp"
 #include "comm/domain_state.hpp"
 #include "kernels.hpp"
 
 namespace baton::chip {
 namespace {
-
-/// A job of one rank in this process, and its memory.
-struct LonelyChip {
-  LonelyChip() : job(std::make_shared<inproc::Job>(1, "chip", comm::Hosting::threads)) {
-    job->enter(0);
-    world = std::make_shared<comm::World>(inproc::connect(job, 0), 0, "chip", std::chrono::seconds(20));
-    memory = std::make_unique<WindowMemory>(world);
-  }
-  std::shared_ptr<inproc::Job> job;
-  std::shared_ptr<comm::World> world;
-  std::unique_ptr<WindowMemory> memory;
-};
-
-ChipTensor tensor_over(WindowMemory& memory, std::vector<float>& data, const char* name) {
-  memory.add_buffer(data.data(), data.size() * sizeof(float), name);
-  ChipTensor tensor{};
-  tensor.buffer = {reinterpret_cast<std::uint64_t>(data.data()), data.size() * sizeof(float)};
-  tensor.ndims = 1;
-  tensor.shapes[0] = static_cast<std::uint32_t>(data.size());
-  tensor.strides[0] = 1;
-  return tensor;
-}
-
-std::int64_t address(const void* pointer) { return reinterpret_cast<std::int64_t>(pointer); }
-
-/// The code and message with which `call` fails on `cores`.
-std::pair<Code, std::string> failure_of(SimCores& cores, int core, KernelCall& call) {
-  cores.post(core, call);
-  try {
-    cores.wait(call);
-  } catch (const Error& error) {
-    return {error.code(), error.message()};
-  }
-  return {Code::ok, ""};
-}
 
 TEST(SimCores, ProfilesGiveTheNumberOfCores) {
   LonelyChip chip;
@@ -154,29 +116,6 @@ TEST(SimCores, ACopyOutsideEveryTensorFailsAtItsEvent) {
   call.args = {address(&tfrom), address(&tto), 0};
   const auto [code, message] = failure_of(cores, cores.vector(0, 0), call);
   EXPECT_EQ(code, Code::out_of_range) << message;
-}
-
-TEST(SimCores, ACrashOfAKernelIsAnErrorAndTheChipLivesOn) {
-  LonelyChip chip;
-  SimCores cores(profile_named("a2a3sim"), {.clusters = 1}, *chip.memory);
-  for (int round = 0; round < 3; ++round) {
-    KernelCall crash;
-    crash.entry = wild_store_kernel;
-    crash.name = "wild";
-    crash.args[0] = 16;
-    const auto [code, message] = failure_of(cores, cores.vector(0, 1), crash);
-    EXPECT_EQ(code, Code::kernel_fault);
-    for (const char* part : {"kernel 'wild'", "vector core 0.1", "SIGSEGV", "0x10"}) {
-      EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
-    }
-    KernelCall deep;
-    deep.entry = deep_kernel;
-    deep.name = "deep";
-    deep.args[0] = 10;
-    EXPECT_EQ(failure_of(cores, cores.vector(0, 1), deep).first, Code::ok);
-    deep.args[0] = 100'000;  // a hundred megabytes of frames
-    EXPECT_EQ(failure_of(cores, cores.vector(0, 1), deep).first, Code::kernel_fault);
-  }
 }
 
 TEST(SimCores, AWaitOutsideEveryWindowIsAnError) {

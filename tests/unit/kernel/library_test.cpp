@@ -133,7 +133,7 @@ TEST_F(Library, AnotherAbiVersionAndNone) {
   const auto wrong = error_of([&] { static_cast<void>(load(other)); });
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->code(), Code::wrong_abi);
-  EXPECT_THAT(wrong->message(), HasSubstr("version 7 of the kernel ABI, and this Baton has version 1"));
+  EXPECT_THAT(wrong->message(), HasSubstr("version 7 of the kernel ABI, and this Baton has version 2"));
 }
 
 // Offsets in a damaged file lead nowhere, and never outside of what was read.

@@ -10,6 +10,13 @@
 #define PTO_VECTOR_LOOP
 #endif
 
+// The same for a loop of few vectors, which become straight code.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PTO_VECTOR_PIECE PTO_VECTOR_LOOP _Pragma("GCC unroll 4")
+#else
+#define PTO_VECTOR_PIECE
+#endif
+
 // The next loop has a small constant length and becomes straight code.
 #if defined(__CUDACC__)
 #define PTO_UNROLL _Pragma("unroll")

@@ -23,7 +23,7 @@ PTO_INLINE AICORE void vector_store(Element* dst, size_t count, Value value) {
     for (size_t k = 0; k < kPiece; ++k) piece[k] = value(i + k);
     memcpy(static_cast<void*>(dst + i), static_cast<const void*>(piece), sizeof piece);
 #else
-    PTO_VECTOR_LOOP
+    PTO_VECTOR_PIECE
     for (size_t k = 0; k < kPiece; ++k) dst[i + k] = value(i + k);
 #endif
   }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <baton/options.hpp>
-
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 
@@ -13,60 +11,38 @@ namespace {
 
 /// Turns that a seeded engine lets pass between two chunks, at the most.
 constexpr std::uint64_t kLongestRest = 8;
+/// A seeded engine moves at least one part in this many of what is left.
+constexpr std::uint64_t kMostChunks = 4;
 
 }  // namespace
-
-DmaEngine::DmaEngine(GlobalMemory& memory, const DmaOptions& options)
-    : memory_(memory), options_(options), random_(options.seed.value_or(0)) {}
 
 std::uint64_t DmaEngine::open_session() {
   const std::lock_guard lock(mutex_);
   return ++last_session_;
 }
 
-std::uint64_t DmaEngine::submit(const BatonCopy& copy) {
-  auto record = std::make_unique<std::atomic<std::uint64_t>>(static_cast<std::uint64_t>(Record::pending));
-  const auto address = reinterpret_cast<std::uint64_t>(record.get());
+void DmaEngine::submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record) {
   {
     const std::lock_guard lock(mutex_);
-    sessions_[copy.session].push_back({copy, record.get()});
-    records_.emplace(address, std::move(record));
+    sessions_[copy.session].push_back({copy, std::move(record), ++submitted_});
   }
   // Pairs with the load in serve(). Sequentially consistent because the doorbell is rung after it.
   pending_.fetch_add(1, std::memory_order_seq_cst);
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
-  return address;
 }
 
-DmaEngine::Record DmaEngine::state(std::uint64_t record, std::string* why) const {
-  // Pairs with the store in settle(): whoever sees the copy complete sees its bytes.
-  const auto state =
-      static_cast<Record>(reinterpret_cast<const std::atomic<std::uint64_t>*>(record)->load(std::memory_order_seq_cst));
-  if (state == Record::failed && why != nullptr) {
-    const std::lock_guard lock(mutex_);
-    *why = failures_.at(record);
-  }
-  return state;
+void DmaEngine::wait(const OperationRecord& record) const {
+  wait_settled(record);
+  static_cast<void>(record.test());
 }
 
-DmaEngine::Record DmaEngine::wait(std::uint64_t record, std::string* why) {
-  const auto settled = [&] { return state(record) != Record::pending; };
-  const auto timeout = baton::options().wait_timeout;
+void DmaEngine::wait_settled(const OperationRecord& record) const {
+  const auto settled = [&] { return record.state() != OperationState::pending; };
+  const auto timeout = memory_.wait_timeout();
   if (!settled() && !wait_until(memory_.parking_place(), settled, Deadline::within(timeout), [] {})) {
-    fail(Code::wait_timeout, "an asynchronous copy was not complete after {} s",
-         std::chrono::duration_cast<std::chrono::seconds>(timeout).count());
+    fail(Code::wait_timeout, "an asynchronous copy was not complete after {} ms",
+         std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
   }
-  return state(record, why);
-}
-
-void DmaEngine::abandon(std::uint64_t record) {
-  const std::lock_guard lock(mutex_);
-  if (state(record) == Record::pending) {
-    abandoned_.insert(record);
-    return;
-  }
-  records_.erase(record);
-  failures_.erase(record);
 }
 
 void DmaEngine::stop() {
@@ -74,15 +50,12 @@ void DmaEngine::stop() {
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
 }
 
-std::optional<DmaEngine::Copy> DmaEngine::take() {
+DmaEngine::Copy* DmaEngine::next() {
   const std::lock_guard lock(mutex_);
-  if (sessions_.empty()) return std::nullopt;
+  if (sessions_.empty()) return nullptr;
   auto session = sessions_.begin();
-  if (options_.seed) std::advance(session, random_() % sessions_.size());
-  const Copy copy = session->second.front();
-  session->second.pop_front();
-  if (session->second.empty()) sessions_.erase(session);
-  return copy;
+  if (options_.chance) std::advance(session, options_.chance->below(sessions_.size()));
+  return &session->second.front();
 }
 
 void DmaEngine::serve() {
@@ -93,57 +66,85 @@ void DmaEngine::serve() {
   while (true) {
     // An engine has no deadline of its own: it ends when it is stopped.
     if (!wait_until(memory_.parking_place(), called, Deadline::at(Deadline::Clock::time_point::max()), [] {})) continue;
-    const auto copy = take();
-    if (!copy) return;
-    pending_.fetch_sub(1, std::memory_order_relaxed);
-    carry_out(*copy);
+    Copy* copy = next();
+    if (copy == nullptr) return;
+    if (copy->done == 0) {
+      if (auto why = why_impossible(copy->request)) {
+        note(*copy, "failed");
+        broken_.try_emplace(copy->request.session, "an earlier copy of its session failed: " + *why);
+        copy->record->fail(Code::out_of_range, std::move(*why));
+        finish(*copy);
+        continue;
+      }
+    }
+    rest();
+    move_chunk(*copy);
+    if (copy->done < copy->request.bytes) continue;
+    rest();
+    settle(*copy);
+    finish(*copy);
+  }
+}
+
+void DmaEngine::settle(Copy& copy) {
+  const BatonCopy& request = copy.request;
+  note(copy, "complete");
+  try {
+    if (request.signal != nullptr) {
+      const NotifyOp op = request.signal_op == 0 ? NotifyOp::add : NotifyOp::set;
+      notify_through(options_.courier, memory_, request.signal, request.signal_value, op);
+    }
+    copy.record->complete();
+  } catch (const Error& error) {
+    copy.record->fail(error.code(), "its bytes arrived, but its signal did not: " + error.message());
   }
 }
 
 void DmaEngine::rest() {
-  const std::uint64_t turns = options_.seed ? random_() % kLongestRest : 1;
+  const std::uint64_t turns = options_.chance ? options_.chance->below(kLongestRest) : 1;
   for (std::uint64_t i = 0; i < turns; ++i) yield_fiber();
 }
 
-void DmaEngine::carry_out(const Copy& copy) {
-  const BatonCopy& request = copy.request;
-  if (!memory_.known(request.source, request.bytes)) {
-    return settle(copy, Record::failed,
-                  fmt::format("its {} source bytes are in no tensor and no window ({})", request.bytes,
-                              memory_.describe_nearest(request.source)));
-  }
-  if (!memory_.known(request.destination, request.bytes)) {
-    return settle(copy, Record::failed,
-                  fmt::format("its {} destination bytes are in no tensor and no window ({})", request.bytes,
-                              memory_.describe_nearest(request.destination)));
-  }
-  for (std::uint64_t done = 0; done < request.bytes;) {
-    rest();
-    const std::uint64_t chunk = std::min(options_.chunk_bytes, request.bytes - done);
-    std::memmove(static_cast<char*>(request.destination) + done, static_cast<const char*>(request.source) + done,
-                 chunk);
-    done += chunk;
-  }
-  rest();
-  if (request.signal != nullptr) {
-    memory_.notify(request.signal, request.signal_value, request.signal_op == 0 ? NotifyOp::add : NotifyOp::set);
-  }
-  settle(copy, Record::complete, {});
+std::optional<std::string> DmaEngine::why_impossible(const BatonCopy& request) const {
+  if (const auto broken = broken_.find(request.session); broken != broken_.end()) return broken->second;
+  const auto unknown = [&](const char* which, const void* address) {
+    return fmt::format("its {} {} bytes are in no tensor and no window ({})", request.bytes, which,
+                       memory_.describe_nearest(address));
+  };
+  if (!memory_.known(request.source, request.bytes)) return unknown("source", request.source);
+  if (!memory_.known(request.destination, request.bytes)) return unknown("destination", request.destination);
+  return std::nullopt;
 }
 
-void DmaEngine::settle(const Copy& copy, Record state, const std::string& why) {
-  const auto address = reinterpret_cast<std::uint64_t>(copy.record);
+void DmaEngine::move_chunk(Copy& copy) {
+  const std::uint64_t left = copy.request.bytes - copy.done;
+  std::uint64_t chunk = std::min(options_.chunk_bytes, left);
+  if (options_.chance && left != 0) {
+    chunk = std::max<std::uint64_t>(1, left / kMostChunks * (1 + options_.chance->below(kMostChunks)));
+    if (options_.chance->one_in(kMostChunks)) chunk = left;
+  }
+  std::memmove(static_cast<char*>(copy.request.destination) + copy.done,
+               static_cast<const char*>(copy.request.source) + copy.done, chunk);
+  copy.done += chunk;
+  note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));
+}
+
+void DmaEngine::finish(Copy& copy) {
+  memory_.tell_change(reinterpret_cast<const void*>(copy.record->address()));
+  pending_.fetch_sub(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    if (abandoned_.erase(address) == 1) {
-      records_.erase(address);
-      return;
-    }
-    if (state == Record::failed) failures_[address] = why;
-    // Pairs with the load in state(), and with the acquire of a completion condition.
-    copy.record->store(static_cast<std::uint64_t>(state), std::memory_order_seq_cst);
+    const auto session = sessions_.find(copy.request.session);
+    session->second.pop_front();
+    if (session->second.empty()) sessions_.erase(session);
   }
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
+}
+
+void DmaEngine::note(const Copy& copy, const std::string& what) const {
+  if (options_.events == nullptr) return;
+  options_.events->add(fmt::format("{} dma - copy {} to {} {}", memory_.rank(), copy.number,
+                                   memory_.name_of(copy.request.destination), what));
 }
 
 }  // namespace baton::chip

@@ -1,8 +1,8 @@
 // The DMA engine of a chip: carries out asynchronous copies later, on a fiber of its own.
 //
-// Copies of one session are carried out in order; copies of different sessions in any order. A copy moves in chunks, so
-// that whoever reads too early reads half of it. Its record becomes complete, and its signal fires, after its last
-// byte.
+// Copies of one session are carried out in order; copies of different sessions in any order, and piece by piece in
+// turns. A copy moves in chunks, so that whoever reads too early reads half of it. Its record becomes complete, and its
+// signal fires, after its last byte.
 #pragma once
 
 #include <atomic>
@@ -12,70 +12,72 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
-#include <set>
 #include <string>
-#include <vector>
 
 #include <pto/target/core.hpp>
 
+#include "chip/completion/operation.hpp"
+#include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
+#include "chip/cores/seed.hpp"
+#include "chip/cores/sim/courier.hpp"
 
 namespace baton::chip {
 
 struct DmaOptions {
   std::uint64_t chunk_bytes = 64 * 1024;
-  /// With a seed, which session goes next and how long it rests between chunks follow from it.
-  std::optional<std::uint64_t> seed;
+  /// With it, the sizes of chunks, which session goes next and how long the engine rests in between follow from it.
+  std::optional<Chance> chance = std::nullopt;
+  /// Delivers signals, if given.
+  Courier* courier = nullptr;
+  EventLog* events = nullptr;
 };
 
 /// Any core may submit; one fiber runs serve().
 class DmaEngine {
  public:
-  /// States of a record. Kernels read it as a 64-bit word: 0 until the copy is complete.
-  enum class Record : std::uint64_t { pending = 0, complete = 1, failed = 2 };
-
-  DmaEngine(GlobalMemory& memory, const DmaOptions& options);
+  DmaEngine(GlobalMemory& memory, const DmaOptions& options) : memory_(memory), options_(options) {}
   DmaEngine(const DmaEngine&) = delete;
   DmaEngine& operator=(const DmaEngine&) = delete;
 
   [[nodiscard]] std::uint64_t open_session();
 
-  /// Gives the address of the copy's record, which lives until abandon().
-  [[nodiscard]] std::uint64_t submit(const BatonCopy& copy);
+  /// Settles `record`, a new one, when the copy is complete or has failed. After a failed copy those behind it in its
+  /// session fail too, so that whoever waits for one of them learns of it.
+  void submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record);
 
-  /// The state of a record; if it failed, `why` says so.
-  [[nodiscard]] Record state(std::uint64_t record, std::string* why = nullptr) const;
+  /// Waits on the calling fiber until the copy is complete. Throws why it failed, or wait_timeout.
+  void wait(const OperationRecord& record) const;
+  /// As wait(), but a copy that failed will do.
+  void wait_settled(const OperationRecord& record) const;
 
-  /// Waits on the calling fiber until the copy is complete or failed. Throws Error (wait_timeout) otherwise.
-  [[nodiscard]] Record wait(std::uint64_t record, std::string* why);
-
-  /// Nobody will look at the record again. A copy that is still pending is carried out all the same.
-  void abandon(std::uint64_t record);
-
-  /// Carries out copies until stop(). On a fiber of its own.
+  /// Carries out copies until stop(), and then those that are left. On a fiber of its own.
   void serve();
   void stop();
 
  private:
   struct Copy {
     BatonCopy request;
-    std::atomic<std::uint64_t>* record;
+    std::shared_ptr<OperationRecord> record;
+    std::uint64_t number;  // of all copies of this engine
+    std::uint64_t done = 0;
   };
-  [[nodiscard]] std::optional<Copy> take();
-  void carry_out(const Copy& copy);
-  void settle(const Copy& copy, Record state, const std::string& why);
+  [[nodiscard]] Copy* next();
+  void finish(Copy& copy);
+  void move_chunk(Copy& copy);
+  void settle(Copy& copy);
+  [[nodiscard]] std::optional<std::string> why_impossible(const BatonCopy& request) const;
   void rest();
+  void note(const Copy& copy, const std::string& what) const;
 
   GlobalMemory& memory_;
   DmaOptions options_;
-  std::mt19937_64 random_;
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::deque<Copy>> sessions_;                            // guarded by mutex_
-  std::map<std::uint64_t, std::unique_ptr<std::atomic<std::uint64_t>>> records_;  // guarded by mutex_
-  std::map<std::uint64_t, std::string> failures_;                                 // guarded by mutex_
-  std::set<std::uint64_t> abandoned_;                                             // pending; guarded by mutex_
-  std::uint64_t last_session_ = 0;                                                // guarded by mutex_
+  std::mutex mutex_;
+  /// Each session's copies; a copy stays where it is until the engine, which alone removes it, has finished it.
+  std::map<std::uint64_t, std::deque<Copy>> sessions_;  // guarded by mutex_
+  std::uint64_t last_session_ = 0;                      // guarded by mutex_
+  std::uint64_t submitted_ = 0;                         // guarded by mutex_
+  std::map<std::uint64_t, std::string> broken_;         // by session: why; the engine's fiber only
   std::atomic<std::uint64_t> pending_{0};
   std::atomic<bool> stop_{false};
 };

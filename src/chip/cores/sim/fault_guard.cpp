@@ -7,9 +7,12 @@
 #include <array>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
+#include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
+#include "chip/cores/sim/source_line.hpp"
 
 namespace baton::chip {
 namespace {
@@ -19,14 +22,22 @@ constexpr std::size_t kHandlerStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kSignals.size()> previous_actions;
 
-const void* instruction_of(const void* context) noexcept {
+/// Fills in where the machine was.
+void note_registers(FaultGuard& guard, const void* context) noexcept {
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+  guard.instruction = guard.caller = guard.stack = nullptr;
 #if defined(__aarch64__)
-  return reinterpret_cast<const void*>(machine.pc);
+  guard.instruction = reinterpret_cast<const void*>(machine.pc);
+  guard.caller = reinterpret_cast<const void*>(machine.regs[30]);
+  guard.stack = reinterpret_cast<const void*>(machine.sp);
 #elif defined(__x86_64__)
-  return reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
-#else
-  return nullptr;
+  guard.instruction = reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
+  guard.stack = reinterpret_cast<const void*>(machine.gregs[REG_RSP]);
+  // Where the stack itself is the fault, reading it would be the next.
+  const auto stack = static_cast<std::uintptr_t>(machine.gregs[REG_RSP]);
+  const auto fault = reinterpret_cast<std::uintptr_t>(guard.address);
+  constexpr std::uintptr_t kNear = 64 * 1024;
+  if (fault + kNear < stack || fault > stack + kNear) guard.caller = *static_cast<const void* const*>(guard.stack);
 #endif
 }
 
@@ -41,7 +52,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   guard->signal = signal;
   guard->address = info->si_addr;
-  guard->instruction = instruction_of(context);
+  guard->blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
+  note_registers(*guard, context);
   ::siglongjmp(guard->recovery, 1);
 }
 
@@ -78,18 +90,44 @@ class HandlerStack {
     ::munmap(memory_, kHandlerStackBytes);
   }
 
+  /// The handler left it by a jump.
+  void abandon() const noexcept {
+    const auto* bottom = static_cast<const char*>(memory_ == nullptr ? before_.ss_sp : memory_);
+    forget_frames(bottom, bottom + (memory_ == nullptr ? before_.ss_size : kHandlerStackBytes));
+  }
+
  private:
   stack_t before_{};
   void* memory_ = nullptr;
 };
 
-std::string describe_place(const void* instruction) {
+/// The library or program that holds an address, and its nearest symbol; nothing if none does.
+std::optional<Dl_info> module_of(const void* address) {
   Dl_info info{};
-  if (instruction == nullptr || ::dladdr(instruction, &info) == 0 || info.dli_fname == nullptr)
-    return "at an unknown place";
-  const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(info.dli_fbase);
-  return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", info.dli_sname == nullptr ? "?" : info.dli_sname,
-                     info.dli_fname, offset);
+  if (address == nullptr || ::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return std::nullopt;
+  return info;
+}
+
+std::string_view symbol_of(const Dl_info& info) { return info.dli_sname == nullptr ? "?" : info.dli_sname; }
+
+std::string describe_line(const void* instruction, const Dl_info& module) {
+  if (const auto line = source_line(instruction)) return fmt::format("at {} in {}", *line, symbol_of(module));
+  const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(module.dli_fbase);
+  return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", symbol_of(module), module.dli_fname, offset);
+}
+
+/// The line of the instruction; of its caller, if the instruction is no code of the kernel's library but its caller is.
+std::string describe_place(const FaultGuard& guard, const void* kernel) {
+  const auto module = module_of(guard.instruction);
+  if (!module) return "at an unknown place";
+  const auto home = module_of(kernel);
+  const auto caller = module_of(guard.caller);
+  if (!home || !caller || module->dli_fbase == home->dli_fbase || caller->dli_fbase != home->dli_fbase) {
+    return describe_line(guard.instruction, *module);
+  }
+  // The byte before the instruction to which the call returns belongs to the call.
+  return fmt::format("in {}, called {}", symbol_of(*module),
+                     describe_line(static_cast<const char*>(guard.caller) - 1, *caller));
 }
 
 std::string_view what_happened(int signal) {
@@ -103,15 +141,19 @@ std::string_view what_happened(int signal) {
 
 }  // namespace
 
-void run_guarded(FaultGuard*& slot, FunctionRef<void()> body) {
+void run_guarded(FaultGuard*& slot, const void* kernel, FunctionRef<void()> body) {
   install_handlers();
   thread_local HandlerStack handler_stack;
-  static_cast<void>(handler_stack);
   FaultGuard guard{};
   if (sigsetjmp(guard.recovery, 0) != 0) {
     slot = nullptr;
+    // The handler never returns, so nobody else undoes what was blocked for it. sigsetjmp could, but would ask the
+    // system for the mask at every call of a kernel.
+    ::pthread_sigmask(SIG_SETMASK, &guard.blocked, nullptr);
+    forget_frames(guard.stack, __builtin_frame_address(0));
+    handler_stack.abandon();
     throw Error(Code::kernel_fault, fmt::format("{} (address {}), {}", what_happened(guard.signal), guard.address,
-                                                describe_place(guard.instruction)));
+                                                describe_place(guard, kernel)));
   }
   slot = &guard;
   try {

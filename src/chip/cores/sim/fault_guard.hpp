@@ -15,14 +15,17 @@ struct FaultGuard {
   int signal;
   const void* address;
   const void* instruction;
+  const void* caller;  // of a function that keeps no frame, such as memcpy
+  const void* stack;   // the stack pointer
+  sigset_t blocked;    // signals that were blocked before the handler ran
 };
 
 /// The guard of the core that runs on the calling fiber, or nullptr. Called from signal handlers. Defined by the core.
 [[nodiscard]] FaultGuard* current_fault_guard() noexcept;
 
-/// Runs `body` on the calling fiber, with its guard in `slot` meanwhile. If it crashes, its frames are abandoned (their
-/// destructors do not run) and Error (kernel_fault) is thrown that tells signal, address and place. Crashes elsewhere
-/// reach whoever handled them before.
-void run_guarded(FaultGuard*& slot, FunctionRef<void()> body);
+/// Runs `body`, which calls `kernel`, on the calling fiber, with its guard in `slot` meanwhile. If it crashes, its
+/// frames are abandoned (their destructors do not run) and Error (kernel_fault) is thrown that tells signal, address
+/// and place. Crashes elsewhere reach whoever handled them before.
+void run_guarded(FaultGuard*& slot, const void* kernel, FunctionRef<void()> body);
 
 }  // namespace baton::chip

@@ -20,6 +20,7 @@ class PipeFlags {
 
   /// When the kernel returned: a flag that is still set, with the place where that happened.
   [[nodiscard]] std::optional<std::pair<std::string, BatonPlace>> left_set() const;
+  [[nodiscard]] bool empty() const noexcept { return set_.empty(); }
   void clear() noexcept { set_.clear(); }
 
  private:

@@ -1,69 +1,77 @@
-// One simulated core: the table of functions that tile instructions call, and the state behind it.
+// One simulated core: what runs a kernel, and the state behind the table of functions that its instructions call.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include <baton/options.hpp>
 #include <pto/target/core.hpp>
 
+#include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/profile.hpp"
+#include "chip/cores/seed.hpp"
 #include "chip/cores/sim/buffers.hpp"
+#include "chip/cores/sim/condition_slab.hpp"
+#include "chip/cores/sim/courier.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
-#include "chip/cores/sim/kernel_call.hpp"
+#include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
+#include "chip/cores/sim/submitted_copies.hpp"
+#include "chip/sched/core.hpp"
 
 namespace baton::chip {
 
-enum class CoreType : std::uint8_t { cube, vector };
-
-/// Where a core is: its number among all cores of the chip, its cluster, and its place among the cluster's vectors.
-struct CorePlace {
-  int number;
-  int cluster;
-  CoreType type;
-  int sub_block;  // 0 or 1 for vectors, 0 for cubes
+/// What the cores of a chip share, and how they behave.
+struct CoreSurroundings {
+  GlobalMemory& memory;
+  DmaEngine& dma;
+  /// Both or none: with a seed, others get a turn between a kernel's instructions, and notifications arrive late.
+  std::optional<std::uint64_t> seed;
+  Courier* courier;
+  PipeOrder order;
+  EventLog* events;
 };
 
-[[nodiscard]] std::string describe(const CorePlace& place);
-
 /// Used by one fiber (or thread) at a time.
-class SimCore final : public BatonCore {
+class SimCore final : public BatonCore, public Core {
  public:
-  SimCore(const CorePlace& place, const Profile& profile, GlobalMemory& memory, DmaEngine& dma);
-  SimCore(const SimCore&) = delete;
-  SimCore& operator=(const SimCore&) = delete;
+  SimCore(const CorePlace& place, const Profile& profile, const CoreSurroundings& around);
 
-  [[nodiscard]] const CorePlace& place() const noexcept { return place_; }
+  [[nodiscard]] const CorePlace& place() const noexcept override { return place_; }
 
-  /// Runs `call` to its end on the calling fiber. What goes wrong is in call.error, with the kernel's name and this
-  /// core's. Does not set call.finished.
-  void run(KernelCall& call);
+  void run(KernelCall& call) override;
 
  private:
   friend struct CoreFunctions;
   friend FaultGuard* current_fault_guard() noexcept;
 
   void execute(KernelCall& call);
-  void check_left_open(KernelCall& call);
+  /// After the kernel returned: what it left open is an error, what it registered are the call's conditions.
+  void finish(KernelCall& call);
+  /// Waits for what is still under way and belongs to nobody once the call has finished.
+  void drain(KernelCall& call);
   [[noreturn]] void fail(std::int32_t code, const BatonPlace* place, const std::string& text) const;
+  /// If `wrong` says what, ends the kernel with it.
+  void judge(const BatonPlace* place, const std::optional<std::string>& wrong) const {
+    if (wrong) fail(BATON_KERNEL_PIPE_ORDER, place, *wrong);
+  }
+  /// With a seed: sometimes.
+  void let_others_run();
+  void note(std::string_view what) const;
 
   CorePlace place_;
-  GlobalMemory& memory_;
-  DmaEngine& dma_;
+  CoreSurroundings around_;
   CoreBuffers storage_;
   PipeFlags flags_;
-  /// What the running kernel submitted, by the address of the record.
-  struct SubmittedCopy {
-    BatonPlace place;
-    bool awaited = false;   // or tested to be complete
-    bool deferred = false;  // a completion condition waits for it
-  };
-  std::map<std::uint64_t, SubmittedCopy> copies_;
+  std::unique_ptr<OrderChecker> checker_;  // null unless order is strict
+  std::optional<Chance> chance_;
+  SubmittedCopies copies_;
+  ConditionSlab slab_;
   FaultGuard* guard_ = nullptr;
   const KernelCall* call_ = nullptr;
 };

@@ -1,6 +1,6 @@
 #include "chip/cores/sim/sim_cores.hpp"
 
-#include <baton/options.hpp>
+#include <algorithm>
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
@@ -16,6 +16,15 @@ int checked_clusters(const Profile& profile, int asked) {
   return asked == 0 ? profile.clusters : asked;
 }
 
+// Whose choices are drawn beside those of cores, which have their own numbers.
+constexpr std::uint64_t kDma = UINT64_MAX;
+constexpr std::uint64_t kCourier = UINT64_MAX - 1;
+
+std::optional<Chance> chance_for(const SimOptions& options, const GlobalMemory& memory, std::uint64_t who) {
+  if (!options.seed) return std::nullopt;
+  return Chance(*options.seed, static_cast<std::uint64_t>(memory.rank()), who);
+}
+
 Deadline never() { return Deadline::at(Deadline::Clock::time_point::max()); }
 
 }  // namespace
@@ -24,22 +33,31 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
     : memory_(memory),
       place_(memory.parking_place()),
       clusters_(checked_clusters(profile, options.clusters)),
-      dma_(memory, {.seed = options.seed}) {
+      courier_(options.seed ? std::make_unique<Courier>(memory, *chance_for(options, memory, kCourier), options.events)
+                            : nullptr),
+      dma_(memory, {.chance = chance_for(options, memory, kDma), .courier = courier_.get(), .events = options.events}) {
+  const CoreSurroundings around{memory_, dma_, options.seed, courier_.get(), options.order, options.events};
   for (int number = 0; number < clusters_ * kCoresPerCluster; ++number) {
     const int within = number % kCoresPerCluster;
     const CorePlace place{number, number / kCoresPerCluster, within == 0 ? CoreType::cube : CoreType::vector,
                           within == 0 ? 0 : within - 1};
-    cores_.push_back(std::make_unique<Seat>(place, profile, memory_, dma_));
+    cores_.push_back(std::make_unique<Seat>(place, profile, around));
   }
-  running_fibers_ = core_count() + 1;
+  start(options);
+}
+
+void SimCores::start(const SimOptions& options) {
+  const int wanted = options.seed ? 1 : options.workers > 0 ? options.workers : usable_processors();
+  const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
+  running_fibers_ =
+      core_count() + (courier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
   if (on_fiber()) {
-    add_fibers([](std::function<void()> body) { spawn_fiber(std::move(body)); });
+    add_fibers(options, threads, [](std::function<void()> body, int) { spawn_fiber(std::move(body)); });
     return;
   }
-  const int workers = options.seed ? 1 : options.workers > 0 ? options.workers : usable_processors();
   auto pool = std::make_shared<FiberPool>(
-      FiberPoolOptions{.workers = workers, .stack_bytes = options.stack_bytes, .seed = options.seed, .place = place_});
-  add_fibers([&](std::function<void()> body) { pool->add(std::move(body)); });
+      FiberPoolOptions{.workers = threads, .stack_bytes = options.stack_bytes, .seed = options.seed, .place = place_});
+  add_fibers(options, threads, [&](std::function<void()> body, int thread) { pool->add(std::move(body), thread); });
   thread_ = std::thread([pool] { pool->run(); });
 }
 
@@ -56,16 +74,31 @@ SimCores::~SimCores() {
   static_cast<void>(wait_until(place_, ended, never(), [] {}));
 }
 
-void SimCores::add_fibers(FunctionRef<void(std::function<void()>)> add) {
+void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add) {
   const auto counted = [this](auto body) {
     return [this, body] {
       body();
-      running_fibers_.fetch_sub(1, std::memory_order_seq_cst);
+      // The courier ends last: the others may still send.
+      if (running_fibers_.fetch_sub(1, std::memory_order_seq_cst) == 2 && courier_) courier_->stop();
       ring();
     };
   };
-  for (auto& seat : cores_) add(counted([this, &seat = *seat] { work(seat); }));
-  add(counted([this] { dma_.serve(); }));
+  for (auto& seat : cores_) {
+    // The cores of a cluster share a thread.
+    const int thread = seat->core.place().cluster * threads / clusters_;
+    if (options.serve) {
+      add(counted([serve = options.serve, &core = seat->core] { serve(core); }), thread);
+    } else {
+      add(counted([this, &seat = *seat] { work(seat); }), thread);
+    }
+  }
+  for (int thread = 0; options.beside_on_each_thread && thread < threads; ++thread) {
+    add(counted(options.beside_on_each_thread), thread);
+  }
+  // On the last thread: the first is the one that is woken first for kernels.
+  if (options.beside) add(counted(options.beside), threads - 1);
+  add(counted([this] { dma_.serve(); }), threads - 1);
+  if (courier_) add(counted([this] { courier_->serve(); }), threads - 1);
 }
 
 void SimCores::ring() { place_.doorbell->ring(place_.scope); }
@@ -107,11 +140,15 @@ void SimCores::work(Seat& seat) {
 }
 
 void SimCores::wait(KernelCall& call) {
+  // Longer than a wait of the kernel itself may take: its own report says more.
+  wait(call, 2 * memory_.wait_timeout());
+}
+
+void SimCores::wait(KernelCall& call, std::chrono::nanoseconds timeout) {
   const auto finished = [&] { return call.finished.load(std::memory_order_seq_cst); };
-  const auto timeout = options().wait_timeout;
   if (!finished() && !wait_until(place_, finished, Deadline::within(timeout), [] {})) {
-    fail(Code::wait_timeout, "the kernel '{}' did not finish within {} s", call.name,
-         std::chrono::duration_cast<std::chrono::seconds>(timeout).count());
+    fail(Code::wait_timeout, "the kernel '{}' did not finish within {} ms", call.name,
+         std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
   }
   if (call.error) std::rethrow_exception(call.error);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,11 +12,16 @@
 #include <thread>
 #include <vector>
 
+#include <baton/options.hpp>
+
+#include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/profile.hpp"
+#include "chip/cores/seed.hpp"
+#include "chip/cores/sim/courier.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
-#include "chip/cores/sim/kernel_call.hpp"
 #include "chip/cores/sim/sim_core.hpp"
+#include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
 
@@ -25,8 +31,18 @@ struct SimOptions {
   /// Threads; ignored if the chip is made on a fiber, whose thread it then shares. 0: as many as there are processors.
   int workers = 0;
   std::size_t stack_bytes = 256 * 1024;
-  /// Order of cores and of DMA follow from it (one worker).
-  std::optional<std::uint64_t> seed = std::nullopt;
+  /// Which order a core keeps between its pipes. Default: BATON_PIPES.
+  PipeOrder order = baton::options().pipes;
+  /// What a chip leaves open follows from it: turns of cores between instructions, chunks and order of copies, when
+  /// notifications arrive at other ranks. One worker then. Default: BATON_SEED.
+  std::optional<std::uint64_t> seed = baton::options().seed;
+  /// Default: the one BATON_EVENTS asks for, or none. Outlives the chip.
+  EventLog* events = EventLog::of_process();
+  /// The life of a core, on its fiber, in place of running what post() gives it. Ends before the chip does.
+  std::function<void(SimCore&)> serve = {};
+  /// Further fibers: one, and one for each thread. They end before the chip does.
+  std::function<void()> beside = {};
+  std::function<void()> beside_on_each_thread = {};
 };
 
 /// `memory` outlives it. Made and destroyed on the same thread or fiber.
@@ -50,27 +66,32 @@ class SimCores {
   /// Gives `call` to a core, which runs its calls in order. Any thread; never blocks.
   void post(int core, KernelCall& call);
 
-  /// Returns when `call` has finished; throws what went wrong in it. Also on a fiber.
+  /// Returns when `call` has finished; throws what went wrong in it. Also on a fiber. At its deadline, which is twice
+  /// that of any wait in a kernel unless given, throws wait_timeout; the call is then still in use.
   void wait(KernelCall& call);
+  void wait(KernelCall& call, std::chrono::nanoseconds timeout);
 
  private:
   /// A core and the calls it has to run.
   struct Seat {
-    Seat(const CorePlace& place, const Profile& profile, GlobalMemory& memory, DmaEngine& dma)
-        : core(place, profile, memory, dma) {}
+    Seat(const CorePlace& place, const Profile& profile, const CoreSurroundings& around)
+        : core(place, profile, around) {}
     SimCore core;
     std::mutex mutex;
     std::deque<KernelCall*> calls;  // guarded by mutex
     std::atomic<std::uint64_t> waiting{0};
   };
 
-  void add_fibers(FunctionRef<void(std::function<void()>)> add);
+  /// Calls `add` with the body of each fiber and the number of its thread.
+  void add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add);
+  void start(const SimOptions& options);
   void work(Seat& seat);
   void ring();
 
   GlobalMemory& memory_;
   ParkingPlace place_;
   int clusters_;
+  std::unique_ptr<Courier> courier_;  // with a seed
   DmaEngine dma_;
   std::vector<std::unique_ptr<Seat>> cores_;
   std::atomic<bool> stop_{false};

@@ -190,7 +190,7 @@ class Host {
                       fmt::format("rank {} (pid {}) ended while the job \"{}\" came together: {}", *guest.rank,
                                   guest.process.pid, request_.name, cause_of_end(guest.process)));
     tell_all(error);
-    throw error;
+    throw Error(error);
   }
 
   void tell_all(const Error& error) {

@@ -5,7 +5,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <string>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "chip/completion/condition.hpp"
 
 namespace baton::chip {
 
@@ -20,10 +24,19 @@ inline constexpr std::size_t kKernelSlots = 50;
 /// The caller keeps it alive until it has finished.
 struct KernelCall {
   KernelEntry entry = nullptr;
-  std::string name;                               // for messages
+  std::string_view name;                          // for messages; lives as long as the call
   std::array<std::int64_t, kKernelSlots> args{};  // the context slots are filled by the core
   std::int32_t block_index = 0;
   std::int32_t block_count = 1;
+
+  /// How many conditions the kernel may register for the time after it returned; more are an error. 0: none, the kernel
+  /// waits itself.
+  std::uint32_t condition_capacity = 0;
+  /// Where a kernel of the older form finds the address of its completion queue: an index of `args`, filled by the
+  /// core. Such a queue has room for PTO2_CQ_MAX_ENTRIES.
+  std::optional<std::size_t> completion_queue_slot = std::nullopt;
+  /// What must still become true. Written before `finished`.
+  std::vector<Condition> conditions;
 
   /// Why it failed; null if it did not. Written before `finished`.
   std::exception_ptr error;

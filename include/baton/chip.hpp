@@ -1,0 +1,90 @@
+// A chip: cores, memory, and the runtime that runs graphs on them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <baton/export.hpp>
+#include <baton/graph.hpp>
+#include <baton/tensor.hpp>
+
+namespace baton {
+
+class Domain;
+
+namespace chip {
+class ChipState;
+}
+
+struct ChipOptions {
+  /// The generation: a2a3sim or a5sim.
+  std::string platform = "a2a3sim";
+  /// 0: as many as the platform has.
+  int clusters = 0;
+  /// Threads that run cores. 0: as many as there are processors. On a fiber the chip shares the fiber's thread.
+  int workers = 0;
+  /// Tasks in flight before the orchestration waits; deferred tasks do not count. 0: BATON_TASK_WINDOW.
+  std::uint64_t task_window = 0;
+  /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.
+  std::uint64_t output_heap_bytes = 0;
+};
+
+/// Used by one thread at a time; made and destroyed on the same one.
+class BATON_API Chip {
+ public:
+  /// Without peers.
+  explicit Chip(const ChipOptions& options = {});
+  /// A rank of `me`: its kernels reach the windows of all domains of this rank.
+  explicit Chip(const Domain& me, const ChipOptions& options = {});
+  Chip(const Chip&) = delete;
+  Chip& operator=(const Chip&) = delete;
+  ~Chip();
+
+  /// Memory of the chip, zeroed, until free() or the end of the chip.
+  [[nodiscard]] Tensor alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name = "buffer");
+  template <class T>
+  [[nodiscard]] Tensor alloc(std::initializer_list<std::int64_t> shape, std::string_view name = "buffer") {
+    return alloc(kDTypeOf<T>, shape, name);
+  }
+  void free(const Tensor& tensor);
+
+  /// Lets kernels use memory of somebody else, who keeps it alive until remove() or the end of the chip.
+  template <class T>
+  [[nodiscard]] Tensor add(std::span<T> memory, std::string_view name = "external") {
+    add_memory(Tensor::buffer_of(memory), name);
+    return Tensor::over(memory);
+  }
+  void add_memory(const Buffer& memory, std::string_view name);
+  void remove(const Tensor& external);
+
+  /// Copies between the host and a contiguous tensor of the chip, whole.
+  template <class T>
+  void copy_in(const Tensor& to, std::span<const T> from) {
+    copy_bytes_in(to, kDTypeOf<T>, from.data(), from.size());
+  }
+  template <class T>
+  void copy_out(const Tensor& from, std::span<T> to) {
+    copy_bytes_out(from, kDTypeOf<T>, to.data(), to.size());
+  }
+
+  /// Runs an orchestration and all that it submits. Throws what went wrong first, once, with the task, its kernel, the
+  /// place of its submission and what did not run because of it; the chip can be used again then.
+  void run(const std::function<void(Graph&)>& orchestration);
+
+  [[nodiscard]] int clusters() const noexcept;
+  [[nodiscard]] int cube_cores() const noexcept { return clusters(); }
+  [[nodiscard]] int vector_cores() const noexcept { return 2 * clusters(); }
+
+ private:
+  void copy_bytes_in(const Tensor& to, DType dtype, const void* from, std::size_t count);
+  void copy_bytes_out(const Tensor& from, DType dtype, void* to, std::size_t count);
+
+  std::unique_ptr<chip::ChipState> state_;
+};
+
+}  // namespace baton

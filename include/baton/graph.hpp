@@ -1,0 +1,190 @@
+// Graphs: an orchestration submits kernels, and the runtime finds out which must wait for which.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <baton/export.hpp>
+#include <baton/kernel_handle.hpp>
+#include <baton/place.hpp>
+#include <baton/tensor.hpp>
+
+namespace baton {
+
+namespace chip {
+class GraphState;
+}
+
+/// A submitted task: 1, 2, 3 ... in the order of submission. 0: none.
+using TaskId = std::uint64_t;
+
+/// What a kernel does with a tensor, where no signature says it.
+enum class Access : std::uint8_t {
+  in,
+  out,
+  inout,
+  no_dependency,  // it uses the tensor, but nobody waits for anybody because of it
+};
+
+/// An argument of a kernel that has no signature, or of which only the caller knows what it does.
+class Argument {
+ public:
+  /// A tensor; not copied: it must live until submit() returns.
+  Argument(Access access, const Tensor& tensor) noexcept : tensor_(&tensor), access_(access) {}
+  /// A scalar of at most 8 bytes.
+  template <class Scalar>
+  requires(!std::is_same_v<std::remove_cvref_t<Scalar>, Argument> &&
+           !std::is_same_v<std::remove_cvref_t<Scalar>, Tensor>) Argument(Scalar value)
+  noexcept : slot_(scalar_slot(value)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] const Tensor* tensor() const noexcept { return tensor_; }
+  [[nodiscard]] Access access() const noexcept { return access_; }
+  [[nodiscard]] std::int64_t slot() const noexcept { return slot_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Access access_ = Access::in;
+  std::int64_t slot_ = 0;
+};
+
+/// How a task is run.
+struct TaskOptions {
+  /// N blocks of the kernel, each with its own get_block_idx().
+  std::uint32_t blocks = 1;
+  /// All blocks are on cores at the same time: they may wait for each other.
+  bool start_together = false;
+  /// Higher ones first, among tasks that are ready.
+  std::int32_t priority = 0;
+  /// It waits for these, too.
+  std::vector<TaskId> after = {};
+  /// And for whoever outputs these. The kernel does not see them.
+  std::vector<Tensor> tokens = {};
+};
+
+/// The kernels of a task for a whole cluster. All get the same arguments. Null: that core has nothing to do.
+struct ClusterTask {
+  const Kernel* cube = nullptr;
+  std::array<const Kernel*, 2> vector{};
+};
+
+/// An argument for a parameter of a typed kernel: a tensor, or the scalar itself. It brings along where it was written.
+template <class Parameter, bool kIsTensor = KernelParameter<Parameter>::is_tensor>
+struct ArgumentFor {
+  ArgumentFor(const Tensor& tensor, Place where = Place::here()) noexcept  // NOLINT(google-explicit-constructor)
+      : argument(kAccess, tensor), place(where) {}
+
+  static constexpr Access kAccess = KernelParameter<Parameter>::direction == BATON_DIRECTION_IN    ? Access::in
+                                    : KernelParameter<Parameter>::direction == BATON_DIRECTION_OUT ? Access::out
+                                                                                                   : Access::inout;
+  Argument argument;
+  Place place;
+};
+template <class Scalar>
+struct ArgumentFor<Scalar, false> {
+  ArgumentFor(Scalar value, Place where = Place::here()) noexcept  // NOLINT(google-explicit-constructor)
+      : argument(value), place(where) {}
+
+  Argument argument;
+  Place place;
+};
+
+/// Used by the orchestration, on its thread, until it returns.
+class BATON_API Graph {
+ public:
+  explicit Graph(chip::GraphState& state) noexcept : state_(&state) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  /// Submits a kernel whose parameters are known: tensors and scalars in the order of its definition. Waits while too
+  /// many tasks are in flight.
+  template <class... Parameters>
+  TaskId submit(const TypedKernel<Parameters...>& kernel,
+                const std::type_identity_t<ArgumentFor<Parameters>>&... arguments) {
+    return submit(TaskOptions{}, kernel, arguments...);
+  }
+  template <class... Parameters>
+  TaskId submit(const TaskOptions& options, const TypedKernel<Parameters...>& kernel,
+                const std::type_identity_t<ArgumentFor<Parameters>>&... arguments) {
+    const std::array<Argument, sizeof...(Parameters)> all = {arguments.argument...};
+    Place where;
+    ((where = where.line == 0 ? arguments.place : where), ...);
+    return submit_signed(kernel, all, options, where);
+  }
+  /// Submits any kernel. Tensors come first, then scalars.
+  TaskId submit(const Kernel& kernel, std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+                Place where = Place::here()) {
+    return submit_arguments(kernel, {arguments.begin(), arguments.size()}, options, where);
+  }
+  TaskId submit_arguments(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options = {},
+                          Place where = Place::here());
+  /// A task of a whole cluster.
+  TaskId submit(const ClusterTask& kernels, std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+                Place where = Place::here());
+  /// A task without a kernel: only edges.
+  TaskId submit_empty(std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+                      Place where = Place::here());
+
+  /// A task that completes when `*signal >= expected`. Whoever takes the token as an input waits for that.
+  [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected,
+                                                Place where = Place::here());
+
+  /// Memory of the runtime: it lives until the scope ends and nobody uses it any more.
+  [[nodiscard]] Tensor output(DType dtype, std::initializer_list<std::int64_t> shape, Place where = Place::here());
+  /// The tensor lives on in the scope around the present one.
+  void keep(const Tensor& output);
+
+  /// A scope ends with the object.
+  class BATON_API Scope {
+   public:
+    Scope(Scope&& other) noexcept
+        : graph_(std::exchange(other.graph_, nullptr)), id_(other.id_), inferred_(other.inferred_) {}
+    Scope& operator=(Scope&&) = delete;
+    ~Scope();
+
+   private:
+    friend class Graph;
+    Scope(Graph& graph, std::uint64_t id, bool inferred) noexcept : graph_(&graph), id_(id), inferred_(inferred) {}
+    Graph* graph_;
+    std::uint64_t id_;
+    bool inferred_;
+  };
+  [[nodiscard]] Scope scope(Place where = Place::here());
+  /// Inside it, only TaskOptions::after makes edges.
+  [[nodiscard]] Scope manual_scope(Place where = Place::here());
+
+  /// One element; waits for the tasks that write it.
+  template <class T>
+  [[nodiscard]] T get(const Tensor& tensor, std::initializer_list<std::int64_t> position) {
+    T value{};
+    get_element(tensor, kDTypeOf<T>, position, &value);
+    return value;
+  }
+  /// Waits for the tasks that write or read the element, then changes it.
+  template <class T>
+  void set(const Tensor& tensor, std::initializer_list<std::int64_t> position, T value) {
+    set_element(tensor, kDTypeOf<T>, position, &value);
+  }
+
+  /// Waits until the task is complete.
+  void wait(TaskId task);
+
+  [[nodiscard]] int clusters() const noexcept;
+  [[nodiscard]] int vector_cores() const noexcept;
+
+ private:
+  /// Arguments in the order of the signature.
+  TaskId submit_signed(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options,
+                       const Place& where);
+  void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
+  void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
+
+  chip::GraphState* state_;
+};
+
+}  // namespace baton

@@ -1,0 +1,67 @@
+// The memory of a chip without peers: its own buffers.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "chip/cores/global_memory.hpp"
+
+namespace baton::chip {
+
+class LocalMemory : public GlobalMemory {
+ public:
+  LocalMemory() = default;
+
+  /// Makes `bytes` at `begin` known to kernels under `name`, until remove_buffer(). Throws Error (invalid_argument) if
+  /// they overlap another buffer.
+  void add_buffer(const void* begin, std::size_t bytes, std::string name);
+  void remove_buffer(const void* begin);
+
+  [[nodiscard]] int rank() const noexcept override { return 0; }
+  [[nodiscard]] bool known(const void* begin, std::size_t bytes) const override { return in_buffer(begin, bytes); }
+  [[nodiscard]] std::string describe_nearest(const void* address) const override;
+  [[nodiscard]] Holder holder_of(const void* /*address*/) const override { return Holder::chip; }
+  [[nodiscard]] std::string name_of(const void* address) const override;
+  void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) override;
+  void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
+  void watch(const void* address, std::int32_t change) override;
+  [[nodiscard]] bool any_changes() const noexcept override {
+    // Pairs with tell_change(). Sequentially consistent because it is tested before sleeping.
+    return any_changes_.load(std::memory_order_seq_cst);
+  }
+  void take_changes(FunctionRef<void(std::uint64_t)> changed) override;
+  void tell_change(const void* address) override;
+  [[nodiscard]] std::uint32_t deaths() const noexcept override { return 0; }
+  void throw_if_hopeless(const std::int32_t* /*signal*/, std::int32_t /*value*/) const override {}
+  [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override;
+  [[nodiscard]] ParkingPlace parking_place() const override;
+
+ protected:
+  [[nodiscard]] bool in_buffer(const void* begin, std::size_t bytes) const;
+  /// "byte 70 of \"x\", which has 64 bytes"; empty if no buffer is close enough to explain anything.
+  [[nodiscard]] std::string describe_near_buffer(const void* address) const;
+  static void check_aligned(const char* what, const std::int32_t* signal);
+
+ private:
+  struct Buffer {
+    std::size_t bytes;
+    std::string name;
+  };
+  void check_in_buffer(const char* what, const std::int32_t* signal) const;
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::uintptr_t, Buffer> buffers_;  // guarded by mutex_
+  std::atomic<std::int32_t> watched_{0};
+  std::mutex changes_mutex_;
+  std::vector<std::uint64_t> changes_;  // guarded by changes_mutex_
+  std::atomic<bool> any_changes_{false};
+  mutable Doorbell doorbell_;
+};
+
+}  // namespace baton::chip

@@ -1,0 +1,208 @@
+#include "chip/cores/sim/core_table.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "chip/cores/sim/sim_core.hpp"
+
+namespace baton::chip {
+namespace {
+
+WaitCmp comparison_of(std::uint32_t number) { return static_cast<WaitCmp>(std::min<std::uint32_t>(number, 5)); }
+NotifyOp operation_of(std::uint32_t number) { return number == 0 ? NotifyOp::add : NotifyOp::set; }
+
+/// For the log only: the wait before it acquired.
+std::int32_t value_of(const std::int32_t* signal) {
+  return std::atomic_ref(*const_cast<std::int32_t*>(signal)).load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+/// The functions of the table. Each finds its core behind the BatonCore it is given.
+struct CoreFunctions {
+  static SimCore& self(BatonCore* core) { return *static_cast<SimCore*>(core); }
+  static GlobalMemory& memory(BatonCore* core) { return self(core).around_.memory; }
+
+  static void fail(BatonCore* core, const BatonFailure* failure) {
+    self(core).fail(failure->code, failure->place, failure->text);
+  }
+
+  static std::int32_t address_known(BatonCore* core, const void* begin, std::uint64_t bytes, char* nearest,
+                                    std::uint64_t nearest_bytes) {
+    if (memory(core).known(begin, bytes)) return 1;
+    if (nearest_bytes != 0) {
+      const std::string text = memory(core).describe_nearest(begin);
+      const std::size_t length = std::min<std::size_t>(text.size(), nearest_bytes - 1);
+      std::memcpy(nearest, text.data(), length);
+      nearest[length] = '\0';
+    }
+    return 0;
+  }
+
+  static void issue(BatonCore* core, const BatonIssue* issue) {
+    self(core).let_others_run();
+    if (self(core).checker_) self(core).judge(issue->place, self(core).checker_->issue(*issue));
+  }
+
+  static void set_flag(BatonCore* core, std::uint32_t producer, std::uint32_t consumer, std::int32_t id,
+                       const BatonPlace* place) {
+    self(core).judge(place, self(core).flags_.set(producer, consumer, id, *place));
+    if (self(core).checker_) self(core).checker_->set_flag(producer, consumer, id);
+  }
+
+  static void wait_flag(BatonCore* core, std::uint32_t producer, std::uint32_t consumer, std::int32_t id,
+                        const BatonPlace* place) {
+    self(core).judge(place, self(core).flags_.wait(producer, consumer, id));
+    if (self(core).checker_) self(core).checker_->wait_flag(producer, consumer, id);
+  }
+
+  static void pipe_barrier(BatonCore* core, std::uint32_t pipe, const BatonPlace* /*place*/) {
+    if (self(core).checker_) self(core).checker_->barrier(pipe);
+  }
+  // Scalar accesses happen where they stand: nothing is left to order.
+  static void memory_barrier(BatonCore* /*core*/, std::int32_t /*kind*/) {}
+
+  // A kernel that polls memory calls this in its loop: others of its thread must be able to run.
+  // It may be how the kernel publishes a flag that a condition waits for.
+  static void cache_line(BatonCore* core, const volatile void* address, std::int32_t /*extent*/,
+                         std::int32_t /*destination*/) {
+    self(core).around_.memory.tell_change(const_cast<const void*>(address));
+    yield(core);
+  }
+  static void yield(BatonCore* /*core*/) {
+    if (on_fiber()) yield_fiber();
+  }
+
+  static void notify(BatonCore* core, std::int32_t* signal, std::int32_t value, std::uint32_t op,
+                     const BatonPlace* place) {
+    SimCore& me = self(core);
+    me.let_others_run();
+    attributed(core, place, [&] {
+      if (me.checker_ && memory(core).known(signal, sizeof *signal)) me.judge(place, me.checker_->notify(signal));
+      note_signal(core, "notifies", signal, describe_change(value, operation_of(op)));
+      if (me.around_.courier != nullptr && memory(core).known(signal, sizeof *signal) &&
+          memory(core).holder_of(signal) == Holder::peer_window) {
+        me.around_.courier->send(signal, value, operation_of(op));
+      } else {
+        memory(core).notify(signal, value, operation_of(op));
+      }
+    });
+  }
+
+  /// A chip sees its own changes.
+  static void wait_for_own_notifications(BatonCore* core, const std::int32_t* signal) {
+    if (self(core).around_.courier != nullptr) self(core).around_.courier->wait_for_signal(signal);
+  }
+
+  static std::int32_t test(BatonCore* core, const std::int32_t* signal, std::int32_t value, std::uint32_t comparison,
+                           const BatonPlace* place) {
+    bool held = false;
+    attributed(core, place, [&] {
+      wait_for_own_notifications(core, signal);
+      held = memory(core).test(signal, comparison_of(comparison), value);
+    });
+    if (held) note_signal(core, "tests", signal, "holds");
+    // A kernel that tests in a loop must let the one it waits for run.
+    if (!held) yield(core);
+    return held ? 1 : 0;
+  }
+
+  static void wait(BatonCore* core, const std::int32_t* signal, std::int32_t value, std::uint32_t comparison,
+                   const BatonPlace* place) {
+    SimCore& me = self(core);
+    me.let_others_run();
+    attributed(core, place, [&] {
+      wait_for_own_notifications(core, signal);
+      memory(core).wait(signal, comparison_of(comparison), value);
+    });
+    if (me.around_.events != nullptr) note_signal(core, "awaited", signal, fmt::format("has {}", value_of(signal)));
+  }
+
+  static void note_signal(BatonCore* core, const char* what, const std::int32_t* signal, const std::string& how) {
+    if (self(core).around_.events == nullptr) return;
+    self(core).note(fmt::format("{} {} {}", what, memory(core).name_of(signal), how));
+  }
+
+  static std::uint64_t session_open(BatonCore* core, const BatonSession* /*session*/, const BatonPlace* /*place*/) {
+    return self(core).around_.dma.open_session();
+  }
+
+  static std::uint64_t copy_submit(BatonCore* core, const BatonCopy* copy, const BatonPlace* place) {
+    SimCore& me = self(core);
+    if (me.copies_.open_in(copy->session) >= kMostOpenCopies) {
+      me.fail(BATON_KERNEL_INVALID_ARGUMENT, place,
+              fmt::format("{} copies of this session are open already; wait for one of them", kMostOpenCopies));
+    }
+    me.let_others_run();
+    auto record = std::make_shared<OperationRecord>();
+    const std::uint64_t address = record->address();
+    if (me.checker_) me.judge(place, me.checker_->submit(*copy, address, *place));
+    if (me.around_.events != nullptr) me.note(fmt::format("submits {} bytes", copy->bytes));
+    me.copies_.add(record, copy->session, *place);
+    me.around_.dma.submit(*copy, std::move(record));
+    return address;
+  }
+
+  static SubmittedCopy& submitted(BatonCore* core, std::uint64_t record, const BatonPlace* place) {
+    SubmittedCopy* const copy = self(core).copies_.find(record);
+    if (copy == nullptr) {
+      self(core).fail(BATON_KERNEL_INVALID_ARGUMENT, place,
+                      "this event belongs to no asynchronous copy of this kernel");
+    }
+    return *copy;
+  }
+
+  static void saw_complete(BatonCore* core, const SubmittedCopy& copy) {
+    self(core).copies_.take_care(copy, SubmittedCopy::Care::awaited);
+    if (self(core).checker_) self(core).checker_->awaited(copy.record->address());
+  }
+
+  static std::int32_t copy_test(BatonCore* core, std::uint64_t /*session*/, std::uint64_t record,
+                                const BatonPlace* place) {
+    const SubmittedCopy& copy = submitted(core, record, place);
+    bool complete = false;
+    attributed(core, place, [&] { complete = copy.record->test(); });
+    if (complete) {
+      saw_complete(core, copy);
+    } else {
+      yield(core);
+    }
+    return complete ? 1 : 0;
+  }
+
+  static void copy_wait(BatonCore* core, std::uint64_t /*session*/, std::uint64_t record, const BatonPlace* place) {
+    const SubmittedCopy& copy = submitted(core, record, place);
+    attributed(core, place, [&] { self(core).around_.dma.wait(*copy.record); });
+    saw_complete(core, copy);
+  }
+
+  // The condition itself, collected when the kernel has returned, says which copy is waited for.
+  static void copy_defer(BatonCore* /*core*/, std::uint64_t /*record*/) {}
+
+  /// Adds the instruction to an error of the layers below.
+  static void attributed(BatonCore* core, const BatonPlace* place, FunctionRef<void()> body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() == Code::pipe_order) throw;  // names the instruction already
+      self(core).fail(static_cast<std::int32_t>(error.code()), place, error.message());
+    }
+  }
+};
+
+const BatonCoreTable kSimCoreTable = {
+    CoreFunctions::fail,         CoreFunctions::address_known, CoreFunctions::issue,      CoreFunctions::set_flag,
+    CoreFunctions::wait_flag,    CoreFunctions::pipe_barrier,  CoreFunctions::cache_line, CoreFunctions::memory_barrier,
+    CoreFunctions::yield,        CoreFunctions::notify,        CoreFunctions::test,       CoreFunctions::wait,
+    CoreFunctions::session_open, CoreFunctions::copy_submit,   CoreFunctions::copy_test,  CoreFunctions::copy_wait,
+    CoreFunctions::copy_defer};
+
+}  // namespace baton::chip
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is part of the kernel interface
+extern "C" __attribute__((visibility("default"))) BatonCore* baton_core_current() {
+  return static_cast<BatonCore*>(baton::fiber_local());
+}

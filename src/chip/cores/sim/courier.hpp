@@ -1,0 +1,66 @@
+// Brings notifications to other ranks late, as a seed says.
+//
+// Notifications of one chip arrive in the order in which it sent them, so that whoever observes one observes all that
+// the chip did before it. Data a kernel wrote is in place when it notifies, so nothing overtakes it. A kernel counts as
+// finished when its notifications have arrived.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <string>
+
+#include "chip/cores/event_log.hpp"
+#include "chip/cores/global_memory.hpp"
+#include "chip/cores/seed.hpp"
+
+namespace baton::chip {
+
+/// Used by fibers of one thread, one of which runs serve(); stop() by any.
+class Courier {
+ public:
+  Courier(GlobalMemory& memory, const Chance& chance, EventLog* events)
+      : memory_(memory), chance_(chance), events_(events) {}
+  Courier(const Courier&) = delete;
+  Courier& operator=(const Courier&) = delete;
+
+  /// Takes a notification of another rank's signal, which arrives at once or later. Gives its number.
+  std::uint64_t send(std::int32_t* signal, std::int32_t value, NotifyOp op);
+  [[nodiscard]] std::uint64_t last_sent() const noexcept { return sent_; }
+
+  /// Waits until the notification `number` and all before it have arrived. Throws what went wrong with any of them.
+  void wait_for(std::uint64_t number) const;
+  /// As wait_for(), for those of one signal: a chip sees its own changes.
+  void wait_for_signal(const std::int32_t* signal) const;
+
+  /// Delivers until stop(), and then what is left. On a fiber of its own.
+  void serve();
+  void stop();
+
+ private:
+  struct Notification {
+    std::int32_t* signal;
+    std::int32_t value;
+    NotifyOp op;
+  };
+  void deliver(const Notification& notification);
+
+  GlobalMemory& memory_;
+  Chance chance_;
+  EventLog* events_;
+  std::deque<Notification> queue_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t arrived_ = 0;
+  std::exception_ptr failure_;
+  std::atomic<bool> stop_{false};
+};
+
+/// Notifies at once if there is no courier or the signal is of this rank; else through the courier, and waits until it
+/// has arrived.
+void notify_through(Courier* courier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value, NotifyOp op);
+
+/// "add 1" or "set 1"
+[[nodiscard]] std::string describe_change(std::int32_t value, NotifyOp op);
+
+}  // namespace baton::chip

@@ -1,0 +1,49 @@
+#include <baton/chip.hpp>
+
+#include <cstring>
+
+#include "base/fail.hpp"
+#include "chip/completion/window_memory.hpp"
+#include "chip/runtime/chip_state.hpp"
+
+namespace baton {
+
+Chip::Chip(const ChipOptions& options)
+    : state_(std::make_unique<chip::ChipState>(options, std::make_unique<chip::LocalMemory>())) {}
+Chip::Chip(const Domain& me, const ChipOptions& options)
+    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(me))) {}
+Chip::~Chip() = default;
+
+Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name) {
+  return state_->alloc(dtype, {shape.begin(), shape.size()}, name);
+}
+void Chip::free(const Tensor& tensor) { state_->free(tensor); }
+void Chip::add_memory(const Buffer& memory, std::string_view name) { state_->add_memory(memory, name); }
+void Chip::remove(const Tensor& external) { state_->remove(external); }
+void Chip::run(const std::function<void(Graph&)>& orchestration) { state_->run(orchestration); }
+int Chip::clusters() const noexcept { return state_->clusters(); }
+
+namespace {
+
+void check_copy(const char* what, const Tensor& tensor, DType dtype, std::size_t count) {
+  if (tensor.dtype() != dtype || static_cast<std::size_t>(tensor.element_count()) != count) {
+    fail(Code::invalid_argument, "{}: {} elements of {} do not fit {}", what, count, name_of(dtype), tensor.describe());
+  }
+  if (!tensor.is_contiguous()) {
+    fail(Code::invalid_argument, "{}: {} has gaps; copy its parts, or a contiguous tensor", what, tensor.describe());
+  }
+}
+
+}  // namespace
+
+void Chip::copy_bytes_in(const Tensor& to, DType dtype, const void* from, std::size_t count) {
+  check_copy("copy_in", to, dtype, count);
+  std::memcpy(reinterpret_cast<void*>(to.address()), from, count * size_of(dtype));
+}
+
+void Chip::copy_bytes_out(const Tensor& from, DType dtype, void* to, std::size_t count) {
+  check_copy("copy_out", from, dtype, count);
+  std::memcpy(to, reinterpret_cast<const void*>(from.address()), count * size_of(dtype));
+}
+
+}  // namespace baton

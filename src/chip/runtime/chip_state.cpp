@@ -1,0 +1,110 @@
+#include "chip/runtime/chip_state.hpp"
+
+#include <exception>
+
+#include <baton/options.hpp>
+
+#include "base/fail.hpp"
+
+namespace baton::chip {
+namespace {
+
+/// Of outputs and allocations: a cache line, and what tiles are aligned to.
+constexpr std::uint64_t kAlignment = 64;
+
+std::uint64_t heap_bytes_of(const ChipOptions& chip) {
+  return chip.output_heap_bytes != 0 ? chip.output_heap_bytes : options().output_heap_bytes;
+}
+
+int cores_of(const ChipOptions& chip) {
+  const int clusters = chip.clusters != 0 ? chip.clusters : profile_named(chip.platform).clusters;
+  return clusters * kCoresPerCluster;
+}
+
+Buffer buffer_of(const Pages& pages) {
+  return {.address = reinterpret_cast<std::uint64_t>(pages.data()), .bytes = pages.bytes()};
+}
+
+}  // namespace
+
+ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory)
+    : memory_(std::move(memory)),
+      heap_pages_(heap_bytes_of(chip)),
+      heap_(buffer_of(heap_pages_), kAlignment, "BATON_OUTPUT_HEAP"),
+      scheduler_(*memory_, {.window = chip.task_window != 0 ? chip.task_window : options().task_window},
+                 cores_of(chip)) {
+  memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
+  map_.add_allocation(buffer_of(heap_pages_), "outputs");
+  SimOptions sim{.clusters = chip.clusters, .workers = chip.workers};
+  sim.serve = [this](SimCore& core) { scheduler_.serve(core); };
+  sim.beside = [this] { scheduler_.serve_deferred(); };
+  sim.beside_on_each_thread = [this] { scheduler_.serve_scout(); };
+  cores_ = std::make_unique<SimCores>(profile_named(chip.platform), sim, *memory_);
+  scheduler_.wait_for_cores();
+}
+
+ChipState::~ChipState() {
+  scheduler_.stop();
+  cores_.reset();
+}
+
+Tensor ChipState::alloc(DType dtype, std::span<const std::int64_t> shape, std::string_view name) {
+  std::uint64_t bytes = size_of(dtype);
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) {
+      fail(Code::invalid_argument, "\"{}\" cannot have a dimension of {} elements", name, extent);
+    }
+  }
+  Known known{.pages = Pages(bytes)};
+  const Buffer buffer = buffer_of(known.pages);
+  known.allocation = map_.add_allocation(buffer, name);
+  memory_->add_buffer(known.pages.data(), bytes, std::string(name));
+  known_.emplace(buffer.address, std::move(known));
+  return Tensor(buffer, dtype, shape);
+}
+
+void ChipState::free(const Tensor& tensor) {
+  const auto found = known_.find(tensor.buffer().address);
+  if (found == known_.end())
+    fail(Code::released, "{} is no memory of this chip, or was freed before", tensor.describe());
+  map_.invalidate(found->second.allocation);
+  memory_->remove_buffer(reinterpret_cast<const void*>(found->first));
+  known_.erase(found);
+}
+
+void ChipState::add_memory(const Buffer& memory, std::string_view name) {
+  if (memory.bytes == 0) fail(Code::invalid_argument, "\"{}\" has no bytes", name);
+  const graph::AllocationId allocation = map_.add_allocation(memory, name);
+  memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name));
+  known_.emplace(memory.address, Known{.pages = {}, .allocation = allocation});
+}
+
+void ChipState::remove(const Tensor& external) { free(external); }
+
+void ChipState::run(const std::function<void(Graph&)>& orchestration) {
+  GraphState state({scheduler_, map_, heap_, *memory_, clusters()});
+  Graph graph(state);
+  const std::uint64_t scope = heap_.open_scope(Place::here());
+  std::exception_ptr failure;
+  try {
+    orchestration(graph);
+  } catch (...) {
+    failure = std::current_exception();
+    scheduler_.deferred().give_up();
+  }
+  heap_.close_scope(scope);
+  // Also after a failure of the orchestration: kernels that were submitted use memory that its caller may free.
+  try {
+    scheduler_.wait_all();
+  } catch (...) {
+    // What happened on the chip comes first: an orchestration that fails later does so because of it.
+    failure = std::current_exception();
+  }
+  scheduler_.deferred().go_on();
+  const TaskId next = scheduler_.blocks().newest() + 1;
+  map_.forget_before(next);
+  heap_.forget_before(next);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace baton::chip

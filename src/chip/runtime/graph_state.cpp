@@ -1,0 +1,224 @@
+#include "chip/runtime/graph_state.hpp"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <tensor.h>
+
+#include "base/fail.hpp"
+#include "chip/graph/chip_tensor.hpp"
+#include "chip/sched/kernel_call.hpp"
+
+namespace baton::chip {
+namespace {
+
+graph::Access access_of(Access access) {
+  switch (access) {
+    case Access::in:
+    case Access::no_dependency: return graph::Access::read;
+    case Access::out: return graph::Access::write;
+    case Access::inout: return graph::Access::read_write;
+  }
+  return graph::Access::read_write;
+}
+
+std::string describe(const Submission& submission) {
+  return *submission.name == '\0' ? "a task without a kernel" : submission.name;
+}
+
+}  // namespace
+
+void GraphState::check(const Submission& submission) const {
+  const TaskOptions& options = submission.options;
+  if (submission.arguments.size() > kKernelArguments) {
+    fail(Code::invalid_argument, "{}: {} arguments; a kernel takes at most {}", describe(submission),
+         submission.arguments.size(), kKernelArguments);
+  }
+  if (options.blocks == 0) fail(Code::invalid_argument, "{}: 0 blocks would never run", describe(submission));
+  if (options.start_together) {
+    const int per_cluster = submission.lane == Lane::vector ? kVectorsPerCluster : 1;
+    const auto cores = static_cast<std::uint32_t>(parts_.clusters * per_cluster);
+    if (options.blocks > cores) {
+      fail(Code::invalid_argument, "{}: {} blocks cannot start together on {} cores", describe(submission),
+           options.blocks, cores);
+    }
+  }
+  for (const TaskId earlier : options.after) {
+    if (earlier == 0 || earlier > parts_.scheduler.blocks().newest()) {
+      fail(Code::invalid_argument, "{}: there is no task {} to wait for", describe(submission), earlier);
+    }
+  }
+}
+
+void GraphState::fill(Task& task, const Submission& submission) {
+  TaskPlan& plan = task.plan;
+  plan.entry = submission.entry;
+  plan.name = submission.name;
+  plan.lane = submission.lane;
+  plan.blocks = submission.options.blocks;
+  plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
+  plan.priority = submission.options.priority;
+  plan.where = submission.where;
+  Arena& arena = parts_.scheduler.blocks().arena();
+  if (submission.cluster != nullptr) {
+    auto* kernels = new (arena.take(sizeof(ClusterKernels))) ClusterKernels;
+    const auto set = [&](std::size_t place, const Kernel* kernel) {
+      if (kernel == nullptr) return;
+      kernels->entry[place] = kernel->function;
+      kernels->name[place] = kernel->name;
+    };
+    set(0, submission.cluster->cube);
+    set(1, submission.cluster->vector[0]);
+    set(2, submission.cluster->vector[1]);
+    plan.cluster = kernels;
+  }
+  const std::size_t count = submission.arguments.size();
+  if (count == 0) return;
+  std::size_t tensors = 0;
+  for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
+  // Descriptors first: they are aligned to more than slots are.
+  auto* memory = static_cast<std::byte*>(arena.take(tensors * sizeof(ChipTensor) + count * sizeof(std::int64_t)));
+  auto* descriptors = reinterpret_cast<ChipTensor*>(memory);
+  plan.args = reinterpret_cast<std::int64_t*>(memory + tensors * sizeof(ChipTensor));
+  plan.arg_count = static_cast<std::uint32_t>(count);
+  std::size_t tensor = 0;
+  std::size_t scalar = tensors;
+  for (const Argument& argument : submission.arguments) {
+    if (argument.tensor() == nullptr) {
+      plan.args[scalar++] = argument.slot();
+      continue;
+    }
+    ChipTensor* descriptor = new (descriptors + tensor) ChipTensor(graph::to_chip_tensor(*argument.tensor()));
+    plan.args[tensor++] = reinterpret_cast<std::int64_t>(descriptor);
+  }
+}
+
+void GraphState::link(Task& task, const Submission& submission) {
+  Scheduler& scheduler = parts_.scheduler;
+  const auto live = [&](TaskId id) { return scheduler.live(id); };
+  const auto found = [&](TaskId id) { scheduler.depend(task, id); };
+  // All checks come before the first record: a task that is recorded hides those before it, so it must run.
+  for (const Argument& argument : submission.arguments) {
+    if (argument.tensor() == nullptr || argument.tensor()->buffer().id == 0) continue;
+    parts_.heap.use(argument.tensor()->buffer(), task.id);
+  }
+  for (const Argument& argument : submission.arguments) {
+    if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
+    if (edges_ == EdgesFrom::options) continue;
+    parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), task.id, live, found);
+  }
+  for (const Tensor& token : submission.options.tokens) {
+    parts_.map.record(graph::view_of(token), graph::Access::read, task.id, live, found);
+  }
+  for (const TaskId earlier : submission.options.after) scheduler.depend(task, earlier);
+}
+
+TaskId GraphState::submit(const Submission& submission) {
+  check(submission);
+  Task& task = parts_.scheduler.begin();
+  try {
+    fill(task, submission);
+    link(task, submission);
+  } catch (...) {
+    parts_.scheduler.abandon(task);
+    throw;
+  }
+  const TaskId id = task.id;
+  parts_.scheduler.submit(task);
+  if (id % TaskBlock::kTasks == 0) forget_complete();
+  return id;
+}
+
+void GraphState::forget_complete() {
+  const TaskId oldest = parts_.scheduler.blocks().oldest();
+  parts_.map.forget_before(oldest);
+  parts_.heap.forget_before(oldest);
+}
+
+Tensor GraphState::submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where) {
+  if (!parts_.memory.known(signal, sizeof *signal)) {
+    fail(Code::out_of_range, "a wait for a notification outside of any window and any tensor ({})",
+         parts_.memory.describe_nearest(signal));
+  }
+  const Tensor token = Tensor::token(++last_token_);
+  const Argument argument(Access::out, token);
+  const TaskOptions options;
+  const Submission submission{.name = "", .arguments = {&argument, 1}, .options = options, .where = where};
+  Task& task = parts_.scheduler.begin();
+  fill(task, submission);
+  task.plan.counter = signal;
+  task.plan.expected = expected;
+  link(task, submission);
+  parts_.scheduler.submit(task);
+  return token;
+}
+
+Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, const Place& where) {
+  std::uint64_t bytes = size_of(dtype);
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) {
+      fail(Code::invalid_argument, "an output with an extent of {} at {}:{} is not possible", extent, where.file,
+           where.line);
+    }
+  }
+  // Its producer is the next task.
+  while (true) {
+    if (const auto buffer = parts_.heap.try_allocate(bytes, parts_.scheduler.blocks().newest() + 1)) {
+      return Tensor(*buffer, dtype, shape);
+    }
+    const TaskId last = parts_.heap.must_complete();
+    while (parts_.scheduler.oldest_incomplete() <= last) {
+      parts_.scheduler.wait_quietly(parts_.scheduler.oldest_incomplete());
+    }
+    parts_.heap.forget_before(parts_.scheduler.oldest_incomplete());
+  }
+}
+
+std::uint64_t GraphState::open_scope(EdgesFrom edges, const Place& where) {
+  edges_ = edges;
+  return parts_.heap.open_scope(where);
+}
+
+void GraphState::close_scope(std::uint64_t scope, EdgesFrom edges_after) {
+  parts_.heap.close_scope(scope);
+  edges_ = edges_after;
+}
+
+Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const {
+  if (tensor.dtype() != dtype) {
+    fail(Code::invalid_argument, "an element of {} was asked for as {}", tensor.describe(), name_of(dtype));
+  }
+  if (static_cast<int>(position.size()) != tensor.dims()) {
+    fail(Code::invalid_argument, "{} numbers name no element of {}", position.size(), tensor.describe());
+  }
+  Tensor at = tensor;
+  for (std::size_t dim = 0; dim < position.size(); ++dim) {
+    at = at.slice_dim(static_cast<int>(dim), position[dim], position[dim] + 1);
+  }
+  return at;
+}
+
+void GraphState::wait_for(const Tensor& tensor, graph::Access access) {
+  Scheduler& scheduler = parts_.scheduler;
+  std::vector<TaskId> earlier;
+  parts_.map.query(
+      graph::view_of(tensor), access, [&](TaskId id) { return scheduler.live(id); },
+      [&](TaskId id) { earlier.push_back(id); });
+  for (const TaskId id : earlier) scheduler.wait(id);
+}
+
+void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
+  const Tensor at = element(tensor, dtype, position);
+  wait_for(at, graph::Access::read);
+  std::memcpy(into, reinterpret_cast<const void*>(at.address()), size_of(dtype));
+}
+
+void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position,
+                             const void* from) {
+  const Tensor at = element(tensor, dtype, position);
+  wait_for(at, graph::Access::write);
+  std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));
+}
+
+}  // namespace baton::chip

@@ -1,0 +1,38 @@
+// What the scheduler needs of a core, whatever executes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chip/sched/kernel_call.hpp"
+
+namespace baton::chip {
+
+enum class CoreType : std::uint8_t { cube, vector };
+
+/// Where a core is: its number among all cores of the chip, its cluster, and its place among the cluster's vectors.
+struct CorePlace {
+  int number;
+  int cluster;
+  CoreType type;
+  int sub_block;  // 0 or 1 for vectors, 0 for cubes
+};
+
+/// "cube core 3", "vector core 3.1".
+[[nodiscard]] std::string describe(const CorePlace& place);
+
+/// Used by one fiber (or thread) at a time.
+class Core {
+ public:
+  Core() = default;
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  virtual ~Core() = default;
+
+  [[nodiscard]] virtual const CorePlace& place() const noexcept = 0;
+  /// Runs `call` to its end on the calling fiber. What goes wrong is in call.error, with the kernel's name and this
+  /// core's. Does not set call.finished.
+  virtual void run(KernelCall& call) = 0;
+};
+
+}  // namespace baton::chip

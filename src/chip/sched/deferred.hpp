@@ -1,0 +1,70 @@
+// Tasks whose kernels have returned, but which are not complete: each waits for conditions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/function_ref.hpp"
+#include "chip/completion/condition.hpp"
+#include "chip/cores/global_memory.hpp"
+#include "chip/sched/task.hpp"
+
+namespace baton::chip {
+
+/// Conditions by the spot of the word they wait for. One is looked at when it is added, when its word may have changed,
+/// when a rank ends, and when its time is up: never just because time passes. Any thread adds; one fiber looks.
+class DeferredTasks {
+ public:
+  struct Waiting {
+    Condition condition;
+    Task* task;
+    Deadline::Clock::time_point since;
+  };
+  using Met = FunctionRef<void(Task&, std::exception_ptr)>;
+
+  explicit DeferredTasks(GlobalMemory& memory) : memory_(memory) {}
+
+  /// Keeps the condition unless it holds already. False if it does. Throws Error: the condition's own, invalid_argument
+  /// if nobody would tell this rank of its change.
+  [[nodiscard]] bool add(const Condition& condition, Task& task);
+
+  /// Whether look() has something to do. May be used as a test of wait_until().
+  [[nodiscard]] bool due() const noexcept;
+  /// When the first of them has waited too long.
+  [[nodiscard]] Deadline::Clock::time_point next_deadline() const noexcept;
+  /// Nobody will notify any more: counters that are waited for, now or later, end with GivenUp. Until go_on().
+  void give_up();
+  void go_on();
+  /// Calls `met(task, cause)` for each condition that holds now (cause null) or never will.
+  void look(Met met);
+
+  /// Conditions that are kept.
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  /// For reports: what waits, the longest first.
+  [[nodiscard]] std::vector<Waiting> list() const;
+
+ private:
+  using Spot = std::uint64_t;
+  using Ready = std::vector<std::pair<Task*, std::exception_ptr>>;
+
+  void look_at(Spot spot, Ready& ready);
+  void look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> judge);
+  void take_out(const Waiting& waiting);
+
+  GlobalMemory& memory_;
+  mutable std::mutex mutex_;
+  std::unordered_map<Spot, std::vector<Waiting>> waiting_;  // guarded by mutex_
+  std::vector<Spot> fresh_;                                 // added, and not looked at yet; guarded by mutex_
+  std::atomic<bool> any_fresh_{false};
+  bool given_up_ = false;  // guarded by mutex_
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::int64_t> deadline_ns_{INT64_MAX};  // of the steady clock: not later than the first one's
+  std::uint32_t deaths_seen_ = 0;                     // of the fiber that looks
+};
+
+}  // namespace baton::chip

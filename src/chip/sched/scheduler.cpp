@@ -1,0 +1,242 @@
+#include "chip/sched/scheduler.hpp"
+
+#include <algorithm>
+
+#include <baton/options.hpp>
+
+#include "base/asymmetric_fence.hpp"
+#include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "base/log.hpp"
+#include "base/processors.hpp"
+
+namespace baton::chip {
+
+Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int cores)
+    : place_(memory.parking_place()),
+      options_(options),
+      cores_(cores),
+      processors_(usable_processors()),
+      deferred_(memory) {
+  if (options_.window == 0) fail(Code::invalid_argument, "a window of 0 tasks lets none run");
+}
+
+Scheduler::~Scheduler() = default;
+
+// Both are sequentially consistent because they are tested before sleeping; they pair with the stores of the workers.
+std::uint64_t Scheduler::left_window() const noexcept {
+  std::uint64_t left = 0;
+  for (const auto& worker : workers_) left += worker->left_window.load(std::memory_order_seq_cst);
+  return left;
+}
+
+std::uint64_t Scheduler::completed() const noexcept {
+  std::uint64_t completed = 0;
+  for (const auto& worker : workers_) completed += worker->completed.load(std::memory_order_seq_cst);
+  return completed;
+}
+
+Task& Scheduler::begin() {
+  if (submitted_ - left_before_ >= options_.window) {
+    // Half of the window at a time: so the submitter does not fall asleep after each task.
+    if (in_window() >= options_.window) wait_at_submitter({.left_window = submitted_ - options_.window / 2});
+    left_before_ = submitted_ - in_window();
+  }
+  Task& task = blocks_.next();
+  task.plan = {};
+  task.pending.store(kSubmitting, std::memory_order_relaxed);
+  edges_of_task_ = 0;
+  return task;
+}
+
+Edge& Scheduler::new_edge(Task& task) {
+  if (edges_of_task_ < Task::kInlineEdges) return task.inline_edges[static_cast<std::size_t>(edges_of_task_)];
+  return *new (blocks_.arena().take(sizeof(Edge))) Edge;
+}
+
+void Scheduler::depend(Task& task, TaskId earlier) {
+  Task* before = blocks_.find(earlier);
+  if (before == nullptr) return;
+  // Pairs with the exchange in complete().
+  Edge* head = before->waiting.load(std::memory_order_acquire);
+  if (head != Task::closed()) {
+    Edge& edge = new_edge(task);
+    edge.successor = &task;
+    do {
+      edge.next = head;
+      // Releases the edge, and with the last edge's task what the submitter wrote, to whoever completes `before`.
+      if (before->waiting.compare_exchange_weak(head, &edge, std::memory_order_release, std::memory_order_acquire)) {
+        ++edges_of_task_;
+        return;
+      }
+    } while (head != Task::closed());
+  }
+  if (const TaskFailure* failure = before->failure.load(std::memory_order_relaxed)) {
+    task.failure.store(failure, std::memory_order_relaxed);
+  }
+}
+
+void Scheduler::submit(Task& task) {
+  const TaskPlan& plan = task.plan;
+  std::uint32_t parts = plan.blocks;
+  if (plan.cluster != nullptr) {
+    parts *=
+        static_cast<std::uint32_t>(std::ranges::count_if(plan.cluster->entry, [](auto e) { return e != nullptr; }));
+  }
+  task.blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
+  task.parts_to_finish.store(parts, std::memory_order_relaxed);
+  ++submitted_;
+  if (edges_of_task_ == 0) {
+    task.pending.store(0, std::memory_order_relaxed);
+    make_ready(task, nullptr);
+    return;
+  }
+  // Pairs with the decrement in complete(): whoever comes last sees what all others did.
+  const auto rest = static_cast<std::uint32_t>(kSubmitting - edges_of_task_);
+  if (task.pending.fetch_sub(rest, std::memory_order_acq_rel) == rest) make_ready(task, nullptr);
+}
+
+void Scheduler::abandon(Task& task) {
+  // Nobody has seen the task.
+  task.waiting.store(Task::closed(), std::memory_order_relaxed);
+  blocks_.done(task);
+}
+
+TaskId Scheduler::oldest_incomplete() noexcept {
+  while (oldest_incomplete_ <= blocks_.newest()) {
+    const Task* task = blocks_.find(oldest_incomplete_);
+    if (task != nullptr && (!task->complete() || task->failure.load(std::memory_order_relaxed) != nullptr)) break;
+    ++oldest_incomplete_;
+  }
+  return oldest_incomplete_;
+}
+
+void Scheduler::make_ready(Task& task, Worker* worker) {
+  const bool from_submitter = worker == nullptr;
+  if (from_submitter) worker = workers_[target_].get();
+  // A task without a kernel is completed by a vector core, too.
+  const Lane lane = task.plan.lane == Lane::none ? Lane::vector : task.plan.lane;
+  if (task.plan.priority != 0) {
+    push_urgent(task, lane);
+  } else if (!from_submitter || !worker->inbox(lane).push(task)) {
+    worker->queue(lane).push(task);
+  }
+  wake(*worker);
+}
+
+void Scheduler::push_urgent(Task& task, Lane lane) {
+  Urgent& urgent = urgent_[static_cast<std::size_t>(lane)];
+  const std::lock_guard lock(urgent.mutex);
+  urgent.tasks.push(&task);
+  // Pairs with work_for(). Sequentially consistent because the doorbell is rung after it.
+  urgent.count.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void Scheduler::wake(Worker& worker) {
+  // Pairs with serve_scout(): either this sees that the thread is about to sleep, or its last test sees the task.
+  light_fence();
+  if (!worker.asleep.load(std::memory_order_relaxed)) return;
+  // The sleeper may not have reached its doorbell: the ring must count also if nobody sleeps yet.
+  if (worker.asleep.exchange(false, std::memory_order_seq_cst)) place_.doorbell->ring_always(place_.scope);
+}
+
+void Scheduler::wake_helper(Worker& busy) {
+  const std::int64_t task_ns = busy.task_ns.load(std::memory_order_relaxed);
+  int awake = 0;
+  Worker* asleep = nullptr;
+  for (const auto& worker : workers_) {
+    if (worker->asleep.load(std::memory_order_relaxed)) {
+      asleep = worker.get();
+    } else {
+      ++awake;
+    }
+  }
+  if (asleep == nullptr) return;
+  const std::uint64_t backlog = busy.backlog();
+  if (backlog == 0) return;
+  const bool submitting = !submitter_waits_.load(std::memory_order_relaxed);
+  const bool room = awake + (submitting ? 1 : 0) < processors_;
+  // Nothing is known of a thread's first tasks: they may be long.
+  const bool worth_it = task_ns == 0 || static_cast<std::int64_t>(backlog) * task_ns > kWakeCostNs;
+  if ((room && worth_it) || task_ns > kLongTaskNs) wake(*asleep);
+}
+
+void Scheduler::wake_all_for_backlog() {
+  if (ready_count() == 0) return;
+  for (const auto& worker : workers_) wake(*worker);
+}
+
+void Scheduler::wait_at_submitter(const Wish& wish) {
+  const auto granted = [&] {
+    if (wish.task != 0) {
+      const Task* task = blocks_.find(wish.task);
+      return task == nullptr || task->waiting.load(std::memory_order_seq_cst) == Task::closed();
+    }
+    return left_window() >= wish.left_window || completed() >= wish.completed;
+  };
+  if (granted()) return;
+  wake_all_for_backlog();
+  const auto announce = [&] {
+    wish_left_window_.store(wish.left_window, std::memory_order_relaxed);
+    wish_completed_.store(wish.completed, std::memory_order_relaxed);
+    wish_task_.store(wish.task, std::memory_order_relaxed);
+    // Pairs with the load in complete(), and releases the wish to it.
+    submitter_waits_.store(true, std::memory_order_seq_cst);
+  };
+  // Tasks have deadlines of their own; what runs without end is reported by name.
+  while (!wait_until(place_, granted, Deadline::within(options().wait_timeout), announce)) report_silence();
+  submitter_waits_.store(false, std::memory_order_relaxed);
+}
+
+void Scheduler::wait(TaskId id) {
+  wait_at_submitter({.task = id});
+  const Task* task = blocks_.find(id);
+  if (task != nullptr && task->failure.load(std::memory_order_relaxed) != nullptr) failures_.raise();
+}
+
+void Scheduler::wait_all() {
+  wait_at_submitter({.completed = submitted_});
+  left_before_ = submitted_;
+  if (!failures_.any()) return;
+  // The tasks that failed have kept their blocks so that later ones could fail with them.
+  blocks_.release_failed();
+  struct Clear {
+    FailureLog& log;
+    ~Clear() { log.clear(); }
+  } clear{failures_};
+  if (failures_.any_but_given_up()) failures_.raise();
+}
+
+void Scheduler::wait_for_cores() {
+  const auto all = [this] { return serving_.load(std::memory_order_seq_cst) == cores_; };
+  if (!all() && !wait_until(place_, all, Deadline::within(options().wait_timeout), [] {})) {
+    fail(Code::internal, "{} of {} cores began to serve", serving_.load(), cores_);
+  }
+}
+
+void Scheduler::report_silence() {
+  std::string waiting;
+  const auto all = deferred_.list();
+  for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 4); ++i) {
+    waiting += fmt::format("; {} waits for {}",
+                           describe_task(all[i].task->id, all[i].task->plan.name, all[i].task->plan.where),
+                           describe(all[i].condition));
+  }
+  log::warn("{} tasks are not complete after {} s: {} deferred, {} ready{}", submitted_ - completed(),
+            std::chrono::duration_cast<std::chrono::seconds>(options().wait_timeout).count(), all.size(), ready_count(),
+            waiting);
+}
+
+std::uint64_t Scheduler::ready_count() const {
+  std::uint64_t count = 0;
+  for (const auto& worker : workers_) count += worker->backlog();
+  return count;
+}
+
+void Scheduler::stop() {
+  // Pairs with stopping().
+  stop_.store(true, std::memory_order_seq_cst);
+  ring();
+}
+
+}  // namespace baton::chip

@@ -1,0 +1,206 @@
+// Tasks to cores: who runs what, and what becomes ready after it.
+//
+// One thread submits. Cores, which are fibers of a few worker threads, take ready tasks, run them, and find out who
+// waited for them. Nobody holds a lock on the way of an ordinary task.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <vector>
+
+#include "base/parking.hpp"
+#include "chip/sched/deferred.hpp"
+#include "chip/sched/failure.hpp"
+#include "chip/sched/task_blocks.hpp"
+#include "chip/sched/worker.hpp"
+
+namespace baton::chip {
+
+enum class RecordTimes : std::uint8_t { no, yes };
+
+struct SchedulerOptions {
+  /// Tasks that may be in flight, deferred ones not counted: beyond it, the submitter waits.
+  std::uint64_t window = 1024;
+  RecordTimes times = RecordTimes::no;
+};
+
+class Scheduler {
+ public:
+  /// For `cores` cores that use `memory`, which outlives it.
+  Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int cores);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  ~Scheduler();
+
+  // The submitting thread.
+
+  /// The next task, for the caller to fill. Waits while the window is full.
+  [[nodiscard]] Task& begin();
+  /// `task`, which is not submitted yet, waits for `earlier`.
+  void depend(Task& task, TaskId earlier);
+  /// `task` runs once all that it depends on is complete.
+  void submit(Task& task);
+  /// Whether a later task may still have to wait for it, or to fail with it.
+  [[nodiscard]] bool live(TaskId id) noexcept {
+    const Task* task = blocks_.find(id);
+    return task != nullptr && (!task->complete() || task->failure.load(std::memory_order_relaxed) != nullptr);
+  }
+  /// Instead of submit(): nothing runs.
+  void abandon(Task& task);
+  /// Waits until the task is complete. Throws the failure of the run if it failed.
+  void wait(TaskId id);
+  /// The same, whatever became of it.
+  void wait_quietly(TaskId id) { wait_at_submitter({.left_window = UINT64_MAX, .completed = UINT64_MAX, .task = id}); }
+  /// All tasks before it are complete.
+  [[nodiscard]] TaskId oldest_incomplete() noexcept;
+  /// Waits until all tasks are complete. Throws the first failure, once.
+  void wait_all();
+  [[nodiscard]] TaskBlocks& blocks() noexcept { return blocks_; }
+  [[nodiscard]] FailureLog& failures() noexcept { return failures_; }
+
+  // Cores.
+
+  /// The life of a core, on its fiber: until stop().
+  void serve(Core& core);
+  /// The life of a fiber beside the cores of each thread: wakes one of them when there is work, until stop().
+  void serve_scout();
+  /// The life of the fiber that completes deferred tasks: until stop().
+  void serve_deferred();
+  /// Returns when all cores have begun to serve.
+  void wait_for_cores();
+  /// Cores finish what they run and leave.
+  void stop();
+  [[nodiscard]] bool stopping() const noexcept { return stop_.load(std::memory_order_seq_cst); }
+
+  [[nodiscard]] DeferredTasks& deferred() noexcept { return deferred_; }
+
+ private:
+  /// Tasks between two looks at the clock.
+  static constexpr std::uint64_t kSampleTasks = 16;
+  /// Another thread is worth its wake-up if the work that waits takes longer than this.
+  static constexpr std::int64_t kWakeCostNs = 5'000;
+  /// Tasks of this length fill a processor whatever the submitter does.
+  static constexpr std::int64_t kLongTaskNs = 20'000;
+  /// A core lets the other fibers of its thread have a turn after so many tasks.
+  static constexpr std::uint32_t kTasksPerTurn = 32;
+  /// What a kernel may register.
+  static constexpr std::uint32_t kConditionsPerKernel = 64;
+  /// So much is in `pending` while a task is being submitted: more than it can depend on.
+  static constexpr std::uint32_t kSubmitting = 1U << 30;
+
+  struct LessUrgent {
+    bool operator()(const Task* a, const Task* b) const noexcept {
+      if (a->plan.priority != b->plan.priority) return a->plan.priority < b->plan.priority;
+      return a->id > b->id;
+    }
+  };
+  /// Tasks with a priority above the others. One for each lane.
+  struct Urgent {
+    std::mutex mutex;
+    std::priority_queue<Task*, std::vector<Task*>, LessUrgent> tasks;  // guarded by mutex
+    std::atomic<std::uint64_t> count{0};
+  };
+
+  // Submitting.
+  [[nodiscard]] Edge& new_edge(Task& task);
+  /// All tasks that have left the window, or are complete, so far.
+  [[nodiscard]] std::uint64_t left_window() const noexcept;
+  [[nodiscard]] std::uint64_t completed() const noexcept;
+  /// Tasks that are neither complete nor deferred.
+  [[nodiscard]] std::uint64_t in_window() const noexcept { return submitted_ - left_window(); }
+  /// What the submitter waits for while it sleeps: any of these.
+  struct Wish {
+    std::uint64_t left_window = UINT64_MAX;
+    std::uint64_t completed = UINT64_MAX;
+    TaskId task = 0;
+  };
+  void wait_at_submitter(const Wish& wish);
+  void wake_all_for_backlog();
+
+  // Becoming ready.
+  /// From the submitter (`worker` null) or from a worker.
+  void make_ready(Task& task, Worker* worker);
+  void push_urgent(Task& task, Lane lane);
+  void wake(Worker& worker);
+  void wake_helper(Worker& busy);
+
+  // Running.
+  [[nodiscard]] Worker& worker_of_this_thread();
+  [[nodiscard]] Task* take(Worker& worker, Seat& seat);
+  [[nodiscard]] Task* take_from(Worker& worker, Lane lane);
+  [[nodiscard]] bool has_work(Lane lane) const;
+  /// An idle core that could do something nobody else of its thread will take; null if there is none.
+  [[nodiscard]] Seat* idle_core_with_work(Worker& worker) const;
+  /// Ends the rest of an idle core.
+  static void wake_core(Worker& worker, Seat& seat);
+  /// Runs one block of `task`. Returns a task that became ready by it and suits this core, if any.
+  [[nodiscard]] Task* run(Worker& worker, Seat& seat, Task& task);
+  [[nodiscard]] Task* run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
+                                std::uint32_t block);
+  [[nodiscard]] Task* run_without_kernel(Worker& worker, Task& task, Lane lane);
+  /// A task that another one's failure keeps from running.
+  [[nodiscard]] Task* skip(Worker& worker, Task& task, Lane lane);
+  [[nodiscard]] bool cluster_is_free(const Seat& cube) const;
+  void assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block);
+  /// Whether blocks of `task`, which start together, may be handed out. If not, it is kept until they may.
+  [[nodiscard]] bool begin_together(Task& task);
+  /// All blocks have a core: the next such task may begin.
+  void end_together(Worker& worker);
+  void defer(Worker& worker, Task& task, const std::vector<Condition>& conditions);
+  /// A block has returned, or a condition has become true.
+  [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
+  /// `first` is complete, and whatever becomes complete by it. Returns a ready task of `lane` for the caller to run.
+  [[nodiscard]] Task* complete(Worker& worker, Task& first, Lane lane);
+  void fail_task(Task& task, std::exception_ptr cause);
+  static void sample(Worker& worker);
+  static void count_left(Worker& worker);
+  /// The submitter sleeps. Rings if it has what it waits for, perhaps because of `finished`.
+  void ring_submitter(TaskId finished);
+  /// Logs what runs and what waits: the deadline of a wait has passed without an end.
+  void report_silence();
+  [[nodiscard]] std::uint64_t ready_count() const;
+  void ring() { place_.doorbell->ring(place_.scope); }
+
+  ParkingPlace place_;
+  SchedulerOptions options_;
+  int cores_;
+  int processors_;
+
+  TaskBlocks blocks_;
+  FailureLog failures_;
+  DeferredTasks deferred_;
+
+  // The submitter's.
+  std::uint64_t submitted_ = 0;
+  std::uint64_t left_before_ = 0;  // tasks that had left the window when in_window() looked last
+  std::uint64_t edges_of_task_ = 0;
+  TaskId oldest_incomplete_ = 1;
+  std::size_t target_ = 0;
+  /// Set before the submitter sleeps. Pairs with complete().
+  alignas(64) std::atomic<bool> submitter_waits_{false};
+  std::atomic<std::uint64_t> wish_left_window_{0};
+  std::atomic<std::uint64_t> wish_completed_{0};
+  std::atomic<TaskId> wish_task_{0};
+
+  alignas(64) std::array<Urgent, kLanes> urgent_;
+  /// Of the tasks whose blocks start together, one at a time gets cores: two that have half of them each would wait for
+  /// ever.
+  std::mutex together_mutex_;
+  Task* starting_together_ = nullptr;   // guarded by together_mutex_
+  std::deque<Task*> waiting_together_;  // guarded by together_mutex_
+
+  std::mutex workers_mutex_;
+  std::map<std::thread::id, Worker*> worker_of_;      // guarded by workers_mutex_
+  std::vector<std::unique_ptr<Worker>> workers_;      // fixed once all cores serve
+  std::vector<std::vector<Seat*>> seats_of_cluster_;  // the same; guarded by workers_mutex_ before
+  std::atomic<int> serving_{0};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace baton::chip

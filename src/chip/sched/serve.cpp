@@ -1,0 +1,354 @@
+// The cores' side of the scheduler.
+#include <algorithm>
+#include <chrono>
+
+#include "base/asymmetric_fence.hpp"
+#include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "chip/sched/scheduler.hpp"
+
+namespace baton::chip {
+namespace {
+
+Deadline never() { return Deadline::at(Deadline::Clock::time_point::max()); }
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Deadline::Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Worker& Scheduler::worker_of_this_thread() {
+  const std::lock_guard lock(workers_mutex_);
+  Worker*& worker = worker_of_[std::this_thread::get_id()];
+  if (worker == nullptr) {
+    workers_.push_back(std::make_unique<Worker>());
+    worker = workers_.back().get();
+  }
+  return *worker;
+}
+
+void Scheduler::serve(Core& core) {
+  Worker& worker = worker_of_this_thread();
+  Seat seat(core);
+  seat.fiber = this_fiber();
+  {
+    const std::lock_guard lock(workers_mutex_);
+    const auto cluster = static_cast<std::size_t>(core.place().cluster);
+    if (seats_of_cluster_.size() <= cluster) seats_of_cluster_.resize(cluster + 1);
+    seats_of_cluster_[cluster].push_back(&seat);
+  }
+  // Pairs with wait_for_cores() and serve_scout(), which read what all of them wrote.
+  serving_.fetch_add(1, std::memory_order_seq_cst);
+  ring();
+  std::uint32_t turns = 0;
+  while (true) {
+    worker.idle_in(seat.lane).push_back(&seat);
+    rest_fiber();
+    Task* task = take(worker, seat);
+    while (task != nullptr) {
+      task = run(worker, seat, *task);
+      // Kernels of other cores on this thread may have what they waited for; engines have work now and then.
+      if (worker.busy > 0 || ++turns % kTasksPerTurn == 0) yield_fiber();
+      if (task == nullptr) task = take(worker, seat);
+    }
+    --worker.looking_in(seat.lane);
+    if (stopping()) return;
+  }
+}
+
+void Scheduler::wake_core(Worker& worker, Seat& seat) {
+  std::erase(worker.idle_in(seat.lane), &seat);
+  ++worker.looking_in(seat.lane);
+  wake_fiber(seat.fiber);
+}
+
+bool Scheduler::has_work(Lane lane) const {
+  if (urgent_[static_cast<std::size_t>(lane)].count.load(std::memory_order_seq_cst) != 0) return true;
+  return std::ranges::any_of(workers_, [&](const auto& worker) { return worker->has_task(lane); });
+}
+
+Seat* Scheduler::idle_core_with_work(Worker& worker) const {
+  for (const Lane lane : {Lane::vector, Lane::cube}) {
+    const auto& idle = worker.idle_in(lane);
+    if (idle.empty() || worker.looking_in(lane) > 0) continue;
+    if (has_work(lane)) return idle.back();
+    if (lane != Lane::cube || !has_work(Lane::cluster)) continue;
+    const auto able = std::ranges::find_if(idle, [this](const Seat* seat) { return cluster_is_free(*seat); });
+    if (able != idle.end()) return *able;
+  }
+  return nullptr;
+}
+
+void Scheduler::serve_scout() {
+  Worker& worker = worker_of_this_thread();
+  const auto called = [&] {
+    if (stopping()) return true;
+    // Until all cores serve, the list of workers grows.
+    return serving_.load(std::memory_order_seq_cst) == cores_ && idle_core_with_work(worker) != nullptr;
+  };
+  const auto announce = [&] {
+    // Pairs with wake(): the thread tests again after the fence.
+    worker.asleep.store(true, std::memory_order_relaxed);
+    heavy_fence();
+  };
+  while (!stopping()) {
+    static_cast<void>(wait_until(place_, called, never(), announce));
+    // Only where it changes something: the submitter reads it with each task.
+    if (worker.asleep.load(std::memory_order_relaxed)) worker.asleep.store(false, std::memory_order_relaxed);
+    if (Seat* seat = idle_core_with_work(worker)) wake_core(worker, *seat);
+  }
+  for (const Lane lane : {Lane::vector, Lane::cube}) {
+    while (!worker.idle_in(lane).empty()) wake_core(worker, *worker.idle_in(lane).back());
+  }
+}
+
+Task* Scheduler::take_from(Worker& worker, Lane lane) {
+  Urgent& urgent = urgent_[static_cast<std::size_t>(lane)];
+  if (urgent.count.load(std::memory_order_relaxed) != 0) {
+    const std::lock_guard lock(urgent.mutex);
+    if (!urgent.tasks.empty()) {
+      Task* task = urgent.tasks.top();
+      urgent.tasks.pop();
+      urgent.count.fetch_sub(1, std::memory_order_relaxed);
+      return task;
+    }
+  }
+  if (Task* task = worker.pop(lane)) return task;
+  for (const auto& other : workers_) {
+    if (other.get() == &worker) continue;
+    if (Task* task = other->pop(lane)) return task;
+  }
+  return nullptr;
+}
+
+Task* Scheduler::take(Worker& worker, Seat& seat) {
+  if (stopping()) return nullptr;
+  if (seat.assigned != nullptr) return seat.assigned;
+  if (seat.lane == Lane::cube && cluster_is_free(seat)) {
+    if (Task* task = take_from(worker, Lane::cluster)) return task;
+  }
+  return take_from(worker, seat.lane);
+}
+
+bool Scheduler::cluster_is_free(const Seat& cube) const {
+  const auto& seats = seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)];
+  return std::ranges::all_of(seats, [](const Seat* seat) { return seat->assigned == nullptr; });
+}
+
+Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
+  const TaskPlan& plan = task.plan;
+  if (seat.assigned == &task) {
+    const std::uint32_t block = seat.assigned_block;
+    const auto place = static_cast<std::size_t>(1 + seat.core.place().sub_block);
+    // The cube core may hand out the next part.
+    seat.assigned = nullptr;
+    return run_block(worker, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
+  }
+  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, task, seat.lane);
+  if (plan.lane == Lane::none) return run_without_kernel(worker, task, seat.lane);
+  std::uint32_t block = 0;
+  if (plan.blocks > 1) {
+    if (plan.start == BlockStart::together && !begin_together(task)) return nullptr;
+    const std::uint32_t left = task.blocks_to_start.fetch_sub(1, std::memory_order_relaxed);
+    block = plan.blocks - left;
+    if (left > 1) {
+      make_ready(task, &worker);
+      for (const auto& other : workers_) wake(*other);
+    } else if (plan.start == BlockStart::together) {
+      end_together(worker);
+    }
+  }
+  if (plan.lane == Lane::cluster) {
+    assign_to_cluster(worker, seat, task, block);
+    if (plan.cluster->entry[0] == nullptr) return nullptr;
+    return run_block(worker, seat, task, plan.cluster->entry[0], plan.cluster->name[0], block);
+  }
+  return run_block(worker, seat, task, plan.entry, plan.name, block);
+}
+
+bool Scheduler::begin_together(Task& task) {
+  const std::lock_guard lock(together_mutex_);
+  if (starting_together_ == nullptr) starting_together_ = &task;
+  if (starting_together_ == &task) return true;
+  waiting_together_.push_back(&task);
+  return false;
+}
+
+void Scheduler::end_together(Worker& worker) {
+  Task* next = nullptr;
+  {
+    const std::lock_guard lock(together_mutex_);
+    starting_together_ = nullptr;
+    if (waiting_together_.empty()) return;
+    next = waiting_together_.front();
+    waiting_together_.pop_front();
+  }
+  make_ready(*next, &worker);
+}
+
+void Scheduler::assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block) {
+  for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)]) {
+    if (seat == &cube) continue;
+    if (task.plan.cluster->entry[static_cast<std::size_t>(1 + seat->core.place().sub_block)] == nullptr) continue;
+    seat->assigned = &task;
+    seat->assigned_block = block;
+    auto& idle = worker.idle_in(Lane::vector);
+    if (std::ranges::find(idle, seat) != idle.end()) wake_core(worker, *seat);
+  }
+}
+
+Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
+                           std::uint32_t block) {
+  KernelCall& call = seat.call;
+  const TaskPlan& plan = task.plan;
+  call.entry = entry;
+  call.name = name;
+  std::copy_n(plan.args, plan.arg_count, call.args.begin());
+  call.block_index = static_cast<std::int32_t>(block);
+  call.block_count = static_cast<std::int32_t>(plan.blocks);
+  call.condition_capacity = kConditionsPerKernel;
+  ++worker.busy;
+  --worker.looking_in(seat.lane);
+  seat.core.run(call);
+  ++worker.looking_in(seat.lane);
+  --worker.busy;
+  if (call.error) [[unlikely]] {
+    fail_task(task, std::exchange(call.error, nullptr));
+  }
+  if (!call.conditions.empty()) [[unlikely]] {
+    defer(worker, task, call.conditions);
+    call.conditions.clear();
+  }
+  return finish_part(worker, task, seat.lane);
+}
+
+void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    task.parts_to_finish.fetch_add(1, std::memory_order_relaxed);
+    bool kept = false;
+    try {
+      kept = deferred_.add(condition, task);
+    } catch (...) {
+      fail_task(task, std::current_exception());
+    }
+    if (!kept) {
+      task.parts_to_finish.fetch_sub(1, std::memory_order_relaxed);
+    } else if (!task.left_window.exchange(true, std::memory_order_relaxed)) {
+      count_left(worker);
+      if (submitter_waits_.load(std::memory_order_seq_cst)) ring_submitter(0);
+    }
+  }
+}
+
+Task* Scheduler::finish_part(Worker& worker, Task& task, Lane lane) {
+  // Pairs with itself: the last part sees what all others did.
+  if (task.parts_to_finish.load(std::memory_order_acquire) != 1 &&
+      task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return nullptr;
+  }
+  return complete(worker, task, lane);
+}
+
+Task* Scheduler::run_without_kernel(Worker& worker, Task& task, Lane lane) {
+  if (task.plan.counter != nullptr) {
+    const Condition condition{.kind = ConditionKind::counter,
+                              .address = task.plan.counter,
+                              .expected = static_cast<std::uint32_t>(task.plan.expected)};
+    defer(worker, task, {condition});
+  }
+  return finish_part(worker, task, lane);
+}
+
+Task* Scheduler::skip(Worker& worker, Task& task, Lane lane) {
+  failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
+  return complete(worker, task, lane);
+}
+
+void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
+  const TaskFailure* failure = failures_.add_failure(task, std::move(cause));
+  const TaskFailure* none = nullptr;
+  task.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+}
+
+Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
+  Task* direct = nullptr;
+  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
+  // Pairs with depend(), complete() of Task and the decrements below: what the task did is visible to whoever sees it.
+  Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
+  int pushed = 0;
+  while (edge != nullptr) {
+    // The edge lies in its task, which is gone once it has run.
+    Edge* next = edge->next;
+    Task& successor = *edge->successor;
+    if (failure != nullptr) {
+      const TaskFailure* none = nullptr;
+      successor.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+    }
+    if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (direct == nullptr && successor.plan.lane == lane && successor.plan.priority == 0 &&
+          successor.plan.blocks == 1) {
+        direct = &successor;
+      } else {
+        make_ready(successor, &worker);
+        ++pushed;
+      }
+    }
+    edge = next;
+  }
+  const TaskId id = task.id;
+  const bool left_before = task.left_window.load(std::memory_order_relaxed);
+  if (failure == nullptr) {
+    blocks_.done(task);
+  } else {
+    blocks_.keep_failed(task);
+  }
+  // Pairs with incomplete().
+  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed) + 1;
+  worker.completed.store(completed, std::memory_order_seq_cst);
+  if (!left_before) count_left(worker);
+  // Pairs with the announcement of the submitter, which tests after it.
+  if (submitter_waits_.load(std::memory_order_seq_cst)) ring_submitter(id);
+  if (completed % kSampleTasks == 0) sample(worker);
+  if (pushed > 0 && workers_.size() > 1) wake_helper(worker);
+  return direct;
+}
+
+void Scheduler::ring_submitter(TaskId finished) {
+  if (wish_task_.load(std::memory_order_relaxed) == finished ||
+      left_window() >= wish_left_window_.load(std::memory_order_relaxed) ||
+      completed() >= wish_completed_.load(std::memory_order_relaxed)) {
+    ring();
+  }
+}
+
+void Scheduler::count_left(Worker& worker) {
+  // Pairs with in_window().
+  worker.left_window.store(worker.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+}
+
+void Scheduler::sample(Worker& worker) {
+  const std::int64_t now = now_ns();
+  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed);
+  if (worker.sampled_at_ns != 0) {
+    worker.task_ns.store((now - worker.sampled_at_ns) / static_cast<std::int64_t>(completed - worker.sampled_count),
+                         std::memory_order_relaxed);
+  }
+  worker.sampled_at_ns = now;
+  worker.sampled_count = completed;
+}
+
+void Scheduler::serve_deferred() {
+  Worker& worker = worker_of_this_thread();
+  const auto called = [this] { return stopping() || deferred_.due(); };
+  while (true) {
+    static_cast<void>(wait_until(place_, called, Deadline::at(deferred_.next_deadline()), [] {}));
+    if (stopping()) return;
+    deferred_.look([&](Task& task, std::exception_ptr cause) {
+      if (cause) fail_task(task, std::move(cause));
+      if (Task* direct = finish_part(worker, task, Lane::none)) make_ready(*direct, &worker);
+    });
+  }
+}
+
+}  // namespace baton::chip

@@ -1,0 +1,110 @@
+// A task in flight: what to run, what it waits for, and who waits for it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include <baton/kernel_abi.hpp>
+#include <baton/place.hpp>
+
+#include "chip/graph/task_id.hpp"
+
+namespace baton::chip {
+
+using graph::TaskId;
+
+struct Task;
+struct TaskBlock;
+struct TaskFailure;
+
+/// "`successor` waits for me". It lies in the memory of the successor, which outlives the wait.
+struct Edge {
+  Task* successor = nullptr;
+  Edge* next = nullptr;
+};
+
+/// Which cores a task runs on.
+enum class Lane : std::uint8_t {
+  vector,
+  cube,
+  cluster,  // a cube core and its vector cores
+  none,     // nothing to run: it is complete as soon as what it waits for is
+};
+inline constexpr std::size_t kLanes = 3;
+
+/// When blocks of a task may begin.
+enum class BlockStart : std::uint8_t {
+  separate,  // each as soon as a core is free
+  together,  // all or none: they wait for each other
+};
+
+/// The kernels of a cluster: its cube core runs the first, its vector cores the others. Null: nothing.
+struct ClusterKernels {
+  std::array<BatonKernelFunction, 3> entry{};
+  std::array<const char*, 3> name{};
+};
+
+/// Times in nanoseconds of the steady clock; 0: not reached, or not asked for.
+struct TaskTimes {
+  std::int64_t submitted = 0;
+  std::int64_t ready = 0;
+  std::int64_t dispatched = 0;
+  std::int64_t started = 0;
+  std::int64_t returned = 0;
+};
+
+/// What a submission says about a task. Written by the submitter before the task is linked, read by cores after that.
+struct TaskPlan {
+  BatonKernelFunction entry = nullptr;
+  const char* name = "";  // lives as long as the kernel's library
+  std::int64_t* args = nullptr;
+  std::uint32_t arg_count = 0;
+  std::uint32_t blocks = 1;
+  std::int32_t priority = 0;
+  Lane lane = Lane::vector;
+  BlockStart start = BlockStart::separate;
+  const ClusterKernels* cluster = nullptr;
+  /// A task without a kernel that waits for `*counter >= expected`.
+  const std::int32_t* counter = nullptr;
+  std::int32_t expected = 0;
+  Place where{};
+};
+
+/// Lives in a TaskBlock. The first cache line is what threads contend for.
+struct alignas(64) Task {
+  /// The end of the list of a task that is complete.
+  static Edge* closed() noexcept {
+    static Edge mark;
+    return &mark;
+  }
+
+  /// Whoever must complete first, plus one while the task is being submitted.
+  std::atomic<std::uint32_t> pending{0};
+  /// Blocks that no core has begun.
+  std::atomic<std::uint32_t> blocks_to_start{0};
+  /// Kernels that have not returned and conditions that do not hold yet.
+  std::atomic<std::uint32_t> parts_to_finish{0};
+  /// Whether it was deferred, and so is no longer counted against the window.
+  std::atomic<bool> left_window{false};
+  /// Who waits for this task; closed() once it is complete.
+  std::atomic<Edge*> waiting{nullptr};
+  /// Why it failed, or why it will not run; set once, by whoever fails first.
+  std::atomic<const TaskFailure*> failure{nullptr};
+  TaskId id = 0;
+  TaskBlock* block = nullptr;
+
+  TaskPlan plan;
+  TaskTimes times;
+  Task* next_ready = nullptr;  // in a list of a ready queue
+
+  static constexpr std::size_t kInlineEdges = 5;
+  std::array<Edge, kInlineEdges> inline_edges{};
+
+  [[nodiscard]] bool complete() const noexcept {
+    // Pairs with the exchange in Scheduler::finish(): what the task wrote is visible to whoever sees this.
+    return waiting.load(std::memory_order_acquire) == closed();
+  }
+};
+
+}  // namespace baton::chip

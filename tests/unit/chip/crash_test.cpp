@@ -1,0 +1,57 @@
+// A crash of a kernel is an error that tells where, and the chip lives on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "chip/cores/sim/source_line.hpp"
+#include "chip_fixture.hpp"
+#include "kernels.hpp"
+
+namespace baton::chip {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Crashes {
+  std::pair<Code, std::string> run(KernelEntry entry, const char* name, std::initializer_list<std::int64_t> args) {
+    KernelCall call;
+    call.entry = entry;
+    call.name = name;
+    std::copy(args.begin(), args.end(), call.args.begin());
+    return failure_of(cores, cores.vector(0, 1), call);
+  }
+  LonelyChip chip;
+  SimCores cores{profile_named("a2a3sim"), {.clusters = 1}, *chip.memory};
+};
+
+TEST(Crashes, AreErrorsAndTheChipLivesOn) {
+  Crashes crashes;
+  for (int round = 0; round < 3; ++round) {
+    const auto [code, message] = crashes.run(wild_store_kernel, "wild", {16});
+    EXPECT_EQ(code, Code::kernel_fault);
+    EXPECT_THAT(message, AllOf(HasSubstr("kernel 'wild' on vector core 0.1"), HasSubstr("SIGSEGV"), HasSubstr("0x10")));
+    EXPECT_EQ(crashes.run(deep_kernel, "deep", {10}).first, Code::ok);
+    // A hundred megabytes of frames.
+    EXPECT_EQ(crashes.run(deep_kernel, "deep", {100'000}).first, Code::kernel_fault);
+  }
+}
+
+TEST(Crashes, TellTheLine) {
+  // Whether this binary has line numbers, a place that does not crash says.
+  const auto line = source_line(reinterpret_cast<const void*>(&wild_store_kernel));
+  Crashes crashes;
+  const std::string store = crashes.run(wild_store_kernel, "wild", {16}).second;
+  const std::string copy = crashes.run(wild_copy_kernel, "copy", {16, 4096}).second;
+  if (line) {
+    EXPECT_THAT(*line, HasSubstr("kernels.cpp:"));
+    EXPECT_THAT(store, HasSubstr("kernels.cpp:"));
+#if !defined(BATON_SANITIZE_THREAD)  // which puts a function of its own between the kernel and memcpy
+    EXPECT_THAT(copy, HasSubstr("kernels.cpp:"));
+#endif
+  } else {
+    EXPECT_THAT(store, HasSubstr("addr2line -e "));
+  }
+}
+
+}  // namespace
+}  // namespace baton::chip
