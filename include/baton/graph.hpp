@@ -32,16 +32,20 @@ enum class Access : std::uint8_t {
   no_dependency,  // it uses the tensor, but nobody waits for anybody because of it
 };
 
+class Argument;
+
+template <class T>
+concept ScalarArgument =
+    !std::is_same_v<std::remove_cvref_t<T>, Argument> && !std::is_same_v<std::remove_cvref_t<T>, Tensor>;
+
 /// An argument of a kernel that has no signature, or of which only the caller knows what it does.
 class Argument {
  public:
   /// A tensor; not copied: it must live until submit() returns.
   Argument(Access access, const Tensor& tensor) noexcept : tensor_(&tensor), access_(access) {}
-  /// A scalar of at most 8 bytes.
-  template <class Scalar>
-  requires(!std::is_same_v<std::remove_cvref_t<Scalar>, Argument> &&
-           !std::is_same_v<std::remove_cvref_t<Scalar>, Tensor>) Argument(Scalar value)
-  noexcept : slot_(scalar_slot(value)) {}  // NOLINT(google-explicit-constructor)
+  /// A scalar of at most 8 bytes. Not explicit: scalars stand beside tensors in a list of arguments.
+  template <ScalarArgument Scalar>
+  Argument(Scalar value) noexcept : slot_(scalar_slot(value)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const Tensor* tensor() const noexcept { return tensor_; }
   [[nodiscard]] Access access() const noexcept { return access_; }
@@ -74,14 +78,14 @@ struct ClusterTask {
 };
 
 /// An argument for a parameter of a typed kernel: a tensor, or the scalar itself. It brings along where it was written.
-template <class Parameter, bool kIsTensor = KernelParameter<Parameter>::is_tensor>
+template <class Parameter, bool kIsTensor = KernelParameter<Parameter>::kIsTensor>
 struct ArgumentFor {
   ArgumentFor(const Tensor& tensor, Place where = Place::here()) noexcept  // NOLINT(google-explicit-constructor)
       : argument(kAccess, tensor), place(where) {}
 
-  static constexpr Access kAccess = KernelParameter<Parameter>::direction == BATON_DIRECTION_IN    ? Access::in
-                                    : KernelParameter<Parameter>::direction == BATON_DIRECTION_OUT ? Access::out
-                                                                                                   : Access::inout;
+  static constexpr Access kAccess = KernelParameter<Parameter>::kDirection == BATON_DIRECTION_IN    ? Access::in
+                                    : KernelParameter<Parameter>::kDirection == BATON_DIRECTION_OUT ? Access::out
+                                                                                                    : Access::inout;
   Argument argument;
   Place place;
 };

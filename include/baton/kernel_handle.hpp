@@ -30,24 +30,24 @@ struct TypedKernel : Kernel {};
 /// What a parameter type says. Everything that is not In, Out or InOut is a scalar.
 template <typename Parameter>
 struct KernelParameter {
-  static constexpr bool is_tensor = false;
-  static constexpr BatonDirection direction = BATON_DIRECTION_SCALAR;
-  static constexpr int dims = 0;
+  static constexpr bool kIsTensor = false;
+  static constexpr BatonDirection kDirection = BATON_DIRECTION_SCALAR;
+  static constexpr int kDims = 0;
 };
 
-template <typename ElementType, int kDims, BatonDirection kDirection>
+template <typename ElementType, int kGivenDims, BatonDirection kGivenDirection>
 struct TensorParameter {
   using Element = ElementType;
-  static constexpr bool is_tensor = true;
-  static constexpr BatonDirection direction = kDirection;
-  static constexpr int dims = kDims;
+  static constexpr bool kIsTensor = true;
+  static constexpr BatonDirection kDirection = kGivenDirection;
+  static constexpr int kDims = kGivenDims;
 };
-template <typename Element, int kDims>
-struct KernelParameter<In<Element, kDims>> : TensorParameter<Element, kDims, BATON_DIRECTION_IN> {};
-template <typename Element, int kDims>
-struct KernelParameter<Out<Element, kDims>> : TensorParameter<Element, kDims, BATON_DIRECTION_OUT> {};
-template <typename Element, int kDims>
-struct KernelParameter<InOut<Element, kDims>> : TensorParameter<Element, kDims, BATON_DIRECTION_INOUT> {};
+template <typename Element, int kGivenDims>
+struct KernelParameter<In<Element, kGivenDims>> : TensorParameter<Element, kGivenDims, BATON_DIRECTION_IN> {};
+template <typename Element, int kGivenDims>
+struct KernelParameter<Out<Element, kGivenDims>> : TensorParameter<Element, kGivenDims, BATON_DIRECTION_OUT> {};
+template <typename Element, int kGivenDims>
+struct KernelParameter<InOut<Element, kGivenDims>> : TensorParameter<Element, kGivenDims, BATON_DIRECTION_INOUT> {};
 
 /// A scalar argument as a kernel receives it: its bytes are the lowest of the slot. Integers fill it with their sign,
 /// as raw kernels read them at any width.

@@ -279,6 +279,7 @@ void FiberPool::run() {
   }
   bodies_.clear();
   std::vector<std::unique_ptr<Worker>> workers;
+  workers.reserve(count);
   for (auto& share : shares) workers.push_back(std::make_unique<Worker>(options_, std::move(share)));
   std::vector<std::jthread> threads;
   for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&worker = *workers[w]] { worker.run(); });

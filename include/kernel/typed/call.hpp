@@ -45,7 +45,7 @@ AICORE inline void check_tensor(const BatonPlace& place, size_t index, const Bat
 
 template <typename Parameter>
 PTO_INLINE AICORE Parameter unpack(int64_t slot) {
-  if constexpr (KernelParameter<Parameter>::is_tensor) {
+  if constexpr (KernelParameter<Parameter>::kIsTensor) {
     return Parameter(reinterpret_cast<const ChipTensor*>(slot));
   } else {
     return from_u64<Parameter>(static_cast<uint64_t>(slot));

@@ -14,7 +14,7 @@ namespace baton::kernel {
 template <typename Parameter>
 constexpr AICORE void check_parameter() {
   static_assert(!std::is_reference_v<Parameter>, "BATON_KERNEL: parameters are values, not references");
-  if constexpr (KernelParameter<Parameter>::is_tensor) {
+  if constexpr (KernelParameter<Parameter>::kIsTensor) {
     static_assert(is_tensor_element<typename KernelParameter<Parameter>::Element>,
                   "BATON_KERNEL: elements are float, half, bfloat16_t, bool and integers");
   } else {
@@ -25,7 +25,7 @@ constexpr AICORE void check_parameter() {
 
 template <typename Parameter>
 constexpr AICORE BatonType parameter_type() {
-  if constexpr (KernelParameter<Parameter>::is_tensor) {
+  if constexpr (KernelParameter<Parameter>::kIsTensor) {
     return type_of<typename KernelParameter<Parameter>::Element>();
   } else {
     return type_of<Parameter>();
@@ -40,7 +40,7 @@ template <typename Declaration, typename Body, typename... Parameters>
 struct TypedSignature<Declaration, void (Body::*)(Parameters...) const> {
   using Handle = TypedKernel<Parameters...>;
   static constexpr size_t kCount = sizeof...(Parameters);
-  static constexpr size_t kTensors = (size_t{0} + ... + (KernelParameter<Parameters>::is_tensor ? 1 : 0));
+  static constexpr size_t kTensors = (size_t{0} + ... + (KernelParameter<Parameters>::kIsTensor ? 1 : 0));
   static_assert(kTensors <= PTO_MAX_TENSOR_ARGS, "BATON_KERNEL: more than 32 tensors");
   static_assert(kCount - kTensors <= PTO_MAX_SCALAR_ARGS, "BATON_KERNEL: more than 16 scalars");
 
@@ -50,8 +50,8 @@ struct TypedSignature<Declaration, void (Body::*)(Parameters...) const> {
 
   static constexpr AICORE List make_list() {
     (check_parameter<Parameters>(), ...);
-    List made = {{BatonKernelParameter{nullptr, KernelParameter<Parameters>::direction, parameter_type<Parameters>(),
-                                       KernelParameter<Parameters>::dims, 0}...,
+    List made = {{BatonKernelParameter{nullptr, KernelParameter<Parameters>::kDirection, parameter_type<Parameters>(),
+                                       KernelParameter<Parameters>::kDims, 0}...,
                   BatonKernelParameter{}}};
     uint32_t next_tensor = 0;
     uint32_t next_scalar = kTensors;

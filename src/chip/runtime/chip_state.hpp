@@ -15,7 +15,7 @@ namespace baton::chip {
 
 class ChipState {
  public:
-  ChipState(const ChipOptions& options, std::unique_ptr<LocalMemory> memory);
+  ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory);
   ChipState(const ChipState&) = delete;
   ChipState& operator=(const ChipState&) = delete;
   ~ChipState();

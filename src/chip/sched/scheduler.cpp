@@ -132,7 +132,7 @@ void Scheduler::push_urgent(Task& task, Lane lane) {
   urgent.count.fetch_add(1, std::memory_order_seq_cst);
 }
 
-void Scheduler::wake(Worker& worker) {
+void Scheduler::wake(Worker& worker) const {
   // Pairs with serve_scout(): either this sees that the thread is about to sleep, or its last test sees the task.
   light_fence();
   if (!worker.asleep.load(std::memory_order_relaxed)) return;

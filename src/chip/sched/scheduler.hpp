@@ -127,7 +127,7 @@ class Scheduler {
   /// From the submitter (`worker` null) or from a worker.
   void make_ready(Task& task, Worker* worker);
   void push_urgent(Task& task, Lane lane);
-  void wake(Worker& worker);
+  void wake(Worker& worker) const;
   void wake_helper(Worker& busy);
 
   // Running.
@@ -155,8 +155,8 @@ class Scheduler {
   void defer(Worker& worker, Task& task, const std::vector<Condition>& conditions);
   /// A block has returned, or a condition has become true.
   [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
-  /// `first` is complete, and whatever becomes complete by it. Returns a ready task of `lane` for the caller to run.
-  [[nodiscard]] Task* complete(Worker& worker, Task& first, Lane lane);
+  /// `task` is complete. Returns a task of `lane` that became ready by it, for the caller to run, if there is one.
+  [[nodiscard]] Task* complete(Worker& worker, Task& task, Lane lane);
   void fail_task(Task& task, std::exception_ptr cause);
   static void sample(Worker& worker);
   static void count_left(Worker& worker);
@@ -165,7 +165,7 @@ class Scheduler {
   /// Logs what runs and what waits: the deadline of a wait has passed without an end.
   void report_silence();
   [[nodiscard]] std::uint64_t ready_count() const;
-  void ring() { place_.doorbell->ring(place_.scope); }
+  void ring() const { place_.doorbell->ring(place_.scope); }
 
   ParkingPlace place_;
   SchedulerOptions options_;

@@ -140,7 +140,7 @@ Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
   const TaskPlan& plan = task.plan;
   if (seat.assigned == &task) {
     const std::uint32_t block = seat.assigned_block;
-    const auto place = static_cast<std::size_t>(1 + seat.core.place().sub_block);
+    const auto place = 1 + static_cast<std::size_t>(seat.core.place().sub_block);
     // The cube core may hand out the next part.
     seat.assigned = nullptr;
     return run_block(worker, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
@@ -190,7 +190,7 @@ void Scheduler::end_together(Worker& worker) {
 void Scheduler::assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block) {
   for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)]) {
     if (seat == &cube) continue;
-    if (task.plan.cluster->entry[static_cast<std::size_t>(1 + seat->core.place().sub_block)] == nullptr) continue;
+    if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.place().sub_block)] == nullptr) continue;
     seat->assigned = &task;
     seat->assigned_block = block;
     auto& idle = worker.idle_in(Lane::vector);

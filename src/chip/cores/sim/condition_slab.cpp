@@ -60,6 +60,7 @@ std::vector<Condition> ConditionSlab::collect(const KernelCall& call, const Glob
   if (call.condition_capacity != 0) collect_entries(call, registered);
   if (call.completion_queue_slot) collect_queue(registered);
   std::vector<Condition> conditions;
+  conditions.reserve(registered.size());
   for (const DeferredCompletionEntry& entry : registered) {
     conditions.push_back(condition_of(entry, memory, copies));
   }

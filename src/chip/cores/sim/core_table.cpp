@@ -23,6 +23,7 @@ std::int32_t value_of(const std::int32_t* signal) {
 
 /// The functions of the table. Each finds its core behind the BatonCore it is given.
 struct CoreFunctions {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): the table belongs to simulated cores alone
   static SimCore& self(BatonCore* core) { return *static_cast<SimCore*>(core); }
   static GlobalMemory& memory(BatonCore* core) { return self(core).around_.memory; }
 

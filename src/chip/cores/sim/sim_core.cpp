@@ -19,6 +19,7 @@ BufferSet buffer_set(CoreType type) { return type == CoreType::cube ? BufferSet:
 }  // namespace
 
 FaultGuard* current_fault_guard() noexcept {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all cores here are simulated ones
   auto* core = static_cast<SimCore*>(static_cast<BatonCore*>(fiber_local()));
   return core == nullptr ? nullptr : core->guard_;
 }

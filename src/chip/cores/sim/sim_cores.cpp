@@ -101,7 +101,7 @@ void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<vo
   if (courier_) add(counted([this] { courier_->serve(); }), threads - 1);
 }
 
-void SimCores::ring() { place_.doorbell->ring(place_.scope); }
+void SimCores::ring() const { place_.doorbell->ring(place_.scope); }
 
 void SimCores::post(int core, KernelCall& call) {
   Seat& seat = *cores_.at(static_cast<std::size_t>(core));

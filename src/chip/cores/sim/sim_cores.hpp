@@ -86,7 +86,7 @@ class SimCores {
   void add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add);
   void start(const SimOptions& options);
   void work(Seat& seat);
-  void ring();
+  void ring() const;
 
   GlobalMemory& memory_;
   ParkingPlace place_;
