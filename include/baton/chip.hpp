@@ -26,7 +26,8 @@ struct ChipOptions {
   std::string platform = "a2a3sim";
   /// 0: as many as the platform has.
   int clusters = 0;
-  /// Threads that run cores. 0: as many as there are processors. On a fiber the chip shares the fiber's thread.
+  /// Threads that run cores. 0: as many as there are processors for each rank of the job, at least 1. On a fiber the
+  /// chip shares the fiber's thread.
   int workers = 0;
   /// Tasks in flight before the orchestration waits; deferred tasks do not count. 0: BATON_TASK_WINDOW.
   std::uint64_t task_window = 0;

@@ -1,8 +1,10 @@
 #include "chip/completion/window_memory.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/fail.hpp"
+#include "base/processors.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/window_state.hpp"
@@ -85,6 +87,17 @@ void WindowMemory::tell_change(const void* address) {
   const std::uint32_t owner = place->window->domain().members()[static_cast<std::size_t>(place->rank)];
   world_->block(owner).arrivals.mark(place->window->arrival_spot(place->offset));
   world_->ring(owner);
+}
+
+int WindowMemory::processors() const noexcept {
+  return std::max(1, usable_processors() / static_cast<int>(world_->size()));
+}
+
+ParkingPlace WindowMemory::parking_place() const {
+  ParkingPlace place = world_->parking_place();
+  // Beside a rank's own thread there are those of its chip.
+  if (place.crowding == Crowding::spare) place.crowding = crowding_of(2 * static_cast<std::size_t>(world_->size()));
+  return place;
 }
 
 std::uint32_t WindowMemory::deaths() const noexcept {

@@ -33,7 +33,8 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] std::uint32_t deaths() const noexcept override;
   void throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const override;
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override { return world_->wait_timeout(); }
-  [[nodiscard]] ParkingPlace parking_place() const override { return world_->parking_place(); }
+  [[nodiscard]] int processors() const noexcept override;
+  [[nodiscard]] ParkingPlace parking_place() const override;
 
  private:
   std::shared_ptr<comm::World> world_;

@@ -65,6 +65,8 @@ class GlobalMemory {
 
   /// How long a wait for something of this chip may take before it is an error.
   [[nodiscard]] virtual std::chrono::nanoseconds wait_timeout() const noexcept = 0;
+  /// How many threads of this chip can run at once beside the other ranks of the job.
+  [[nodiscard]] virtual int processors() const noexcept = 0;
   /// Where fibers that wait for something of this chip sleep: whoever changes it rings this.
   [[nodiscard]] virtual ParkingPlace parking_place() const = 0;
 };

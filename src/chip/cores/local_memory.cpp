@@ -149,8 +149,9 @@ void LocalMemory::take_changes(FunctionRef<void(std::uint64_t)> changed) {
 
 std::chrono::nanoseconds LocalMemory::wait_timeout() const noexcept { return options().wait_timeout; }
 
-ParkingPlace LocalMemory::parking_place() const {
-  return {&doorbell_, FutexScope::process, crowding_of(static_cast<std::size_t>(usable_processors()))};
-}
+int LocalMemory::processors() const noexcept { return usable_processors(); }
+
+// Whoever submits and whoever runs what was submitted seldom wait at the same time.
+ParkingPlace LocalMemory::parking_place() const { return {&doorbell_, FutexScope::process, Crowding::spare}; }
 
 }  // namespace baton::chip

@@ -40,6 +40,7 @@ class LocalMemory : public GlobalMemory {
   [[nodiscard]] std::uint32_t deaths() const noexcept override { return 0; }
   void throw_if_hopeless(const std::int32_t* /*signal*/, std::int32_t /*value*/) const override {}
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override;
+  [[nodiscard]] int processors() const noexcept override;
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  protected:

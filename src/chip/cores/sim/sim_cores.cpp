@@ -4,7 +4,6 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
-#include "base/processors.hpp"
 
 namespace baton::chip {
 namespace {
@@ -47,7 +46,7 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
 }
 
 void SimCores::start(const SimOptions& options) {
-  const int wanted = options.seed ? 1 : options.workers > 0 ? options.workers : usable_processors();
+  const int wanted = options.seed ? 1 : options.workers > 0 ? options.workers : memory_.processors();
   const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
   running_fibers_ =
       core_count() + (courier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
