@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from harness.programs import Command
 
 OURS = "ours"
+# Units: nanoseconds per operation, and memory.
+NS, BYTES = "ns", "bytes"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Case:
     ranks: int = 1
     bytes: int = 0
     in_quick: bool = False
-    unit: str = "ns"
+    unit: str = NS
 
 
 @dataclass(frozen=True)

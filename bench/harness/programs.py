@@ -29,9 +29,9 @@ class Command:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run reported: nanoseconds per operation, and over how many operations."""
+    """What one run reported: nanoseconds per operation or bytes, and over how many operations."""
 
-    ns: float
+    value: float
     count: int
 
 
@@ -68,14 +68,20 @@ def parse(output, started_ns):
             continue
         try:
             fields = json.loads(line)
-            ns = fields["median_ns"] if "median_ns" in fields else fields["ready_at_ns"] - started_ns
-            sample = Sample(float(ns), int(fields["count"]))
+            sample = Sample(float(_value_in(fields, started_ns)), int(fields["count"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ProgramFailed(f"cannot read the line {line!r}") from error
-        if sample.ns <= 0 or sample.count <= 0:
-            raise ProgramFailed(f"reported {sample.ns} ns for {sample.count} operations")
+        if sample.value <= 0 or sample.count <= 0:
+            raise ProgramFailed(f"reported {sample.value} for {sample.count} operations")
         return sample
     raise ProgramFailed("printed no result")
+
+
+def _value_in(fields, started_ns):
+    for name in ("median_ns", "bytes"):
+        if name in fields:
+            return fields[name]
+    return fields["ready_at_ns"] - started_ns
 
 
 def _finish(process, started_ns, command):

@@ -53,7 +53,7 @@ def race(case, repeats, run, progress):
                 continue
             progress.step(case, done, repeats, entry.contender)
             try:
-                entry.samples.append(run(entry.contender.command).ns)
+                entry.samples.append(run(entry.contender.command).value)
             except ProgramFailed as failure:
                 entry.failure = str(failure)
         if done + 1 >= ROUNDS_BEFORE_DROPPING:

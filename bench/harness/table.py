@@ -1,6 +1,6 @@
 """The table for people."""
 
-from harness.cases import OURS
+from harness.cases import BYTES, OURS
 
 MISSING = "-"
 
@@ -14,13 +14,26 @@ def time_text(ns):
             break
     else:
         unit, size = "s", 1e9
-    value = ns / size
-    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
-    return f"{value:.{digits}f} {unit}"
+    return _three_digits(ns / size, unit)
+
+
+def bytes_text(count):
+    """Three digits and a unit: 123 B, 1.23 KiB, 45.6 MiB."""
+    if count is None:
+        return MISSING
+    for unit, size in (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)):
+        if count < 999.5 * size:
+            break
+    return _three_digits(count / size, unit)
 
 
 def ratio_text(ratio):
     return MISSING if ratio is None else f"{ratio:.2f}"
+
+
+def _three_digits(value, unit):
+    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{digits}f} {unit}"
 
 
 def peers_of(cases):
@@ -44,9 +57,10 @@ class Table:
         self._write("-" * len(self._line("case", cells)))
 
     def row(self, result):
-        cells = [time_text(result["ours"])]
-        cells += [time_text(result["peers"].get(peer)) for peer in self._peers]
-        cells += [time_text(result["floor"]), ratio_text(result["ratio_best_peer"]), ratio_text(result["ratio_floor"])]
+        text = bytes_text if result["unit"] == BYTES else time_text
+        cells = [text(result["ours"])]
+        cells += [text(result["peers"].get(peer)) for peer in self._peers]
+        cells += [text(result["floor"]), ratio_text(result["ratio_best_peer"]), ratio_text(result["ratio_floor"])]
         spread = result["spread"].get(OURS)
         cells.append(MISSING if spread is None else f"{spread:.0%}")
         self._write(self._line(result["case"], cells))

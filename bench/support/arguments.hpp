@@ -18,6 +18,11 @@ struct Arguments {
   std::size_t bytes = 8;
   /// Rows and columns of a square matrix.
   int side = 64;
+  /// A graph of tasks, and how many of them.
+  std::string pattern = "chain";
+  std::size_t tasks = 100'000;
+  /// What stays in use while something else is measured.
+  std::size_t live = 0;
   /// Ranks, for programs that start them themselves; the others learn it from their launcher.
   int ranks = 2;
   /// How long the timed part should last.
@@ -40,6 +45,12 @@ struct Arguments {
       result.bytes = std::stoull(value);
     else if (name == "--side")
       result.side = std::stoi(value);
+    else if (name == "--pattern")
+      result.pattern = value;
+    else if (name == "--tasks")
+      result.tasks = std::stoull(value);
+    else if (name == "--live")
+      result.live = std::stoull(value);
     else if (name == "--ranks")
       result.ranks = std::stoi(value);
     else if (name == "--budget-ms")

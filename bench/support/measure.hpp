@@ -63,6 +63,13 @@ inline void print(const Measured& measured) {
   std::fflush(stdout);
 }
 
+/// The line for cases that measure memory: what is occupied after `count` operations.
+inline void print_bytes(std::uint64_t bytes, std::int64_t count) {
+  std::printf("{\"bytes\": %llu, \"count\": %lld}\n", static_cast<unsigned long long>(bytes),
+              static_cast<long long>(count));
+  std::fflush(stdout);
+}
+
 /// The line for cases in which the harness measures from its own start of the processes.
 inline void print_ready_now() {
   const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch());

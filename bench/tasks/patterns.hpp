@@ -1,6 +1,7 @@
 // Task graphs by what their tasks read and write: the same for everybody who is measured.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <span>
@@ -113,17 +114,19 @@ inline Pattern stencil(std::size_t tasks) {
   return pattern;
 }
 
-/// One to five inputs, one output, among 1,024 cells.
+/// One to five inputs, all different, and one output, among 1,024 cells.
 inline Pattern random_graph(std::size_t tasks) {
   constexpr std::uint32_t kCells = 1024;
   Pattern pattern{.cells = kCells, .tasks = std::vector<PatternTask>(tasks)};
   std::mt19937 random(7);
+  const auto below = [&](std::uint32_t limit) { return static_cast<std::uint32_t>(random() % limit); };
   for (PatternTask& task : pattern.tasks) {
-    task.write = random() % kCells;
-    const std::uint32_t count = 1 + random() % PatternTask::kMostReads;
+    task.write = below(kCells);
+    const std::uint32_t count = 1 + below(PatternTask::kMostReads);
     while (task.read_count < count) {
-      const std::uint32_t read = random() % kCells;
-      if (read != task.write) task.reads[task.read_count++] = read;
+      const std::uint32_t read = below(kCells);
+      const std::span known(task.reads, task.read_count);
+      if (read != task.write && std::ranges::find(known, read) == known.end()) task.reads[task.read_count++] = read;
     }
   }
   return pattern;

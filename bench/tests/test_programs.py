@@ -11,7 +11,11 @@ from harness.programs import Command, ProgramFailed, run
 def test_reads_the_line_among_others(script):
     path = script("program", """echo hello; echo '{"median_ns": 12.5, "count": 4}'""")
     sample = run(Command((path,)))
-    assert (sample.ns, sample.count) == (12.5, 4)
+    assert (sample.value, sample.count) == (12.5, 4)
+
+
+def test_reads_bytes(script):
+    assert run(Command((script("program", """echo '{"bytes": 4096, "count": 2}'"""),))).value == 4096
 
 
 def test_counts_from_its_own_start_when_a_program_only_knows_when_it_was_ready(script):
@@ -19,13 +23,13 @@ def test_counts_from_its_own_start_when_a_program_only_knows_when_it_was_ready(s
     path = script("program", f'sleep 0.05; python3 -c "{clock}"')
     before = time.monotonic_ns()
     sample = run(Command((path,)))
-    assert 50e6 <= sample.ns <= time.monotonic_ns() - before
+    assert 50e6 <= sample.value <= time.monotonic_ns() - before
 
 
 def test_gives_every_process_its_environment_and_reads_the_one_that_reports(script):
     path = script("program", """[ "$RANK" = 1 ] && echo "{\\"median_ns\\": $VALUE, \\"count\\": 1}"; true""")
     environments = ({"RANK": "0", "VALUE": "7"}, {"RANK": "1", "VALUE": "8"})
-    assert run(Command((path,), environments)).ns == 8
+    assert run(Command((path,), environments)).value == 8
 
 
 @pytest.mark.parametrize(
@@ -34,7 +38,7 @@ def test_gives_every_process_its_environment_and_reads_the_one_that_reports(scri
         ("echo 'a wrong byte' >&2; exit 3", "exit status 3: a wrong byte"),
         ("true", "printed no result"),
         ("""echo '{"median_ns": 1'""", "cannot read"),
-        ("""echo '{"median_ns": 0, "count": 1}'""", "reported 0.0 ns"),
+        ("""echo '{"median_ns": 0, "count": 1}'""", "reported 0.0 for 1"),
     ],
 )
 def test_says_why_there_is_no_number(script, body, message):
