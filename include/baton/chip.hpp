@@ -11,6 +11,7 @@
 
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
+#include <baton/place.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton {
@@ -75,7 +76,7 @@ class BATON_API Chip {
 
   /// Runs an orchestration and all that it submits. Throws what went wrong first, once, with the task, its kernel, the
   /// place of its submission and what did not run because of it; the chip can be used again then.
-  void run(const std::function<void(Graph&)>& orchestration);
+  void run(const std::function<void(Graph&)>& orchestration, Place where = Place::here());
 
   [[nodiscard]] int clusters() const noexcept;
   [[nodiscard]] int cube_cores() const noexcept { return clusters(); }

@@ -63,7 +63,7 @@ struct TaskOptions {
   std::uint32_t blocks = 1;
   /// All blocks are on cores at the same time: they may wait for each other.
   bool start_together = false;
-  /// Higher ones first, among tasks that are ready.
+  /// Higher ones first, among tasks that are ready. Below 0: after those that say nothing.
   std::int32_t priority = 0;
   /// It waits for these, too.
   std::vector<TaskId> after = {};

@@ -13,12 +13,19 @@ namespace pto::comm {
   return reinterpret_cast<const CommContextLarge*>(context)->more[rank - COMM_MAX_RANK_NUM];
 }
 
+/// A CommContext as host code passes it: where a file also has the headers of kernels, their CommRemotePtr, which takes
+/// the pointer itself and checks more, is the better match.
+struct HostContext {
+  const CommContext* context;
+  HostContext(const CommContext* given) noexcept : context(given) {}  // NOLINT(google-explicit-constructor)
+};
+
 /// The address in the window of `peer` that corresponds to `local` in this rank's own.
 template <class T>
-[[nodiscard]] T* CommRemotePtr(const CommContext* context, T* local, int peer) noexcept {
+[[nodiscard]] T* CommRemotePtr(HostContext host, T* local, int peer) noexcept {
   const std::uint64_t offset =
-      reinterpret_cast<std::uint64_t>(local) - window_of(context, static_cast<int>(context->rankId));
-  return reinterpret_cast<T*>(window_of(context, peer) + offset);
+      reinterpret_cast<std::uint64_t>(local) - window_of(host.context, static_cast<int>(host.context->rankId));
+  return reinterpret_cast<T*>(window_of(host.context, peer) + offset);
 }
 
 }  // namespace pto::comm

@@ -20,7 +20,7 @@ Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::
 void Chip::free(const Tensor& tensor) { state_->free(tensor); }
 void Chip::add_memory(const Buffer& memory, std::string_view name) { state_->add_memory(memory, name); }
 void Chip::remove(const Tensor& external) { state_->remove(external); }
-void Chip::run(const std::function<void(Graph&)>& orchestration) { state_->run(orchestration); }
+void Chip::run(const std::function<void(Graph&)>& orchestration, Place where) { state_->run(orchestration, where); }
 int Chip::clusters() const noexcept { return state_->clusters(); }
 
 namespace {

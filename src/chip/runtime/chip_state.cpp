@@ -81,10 +81,10 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name) {
 
 void ChipState::remove(const Tensor& external) { free(external); }
 
-void ChipState::run(const std::function<void(Graph&)>& orchestration) {
+void ChipState::run(const std::function<void(Graph&)>& orchestration, const Place& where) {
   GraphState state({scheduler_, map_, heap_, *memory_, clusters()});
   Graph graph(state);
-  const std::uint64_t scope = heap_.open_scope(Place::here());
+  const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;
   try {
     orchestration(graph);

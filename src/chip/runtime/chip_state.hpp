@@ -24,7 +24,7 @@ class ChipState {
   void free(const Tensor& tensor);
   void add_memory(const Buffer& memory, std::string_view name);
   void remove(const Tensor& external);
-  void run(const std::function<void(Graph&)>& orchestration);
+  void run(const std::function<void(Graph&)>& orchestration, const Place& where);
   [[nodiscard]] int clusters() const noexcept { return cores_->cluster_count(); }
 
  private:

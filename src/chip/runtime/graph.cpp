@@ -13,7 +13,7 @@ chip::Lane lane_of(const Kernel& kernel) {
   return kernel.core == BATON_CORE_CUBE ? chip::Lane::cube : chip::Lane::vector;
 }
 
-void check_against_signature(const Kernel& kernel, std::span<const Argument> arguments) {
+void check_against_signature(const Kernel& kernel, std::span<const Argument> arguments, const Place& where) {
   if (kernel.signature == nullptr) return;
   const auto parameters = kernel.signature->parameters;
   bool right = kernel.signature->parameter_count == arguments.size();
@@ -35,14 +35,20 @@ void check_against_signature(const Kernel& kernel, std::span<const Argument> arg
                                                                       static_cast<std::uint32_t>(tensor->dims())));
   }
   // Says which one is wrong.
-  kernel::check_arguments(kernel.name, *kernel.signature, given);
+  try {
+    kernel::check_arguments(kernel.name, *kernel.signature, given);
+  } catch (const Error& error) {
+    std::vector<std::string> notes = error.notes();
+    if (where.line != 0) notes.push_back(fmt::format("submitted at {}:{}", where.file, where.line));
+    throw Error(error.code(), error.message(), std::move(notes));
+  }
 }
 
 }  // namespace
 
 TaskId Graph::submit_signed(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options,
                             const Place& where) {
-  check_against_signature(kernel, arguments);
+  check_against_signature(kernel, arguments, where);
   return state_->submit({.entry = kernel.function,
                          .name = kernel.name,
                          .lane = lane_of(kernel),

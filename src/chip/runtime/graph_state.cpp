@@ -219,6 +219,8 @@ void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const 
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Access::write);
   std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));
+  // It may be what a deferred task waits for.
+  parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));
 }
 
 }  // namespace baton::chip

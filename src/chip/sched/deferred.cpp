@@ -24,15 +24,24 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
   const auto now = Deadline::Clock::now();
   const Spot spot = memory_.spot_of(condition.address);
   const std::lock_guard lock(mutex_);
+  // Whoever changes the word from now on says so; what was changed before, the test sees.
+  memory_.watch(condition.address, 1);
+  if (given_up_ && condition.kind == ConditionKind::counter) {
+    memory_.watch(condition.address, -1);
+    throw GivenUp();
+  }
+  if (test(condition)) {
+    memory_.watch(condition.address, -1);
+    return false;
+  }
   waiting_[spot].push_back({condition, &task, now});
   count_.fetch_add(1, std::memory_order_relaxed);
-  // Whoever changes the word from now on says so; what was changed before, look() sees.
-  memory_.watch(condition.address, 1);
-  fresh_.push_back(spot);
   const std::int64_t deadline = nanoseconds(now + memory_.wait_timeout());
-  if (deadline < deadline_ns_.load(std::memory_order_relaxed)) deadline_ns_.store(deadline, std::memory_order_relaxed);
-  // Pairs with due(). Sequentially consistent because it is tested before sleeping.
-  any_fresh_.store(true, std::memory_order_seq_cst);
+  if (deadline < deadline_ns_.load(std::memory_order_relaxed)) {
+    const bool first = deadline_ns_.exchange(deadline, std::memory_order_relaxed) == INT64_MAX;
+    // The fiber that looks sleeps without a deadline. Pairs with due(), which is tested before sleeping.
+    if (first) must_look_.store(true, std::memory_order_seq_cst);
+  }
   return true;
 }
 
@@ -45,14 +54,14 @@ void DeferredTasks::give_up() {
   {
     const std::lock_guard lock(mutex_);
     given_up_ = true;
-    any_fresh_.store(true, std::memory_order_seq_cst);
+    must_look_.store(true, std::memory_order_seq_cst);
   }
   const ParkingPlace place = memory_.parking_place();
   place.doorbell->ring(place.scope);
 }
 
 bool DeferredTasks::due() const noexcept {
-  return any_fresh_.load(std::memory_order_seq_cst) || memory_.any_changes() || memory_.deaths() != deaths_seen_;
+  return must_look_.load(std::memory_order_seq_cst) || memory_.any_changes() || memory_.deaths() != deaths_seen_;
 }
 
 Deadline::Clock::time_point DeferredTasks::next_deadline() const noexcept {
@@ -102,9 +111,7 @@ void DeferredTasks::look(Met met) {
   Ready ready;
   {
     const std::lock_guard lock(mutex_);
-    any_fresh_.store(false, std::memory_order_relaxed);
-    const std::vector<Spot> fresh = std::exchange(fresh_, {});
-    for (const Spot spot : fresh) look_at(spot, ready);
+    must_look_.store(false, std::memory_order_relaxed);
     memory_.take_changes([&](Spot spot) { look_at(spot, ready); });
     if (given_up_) {
       look_at_all(ready, [](const Waiting& waiting) {

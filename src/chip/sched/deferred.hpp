@@ -59,9 +59,8 @@ class DeferredTasks {
   GlobalMemory& memory_;
   mutable std::mutex mutex_;
   std::unordered_map<Spot, std::vector<Waiting>> waiting_;  // guarded by mutex_
-  std::vector<Spot> fresh_;                                 // added, and not looked at yet; guarded by mutex_
-  std::atomic<bool> any_fresh_{false};
-  bool given_up_ = false;  // guarded by mutex_
+  bool given_up_ = false;                                   // guarded by mutex_
+  std::atomic<bool> must_look_{false};
   std::atomic<std::uint64_t> count_{0};
   std::atomic<std::int64_t> deadline_ns_{INT64_MAX};  // of the steady clock: not later than the first one's
   std::uint32_t deaths_seen_ = 0;                     // of the fiber that looks

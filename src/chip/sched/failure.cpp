@@ -33,7 +33,7 @@ const TaskFailure* FailureLog::add_failure(const Task& task, std::exception_ptr 
   const std::lock_guard lock(mutex_);
   failures_.push_back(
       std::make_unique<TaskFailure>(TaskFailure{task.id, task.plan.name, task.plan.where, std::move(cause), given_up}));
-  any_.store(true, std::memory_order_relaxed);
+  any_.store(true, std::memory_order_seq_cst);
   return failures_.back().get();
 }
 
@@ -62,7 +62,13 @@ void FailureLog::raise() const {
     if (held.size() > kNamed) names += fmt::format(" and {} more", held.size() - kNamed);
     notes.push_back(fmt::format("{} task{} did not run: {}", held.size(), held.size() == 1 ? "" : "s", names));
   }
-  if (failures_.size() > 1) notes.push_back(fmt::format("{} other tasks failed too", failures_.size() - 1));
+  const auto given_up =
+      static_cast<std::size_t>(std::ranges::count_if(failures_, [](const auto& failure) { return failure->given_up; }));
+  const std::size_t others = failures_.size() - given_up - 1;
+  if (others > 0) notes.push_back(fmt::format("{} other task{} failed too", others, others == 1 ? "" : "s"));
+  if (given_up > 0) {
+    notes.push_back(fmt::format("{} wait{} for a notification ended early", given_up, given_up == 1 ? "" : "s"));
+  }
   try {
     std::rethrow_exception(root.cause);
   } catch (const Error& error) {

@@ -41,7 +41,8 @@ class FailureLog {
   const TaskFailure* add_failure(const Task& task, std::exception_ptr cause);
   void add_not_run(const Task& task, const TaskFailure& because);
 
-  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
+  /// May be tested before sleeping; pairs with add_failure().
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
   /// Whether a task failed by itself, and not only because the run was given up.
   [[nodiscard]] bool any_but_given_up() const;
   /// Throws the first failure, with task, kernel, place of submission and what did not run because of it.

@@ -117,19 +117,28 @@ void Scheduler::make_ready(Task& task, Worker* worker) {
   // A task without a kernel is completed by a vector core, too.
   const Lane lane = task.plan.lane == Lane::none ? Lane::vector : task.plan.lane;
   if (task.plan.priority != 0) {
-    push_urgent(task, lane);
+    push_by_priority(task, (task.plan.priority > 0 ? urgent_ : patient_)[static_cast<std::size_t>(lane)]);
   } else if (!from_submitter || !worker->inbox(lane).push(task)) {
     worker->queue(lane).push(task);
   }
   wake(*worker);
 }
 
-void Scheduler::push_urgent(Task& task, Lane lane) {
-  Urgent& urgent = urgent_[static_cast<std::size_t>(lane)];
-  const std::lock_guard lock(urgent.mutex);
-  urgent.tasks.push(&task);
-  // Pairs with work_for(). Sequentially consistent because the doorbell is rung after it.
-  urgent.count.fetch_add(1, std::memory_order_seq_cst);
+void Scheduler::push_by_priority(Task& task, ByPriority& queue) {
+  const std::lock_guard lock(queue.mutex);
+  queue.tasks.push(&task);
+  // Pairs with has_work(). Sequentially consistent because the doorbell is rung after it.
+  queue.count.fetch_add(1, std::memory_order_seq_cst);
+}
+
+Task* Scheduler::pop_by_priority(ByPriority& queue) {
+  if (queue.count.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::lock_guard lock(queue.mutex);
+  if (queue.tasks.empty()) return nullptr;
+  Task* task = queue.tasks.top();
+  queue.tasks.pop();
+  queue.count.fetch_sub(1, std::memory_order_relaxed);
+  return task;
 }
 
 void Scheduler::wake(Worker& worker) const {
@@ -172,7 +181,7 @@ void Scheduler::wait_at_submitter(const Wish& wish) {
       const Task* task = blocks_.find(wish.task);
       return task == nullptr || task->waiting.load(std::memory_order_seq_cst) == Task::closed();
     }
-    return left_window() >= wish.left_window || completed() >= wish.completed;
+    return left_window() >= wish.left_window || completed() >= wish.completed || (wish.failure && failures_.any());
   };
   if (granted()) return;
   wake_all_for_backlog();
@@ -195,7 +204,13 @@ void Scheduler::wait(TaskId id) {
 }
 
 void Scheduler::wait_all() {
-  wait_at_submitter({.completed = submitted_});
+  wait_at_submitter({.completed = submitted_, .failure = true});
+  if (failures_.any()) {
+    // A rank whose run has failed may never be notified: others fail with it.
+    deferred_.give_up();
+    wait_at_submitter({.completed = submitted_});
+    deferred_.go_on();
+  }
   left_before_ = submitted_;
   if (!failures_.any()) return;
   // The tasks that failed have kept their blocks so that later ones could fail with them.

@@ -100,8 +100,8 @@ class Scheduler {
       return a->id > b->id;
     }
   };
-  /// Tasks with a priority above the others. One for each lane.
-  struct Urgent {
+  /// Tasks with a priority of their own. One for each lane.
+  struct ByPriority {
     std::mutex mutex;
     std::priority_queue<Task*, std::vector<Task*>, LessUrgent> tasks;  // guarded by mutex
     std::atomic<std::uint64_t> count{0};
@@ -119,6 +119,8 @@ class Scheduler {
     std::uint64_t left_window = UINT64_MAX;
     std::uint64_t completed = UINT64_MAX;
     TaskId task = 0;
+    /// Also when a task has failed.
+    bool failure = false;
   };
   void wait_at_submitter(const Wish& wish);
   void wake_all_for_backlog();
@@ -126,7 +128,8 @@ class Scheduler {
   // Becoming ready.
   /// From the submitter (`worker` null) or from a worker.
   void make_ready(Task& task, Worker* worker);
-  void push_urgent(Task& task, Lane lane);
+  static void push_by_priority(Task& task, ByPriority& queue);
+  [[nodiscard]] static Task* pop_by_priority(ByPriority& queue);
   void wake(Worker& worker) const;
   void wake_helper(Worker& busy);
 
@@ -188,7 +191,9 @@ class Scheduler {
   std::atomic<std::uint64_t> wish_completed_{0};
   std::atomic<TaskId> wish_task_{0};
 
-  alignas(64) std::array<Urgent, kLanes> urgent_;
+  /// Above those without a priority, and below.
+  alignas(64) std::array<ByPriority, kLanes> urgent_;
+  std::array<ByPriority, kLanes> patient_;
   /// Of the tasks whose blocks start together, one at a time gets cores: two that have half of them each would wait for
   /// ever.
   std::mutex together_mutex_;

@@ -64,7 +64,9 @@ void Scheduler::wake_core(Worker& worker, Seat& seat) {
 }
 
 bool Scheduler::has_work(Lane lane) const {
-  if (urgent_[static_cast<std::size_t>(lane)].count.load(std::memory_order_seq_cst) != 0) return true;
+  const auto index = static_cast<std::size_t>(lane);
+  if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
+  if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   return std::ranges::any_of(workers_, [&](const auto& worker) { return worker->has_task(lane); });
 }
 
@@ -104,22 +106,13 @@ void Scheduler::serve_scout() {
 }
 
 Task* Scheduler::take_from(Worker& worker, Lane lane) {
-  Urgent& urgent = urgent_[static_cast<std::size_t>(lane)];
-  if (urgent.count.load(std::memory_order_relaxed) != 0) {
-    const std::lock_guard lock(urgent.mutex);
-    if (!urgent.tasks.empty()) {
-      Task* task = urgent.tasks.top();
-      urgent.tasks.pop();
-      urgent.count.fetch_sub(1, std::memory_order_relaxed);
-      return task;
-    }
-  }
+  if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(lane)])) return task;
   if (Task* task = worker.pop(lane)) return task;
   for (const auto& other : workers_) {
     if (other.get() == &worker) continue;
     if (Task* task = other->pop(lane)) return task;
   }
-  return nullptr;
+  return pop_by_priority(patient_[static_cast<std::size_t>(lane)]);
 }
 
 Task* Scheduler::take(Worker& worker, Seat& seat) {
@@ -269,6 +262,8 @@ void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
   const TaskFailure* failure = failures_.add_failure(task, std::move(cause));
   const TaskFailure* none = nullptr;
   task.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+  // Pairs with the submitter's wait, which a failure may end.
+  ring();
 }
 
 Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {

@@ -56,6 +56,18 @@ TEST(Failure, ReachesTasksThatAreSubmittedLongAfterIt) {
   EXPECT_EQ(first_of(chip, other), 500.0F);
 }
 
+TEST(Failure, OfATaskEndsWaitsForNotificationsThatMayNeverCome) {
+  Chip chip({.clusters = 1});
+  const Tensor x = chip.alloc<float>({4});
+  const Tensor signal = chip.alloc<std::int32_t>({1});
+  require_error(Code::invalid_argument, {"refused on purpose", "1 wait for a notification ended early"}, [&] {
+    chip.run([&](Graph& g) {
+      static_cast<void>(g.submit_notification_wait(reinterpret_cast<const std::int32_t*>(signal.address()), 1));
+      g.submit(refuse, x);
+    });
+  });
+}
+
 TEST(Failure, OfAWaitForATaskEndsTheOrchestration) {
   Chip chip({.clusters = 1});
   const Tensor x = chip.alloc<float>({4});

@@ -69,7 +69,7 @@ TEST(Submit, WrongArgumentsAreNamedAtSubmission) {
   Chip chip;
   const Tensor x = chip.alloc<float>({4});
   const Tensor wrong = chip.alloc<std::int32_t>({4});
-  require_error(Code::invalid_argument, {"twice", "'y'", "Out<float>", "int32"},
+  require_error(Code::invalid_argument, {"twice", "'y'", "Out<float>", "int32", "submitted at", "task_test.cpp"},
                 [&] { chip.run([&](Graph& g) { g.submit(twice, x, wrong); }); });
   // The chip can be used again.
   chip.run([&](Graph& g) { g.submit(add_one, x); });
@@ -129,7 +129,7 @@ TEST(Submit, UrgentTasksGoFirstAmongThoseThatAreReady) {
     const Tensor token = g.submit_notification_wait(reinterpret_cast<const std::int32_t*>(gate.address()), 1);
     // No edges among them: all become ready at once, when the gate opens, and one thread runs them one by one.
     for (std::int64_t i = 0; i < 4; ++i) {
-      g.submit(append, {{Access::no_dependency, list}, i}, {.priority = 1 + static_cast<int>(i), .tokens = {token}});
+      g.submit(append, {{Access::no_dependency, list}, i}, {.priority = static_cast<int>(i) - 1, .tokens = {token}});
     }
     g.submit(notify, gate, 1);
   });
