@@ -168,7 +168,11 @@ ProgramEnd run_program(const ProgramCall& call, const Deadline& deadline) {
   const UniqueFd output(ends[0]);
   UniqueFd child_output(ends[1]);
   ::fcntl(output.get(), F_SETFL, O_NONBLOCK);
+  // The program may act, and somebody may interrupt this process for it, before the child is listed.
+  std::optional<StartingGroup> starting;
+  starting.emplace();
   Child child(spawn(call, child_output.get()));
+  starting.reset();
   child_output.reset();
 
   ProgramEnd end;

@@ -1,11 +1,25 @@
 // The process groups of the compilers that run now, for a signal handler.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <atomic>
 
 namespace baton::kernel {
+
+/// While it lives, this thread starts a group that is not listed yet: kill_running_groups() waits for it to be listed,
+/// and no handler runs on this thread.
+class StartingGroup {
+ public:
+  StartingGroup() noexcept;
+  ~StartingGroup();
+  StartingGroup(const StartingGroup&) = delete;
+  StartingGroup& operator=(const StartingGroup&) = delete;
+
+ private:
+  sigset_t mask_before_;
+};
 
 /// Lists the group for as long as it lives. It must end before the group's leader is reaped: the number would name
 /// somebody else's then.
