@@ -28,6 +28,9 @@ class Deadline {
     return deadline;
   }
 
+  /// For whoever has nothing to do until somebody calls, and is called at the end, too.
+  [[nodiscard]] static Deadline never() noexcept { return at(Clock::time_point::max()); }
+
   [[nodiscard]] Clock::time_point when() const noexcept {
     if (when_ == kNotYet) {
       const auto now = Clock::now();

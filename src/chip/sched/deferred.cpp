@@ -23,26 +23,49 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
   }
   const auto now = Deadline::Clock::now();
   const Spot spot = memory_.spot_of(condition.address);
-  const std::lock_guard lock(mutex_);
-  // Whoever changes the word from now on says so; what was changed before, the test sees.
-  memory_.watch(condition.address, 1);
-  if (given_up_ && condition.kind == ConditionKind::counter) {
-    memory_.watch(condition.address, -1);
-    throw GivenUp();
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (condition.kind == ConditionKind::counter) {
+      if (given_up_) throw GivenUp();
+      // Ranks that end from now on, look() sees.
+      if (memory_.deaths() != 0) throw_if_hopeless(condition);
+    }
+    // Whoever changes the word from now on says so; what was changed before, the test sees.
+    memory_.watch(condition.address, 1);
+    bool holds = false;
+    try {
+      holds = test(condition);
+    } catch (...) {
+      memory_.watch(condition.address, -1);
+      throw;
+    }
+    if (holds) {
+      memory_.watch(condition.address, -1);
+      return false;
+    }
+    waiting_[spot].push_back({condition, &task, now});
+    count_.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t deadline = nanoseconds(now + memory_.wait_timeout());
+    if (deadline < deadline_ns_.load(std::memory_order_relaxed)) {
+      first = deadline_ns_.exchange(deadline, std::memory_order_relaxed) == INT64_MAX;
+      // Pairs with due(), which is tested before sleeping.
+      if (first) must_look_.store(true, std::memory_order_seq_cst);
+    }
   }
-  if (test(condition)) {
-    memory_.watch(condition.address, -1);
-    return false;
-  }
-  waiting_[spot].push_back({condition, &task, now});
-  count_.fetch_add(1, std::memory_order_relaxed);
-  const std::int64_t deadline = nanoseconds(now + memory_.wait_timeout());
-  if (deadline < deadline_ns_.load(std::memory_order_relaxed)) {
-    const bool first = deadline_ns_.exchange(deadline, std::memory_order_relaxed) == INT64_MAX;
-    // The fiber that looks sleeps without a deadline. Pairs with due(), which is tested before sleeping.
-    if (first) must_look_.store(true, std::memory_order_seq_cst);
-  }
+  // The fiber that looks may be asleep without a deadline, on another thread.
+  if (first) ring();
   return true;
+}
+
+void DeferredTasks::ring() const {
+  const ParkingPlace place = memory_.parking_place();
+  place.doorbell->ring(place.scope);
+}
+
+void DeferredTasks::throw_if_hopeless(const Condition& condition) const {
+  memory_.throw_if_hopeless(static_cast<const std::int32_t*>(condition.address),
+                            static_cast<std::int32_t>(condition.expected));
 }
 
 void DeferredTasks::go_on() {
@@ -56,8 +79,7 @@ void DeferredTasks::give_up() {
     given_up_ = true;
     must_look_.store(true, std::memory_order_seq_cst);
   }
-  const ParkingPlace place = memory_.parking_place();
-  place.doorbell->ring(place.scope);
+  ring();
 }
 
 bool DeferredTasks::due() const noexcept {
@@ -121,9 +143,7 @@ void DeferredTasks::look(Met met) {
     const std::uint32_t deaths = memory_.deaths();
     if (std::exchange(deaths_seen_, deaths) != deaths) {
       look_at_all(ready, [&](const Waiting& waiting) {
-        if (waiting.condition.kind != ConditionKind::counter) return;
-        memory_.throw_if_hopeless(static_cast<const std::int32_t*>(waiting.condition.address),
-                                  static_cast<std::int32_t>(waiting.condition.expected));
+        if (waiting.condition.kind == ConditionKind::counter) throw_if_hopeless(waiting.condition);
       });
     }
     const auto now = Deadline::Clock::now();

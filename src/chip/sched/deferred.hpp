@@ -55,6 +55,9 @@ class DeferredTasks {
   void look_at(Spot spot, Ready& ready);
   void look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> judge);
   void take_out(const Waiting& waiting);
+  void ring() const;
+  /// Of a counter.
+  void throw_if_hopeless(const Condition& condition) const;
 
   GlobalMemory& memory_;
   mutable std::mutex mutex_;

@@ -22,12 +22,9 @@
 
 namespace baton::chip {
 
-enum class RecordTimes : std::uint8_t { no, yes };
-
 struct SchedulerOptions {
   /// Tasks that may be in flight, deferred ones not counted: beyond it, the submitter waits.
   std::uint64_t window = 1024;
-  RecordTimes times = RecordTimes::no;
 };
 
 class Scheduler {

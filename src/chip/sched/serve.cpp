@@ -10,8 +10,6 @@
 namespace baton::chip {
 namespace {
 
-Deadline never() { return Deadline::at(Deadline::Clock::time_point::max()); }
-
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Deadline::Clock::now().time_since_epoch()).count();
 }
@@ -95,7 +93,8 @@ void Scheduler::serve_scout() {
     heavy_fence();
   };
   while (!stopping()) {
-    static_cast<void>(wait_until(place_, called, never(), announce));
+    // Without work there is nothing to report; stop() ends the wait.
+    static_cast<void>(wait_until(place_, called, Deadline::never(), announce));
     // Only where it changes something: the submitter reads it with each task.
     if (worker.asleep.load(std::memory_order_relaxed)) worker.asleep.store(false, std::memory_order_relaxed);
     if (Seat* seat = idle_core_with_work(worker)) wake_core(worker, *seat);

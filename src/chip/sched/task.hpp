@@ -45,15 +45,6 @@ struct ClusterKernels {
   std::array<const char*, 3> name{};
 };
 
-/// Times in nanoseconds of the steady clock; 0: not reached, or not asked for.
-struct TaskTimes {
-  std::int64_t submitted = 0;
-  std::int64_t ready = 0;
-  std::int64_t dispatched = 0;
-  std::int64_t started = 0;
-  std::int64_t returned = 0;
-};
-
 /// What a submission says about a task. Written by the submitter before the task is linked, read by cores after that.
 struct TaskPlan {
   BatonKernelFunction entry = nullptr;
@@ -95,8 +86,6 @@ struct alignas(64) Task {
   TaskBlock* block = nullptr;
 
   TaskPlan plan;
-  TaskTimes times;
-  Task* next_ready = nullptr;  // in a list of a ready queue
 
   static constexpr std::size_t kInlineEdges = 5;
   std::array<Edge, kInlineEdges> inline_edges{};

@@ -29,12 +29,6 @@ void Arena::reset() noexcept {
   if (!pieces_.empty()) enter(0);
 }
 
-std::size_t Arena::reserved_bytes() const noexcept {
-  std::size_t bytes = 0;
-  for (const Piece& piece : pieces_) bytes += piece.bytes;
-  return bytes;
-}
-
 void TaskBlocks::give_back(TaskBlock& block) noexcept {
   block.next_done = done_.load(std::memory_order_relaxed);
   // Pairs with the exchange in take_done().
@@ -69,10 +63,7 @@ void TaskBlocks::take_done() {
 
 void TaskBlocks::add_block() {
   take_done();
-  if (free_.empty()) {
-    free_.push_back(std::make_unique<TaskBlock>());
-    ++block_count_;
-  }
+  if (free_.empty()) free_.push_back(std::make_unique<TaskBlock>());
   // The one that was used last is still in the cache.
   std::unique_ptr<TaskBlock> block = std::move(free_.back());
   free_.pop_back();
@@ -92,7 +83,6 @@ Task& TaskBlocks::next() {
   task.waiting.store(nullptr, std::memory_order_relaxed);
   task.failure.store(nullptr, std::memory_order_relaxed);
   task.left_window.store(false, std::memory_order_relaxed);
-  task.times = {};
   return task;
 }
 

@@ -29,7 +29,6 @@ class Arena {
   }
   /// Everything taken is free again; the memory is kept.
   void reset() noexcept;
-  [[nodiscard]] std::size_t reserved_bytes() const noexcept;
 
  private:
   static constexpr std::size_t kAlignment = 64;
@@ -92,9 +91,6 @@ class TaskBlocks {
   void keep_failed(Task& task);
   void release_failed();
 
-  /// All blocks that were ever needed at once.
-  [[nodiscard]] std::size_t block_count() const noexcept { return block_count_; }
-
  private:
   void add_block();
   void take_done();
@@ -104,7 +100,6 @@ class TaskBlocks {
   std::vector<std::unique_ptr<TaskBlock>> free_;
   std::uint64_t first_block_ = 0;
   TaskId newest_ = 0;
-  std::size_t block_count_ = 0;
   alignas(64) std::atomic<TaskBlock*> done_{nullptr};
   std::mutex failed_mutex_;
   std::vector<Task*> failed_;  // guarded by failed_mutex_

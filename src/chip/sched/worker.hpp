@@ -20,8 +20,6 @@ struct Seat {
   Core& core;
   Lane lane;
   KernelCall call;
-  std::uint64_t calls = 0;
-  std::int64_t busy_ns = 0;  // only if times are recorded
   FiberRef fiber;
   /// A part of a cluster's task that the cluster's cube core hands to this vector core, and which block of it.
   Task* assigned = nullptr;

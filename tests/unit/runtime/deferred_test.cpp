@@ -1,6 +1,6 @@
 // Tasks that complete later than their kernels return.
-#include <atomic>
-#include <thread>
+#include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -92,6 +92,30 @@ TEST(Deferred, NotificationsOfOtherRanksComplete) {
       }
     });
   }
+}
+
+// A death that nobody waited through counts too: the condition is added after it.
+TEST(Trap6Deferred, AWaitForARankThatIsGoneFailsAtOnce) {
+  std::optional<Code> seen;
+  const auto body = [&](Domain me) {
+    Signals arrived = me.signals("arrived", 1);
+    me.barrier();
+    if (me.rank() == 1) throw std::runtime_error("rank 1 gives up");
+    Chip chip(me, {.clusters = 1});
+    try {
+      me.barrier();  // the death is known from here on
+    } catch (const Error&) {
+    }
+    try {
+      chip.run([&](Graph& g) {
+        static_cast<void>(g.submit_notification_wait(reinterpret_cast<std::int32_t*>(arrived.part(0)), 1));
+      });
+    } catch (const Error& error) {
+      seen = error.code();
+    }
+  };
+  EXPECT_THROW(run_ranks(2, body), std::runtime_error);
+  EXPECT_EQ(seen, Code::peer_died);
 }
 
 }  // namespace

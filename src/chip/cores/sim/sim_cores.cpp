@@ -24,8 +24,6 @@ std::optional<Chance> chance_for(const SimOptions& options, const GlobalMemory& 
   return Chance(*options.seed, static_cast<std::uint64_t>(memory.rank()), who);
 }
 
-Deadline never() { return Deadline::at(Deadline::Clock::time_point::max()); }
-
 }  // namespace
 
 SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemory& memory)
@@ -70,7 +68,7 @@ SimCores::~SimCores() {
     return;
   }
   const auto ended = [this] { return running_fibers_.load(std::memory_order_seq_cst) == 0; };
-  static_cast<void>(wait_until(place_, ended, never(), [] {}));
+  static_cast<void>(wait_until(place_, ended, Deadline::never(), [] {}));
 }
 
 void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add) {
@@ -122,7 +120,7 @@ void SimCores::work(Seat& seat) {
   };
   while (true) {
     // A core has no deadline of its own: it ends when the chip does.
-    static_cast<void>(wait_until(place_, called, never(), [] {}));
+    static_cast<void>(wait_until(place_, called, Deadline::never(), [] {}));
     if (stop_.load(std::memory_order_seq_cst)) return;
     KernelCall* call = nullptr;
     {
