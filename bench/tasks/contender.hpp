@@ -24,11 +24,12 @@ struct Times {
 };
 
 /// `run_once(pattern)` runs all tasks and returns its Times. Prints the time per task: from the first submission to the
-/// end of the last task, or, of the operation "submit", to the end of the last submission.
+/// end of the last task, or, of the operation "submit", to the end of the last submission. "replay" runs a graph that
+/// was built before.
 template <class RunOnce>
 void measure_pattern(const Arguments& arguments, const Pattern& pattern, RunOnce&& run_once) {
   const bool only_submission = arguments.operation == "submit";
-  if (!only_submission && arguments.operation != "tasks")
+  if (!only_submission && arguments.operation != "tasks" && arguments.operation != "replay")
     throw std::invalid_argument("unknown operation " + arguments.operation);
   check_order(pattern, [&] { static_cast<void>(run_once(pattern)); });
   const auto run = [&](std::int64_t graphs) {

@@ -38,6 +38,11 @@ void pattern(const Arguments& arguments) {
   const bench::Pattern pattern = bench::pattern_named(arguments.pattern, arguments.tasks);
   baton::Chip chip;
   bench::PatternOnChip on_chip(chip, pattern);
+  if (arguments.operation == "replay") {
+    baton::CapturedGraph graph = on_chip.capture(pattern);
+    return bench::measure_pattern(arguments, pattern,
+                                  [&](const bench::Pattern&) { return on_chip.replay_once(graph); });
+  }
   bench::measure_pattern(arguments, pattern, [&](const bench::Pattern& what) { return on_chip.run_once(what); });
 }
 

@@ -47,6 +47,19 @@ class PatternOnChip {
     return times;
   }
 
+  [[nodiscard]] baton::CapturedGraph capture(const Pattern& pattern) {
+    return chip_.capture([&](baton::Graph& graph) {
+      for (const PatternTask& task : pattern.tasks) submit(graph, task);
+    });
+  }
+  Times replay_once(baton::CapturedGraph& graph) {
+    Times times;
+    times.all_submitted();
+    chip_.run(graph);
+    times.all_done();
+    return times;
+  }
+
   void submit(baton::Graph& graph, const PatternTask& task) const {
     using baton::Access;
     using baton::Argument;

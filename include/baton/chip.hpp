@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <baton/captured_graph.hpp>
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
 #include <baton/place.hpp>
@@ -34,6 +35,11 @@ struct ChipOptions {
   std::uint64_t task_window = 0;
   /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.
   std::uint64_t output_heap_bytes = 0;
+};
+
+/// How a graph is built.
+struct GraphOptions {
+  Edges edges = Edges::inferred;
 };
 
 /// Used by one thread at a time; made and destroyed on the same one.
@@ -76,7 +82,20 @@ class BATON_API Chip {
 
   /// Runs an orchestration and all that it submits. Throws what went wrong first, once, with the task, its kernel, the
   /// place of its submission and what did not run because of it; the chip can be used again then.
-  void run(const std::function<void(Graph&)>& orchestration, Place where = Place::here());
+  void run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options = {},
+           Place where = Place::here());
+
+  /// Builds a graph without running it: its tasks, its edges and its outputs are kept for run(). Nothing has happened
+  /// yet when the orchestration returns, so it may neither wait() nor get() nor set(). In run k of a captured graph, a
+  /// wait for a notification waits for k times what was expected: signals count on and are never reset.
+  [[nodiscard]] CapturedGraph capture(const std::function<void(Graph&)>& orchestration,
+                                      const GraphOptions& options = {}, Place where = Place::here());
+  /// Runs a captured graph, with other memory where `bindings` say so. Throws like run() of an orchestration, after
+  /// which it can be run again.
+  void run(CapturedGraph& graph, std::initializer_list<Binding> bindings = {}) {
+    run_captured(graph, {bindings.begin(), bindings.size()});
+  }
+  void run_captured(CapturedGraph& graph, std::span<const Binding> bindings);
 
   [[nodiscard]] int clusters() const noexcept;
   [[nodiscard]] int cube_cores() const noexcept { return clusters(); }

@@ -32,6 +32,12 @@ enum class Access : std::uint8_t {
   no_dependency,  // it uses the tensor, but nobody waits for anybody because of it
 };
 
+/// Which edges a graph has.
+enum class Edges : std::uint8_t {
+  inferred,  // from what tasks do with their tensors
+  named,     // only those that TaskOptions names: after and tokens
+};
+
 class Argument;
 
 template <class T>
@@ -147,19 +153,20 @@ class BATON_API Graph {
   class BATON_API Scope {
    public:
     Scope(Scope&& other) noexcept
-        : graph_(std::exchange(other.graph_, nullptr)), id_(other.id_), inferred_(other.inferred_) {}
+        : graph_(std::exchange(other.graph_, nullptr)), id_(other.id_), edges_after_(other.edges_after_) {}
     Scope& operator=(Scope&&) = delete;
     ~Scope();
 
    private:
     friend class Graph;
-    Scope(Graph& graph, std::uint64_t id, bool inferred) noexcept : graph_(&graph), id_(id), inferred_(inferred) {}
+    Scope(Graph& graph, std::uint64_t id, Edges edges_after) noexcept
+        : graph_(&graph), id_(id), edges_after_(edges_after) {}
     Graph* graph_;
     std::uint64_t id_;
-    bool inferred_;
+    Edges edges_after_;
   };
   [[nodiscard]] Scope scope(Place where = Place::here());
-  /// Inside it, only TaskOptions::after makes edges.
+  /// Inside it, edges are named.
   [[nodiscard]] Scope manual_scope(Place where = Place::here());
 
   /// One element; waits for the tasks that write it.

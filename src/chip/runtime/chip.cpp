@@ -20,7 +20,16 @@ Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::
 void Chip::free(const Tensor& tensor) { state_->free(tensor); }
 void Chip::add_memory(const Buffer& memory, std::string_view name) { state_->add_memory(memory, name); }
 void Chip::remove(const Tensor& external) { state_->remove(external); }
-void Chip::run(const std::function<void(Graph&)>& orchestration, Place where) { state_->run(orchestration, where); }
+void Chip::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, Place where) {
+  state_->run(orchestration, options, where);
+}
+CapturedGraph Chip::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
+                            Place where) {
+  return state_->capture(orchestration, options, where);
+}
+void Chip::run_captured(CapturedGraph& graph, std::span<const Binding> bindings) {
+  state_->run(*graph.state_, bindings);
+}
 int Chip::clusters() const noexcept { return state_->clusters(); }
 
 namespace {

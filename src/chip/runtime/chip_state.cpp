@@ -9,9 +9,6 @@
 namespace baton::chip {
 namespace {
 
-/// Of outputs and allocations: a cache line, and what tiles are aligned to.
-constexpr std::uint64_t kAlignment = 64;
-
 std::uint64_t heap_bytes_of(const ChipOptions& chip) {
   return chip.output_heap_bytes != 0 ? chip.output_heap_bytes : options().output_heap_bytes;
 }
@@ -21,16 +18,12 @@ int cores_of(const ChipOptions& chip) {
   return clusters * kCoresPerCluster;
 }
 
-Buffer buffer_of(const Pages& pages) {
-  return {.address = reinterpret_cast<std::uint64_t>(pages.data()), .bytes = pages.bytes()};
-}
-
 }  // namespace
 
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory)
     : memory_(std::move(memory)),
       heap_pages_(heap_bytes_of(chip)),
-      heap_(buffer_of(heap_pages_), kAlignment, "BATON_OUTPUT_HEAP"),
+      heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
       scheduler_(*memory_, {.window = chip.task_window != 0 ? chip.task_window : options().task_window},
                  cores_of(chip)) {
   memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
@@ -81,8 +74,29 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name) {
 
 void ChipState::remove(const Tensor& external) { free(external); }
 
-void ChipState::run(const std::function<void(Graph&)>& orchestration, const Place& where) {
-  GraphState state({scheduler_, map_, heap_, *memory_, clusters()});
+CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
+                                 const Place& where) {
+  auto captured = std::make_unique<CapturedState>(*this, memory_, heap_pages_.bytes());
+  GraphState state({scheduler_, captured->map(), captured->heap(), *memory_, clusters()}, options.edges,
+                   captured.get());
+  Graph graph(state);
+  const std::uint64_t scope = captured->heap().open_scope(where);
+  orchestration(graph);
+  captured->heap().close_scope(scope);
+  captured->close();
+  return CapturedGraph(std::move(captured));
+}
+
+void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
+  if (graph.owner() != this) {
+    fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
+  }
+  graph.bind(bindings);
+  scheduler_.run(graph.tasks());
+}
+
+void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
+  GraphState state({scheduler_, map_, heap_, *memory_, clusters()}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;

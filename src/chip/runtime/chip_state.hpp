@@ -8,6 +8,7 @@
 #include <baton/chip.hpp>
 
 #include "chip/cores/sim/sim_cores.hpp"
+#include "chip/runtime/captured_state.hpp"
 #include "chip/runtime/graph_state.hpp"
 #include "chip/runtime/pages.hpp"
 
@@ -24,7 +25,10 @@ class ChipState {
   void free(const Tensor& tensor);
   void add_memory(const Buffer& memory, std::string_view name);
   void remove(const Tensor& external);
-  void run(const std::function<void(Graph&)>& orchestration, const Place& where);
+  void run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where);
+  [[nodiscard]] CapturedGraph capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
+                                      const Place& where);
+  void run(CapturedState& graph, std::span<const Binding> bindings);
   [[nodiscard]] int clusters() const noexcept { return cores_->cluster_count(); }
 
  private:
@@ -34,7 +38,7 @@ class ChipState {
     graph::AllocationId allocation = 0;
   };
 
-  std::unique_ptr<LocalMemory> memory_;
+  std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
   graph::TensorMap map_;
   Pages heap_pages_;
   graph::OutputHeap heap_;

@@ -91,19 +91,16 @@ Tensor Graph::output(DType dtype, std::initializer_list<std::int64_t> shape, Pla
 
 void Graph::keep(const Tensor& output) { state_->keep(output); }
 
-Graph::Scope Graph::scope(Place where) {
-  const bool inferred = state_->edges() == chip::EdgesFrom::tensors;
-  return {*this, state_->open_scope(state_->edges(), where), inferred};
-}
+Graph::Scope Graph::scope(Place where) { return {*this, state_->open_scope(state_->edges(), where), state_->edges()}; }
 
 Graph::Scope Graph::manual_scope(Place where) {
-  const bool inferred = state_->edges() == chip::EdgesFrom::tensors;
-  return {*this, state_->open_scope(chip::EdgesFrom::options, where), inferred};
+  const Edges before = state_->edges();
+  return {*this, state_->open_scope(Edges::named, where), before};
 }
 
 Graph::Scope::~Scope() {
   if (graph_ == nullptr) return;
-  graph_->state_->close_scope(id_, inferred_ ? chip::EdgesFrom::tensors : chip::EdgesFrom::options);
+  graph_->state_->close_scope(id_, edges_after_);
 }
 
 void Graph::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {

@@ -45,7 +45,7 @@ void GraphState::check(const Submission& submission) const {
     }
   }
   for (const TaskId earlier : options.after) {
-    if (earlier == 0 || earlier > parts_.scheduler.blocks().newest()) {
+    if (earlier == 0 || earlier > newest()) {
       fail(Code::invalid_argument, "{}: there is no task {} to wait for", describe(submission), earlier);
     }
   }
@@ -60,9 +60,10 @@ void GraphState::fill(Task& task, const Submission& submission) {
   plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
   plan.priority = submission.options.priority;
   plan.where = submission.where;
-  Arena& arena = parts_.scheduler.blocks().arena();
+  plan.counter = submission.counter;
+  plan.expected = submission.expected;
   if (submission.cluster != nullptr) {
-    auto* kernels = new (arena.take(sizeof(ClusterKernels))) ClusterKernels;
+    auto* kernels = new (arena().take(sizeof(ClusterKernels))) ClusterKernels;
     const auto set = [&](std::size_t place, const Kernel* kernel) {
       if (kernel == nullptr) return;
       kernels->entry[place] = kernel->function;
@@ -78,10 +79,11 @@ void GraphState::fill(Task& task, const Submission& submission) {
   std::size_t tensors = 0;
   for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
   // Descriptors first: they are aligned to more than slots are.
-  auto* memory = static_cast<std::byte*>(arena.take(tensors * sizeof(ChipTensor) + count * sizeof(std::int64_t)));
+  auto* memory = static_cast<std::byte*>(arena().take(tensors * sizeof(ChipTensor) + count * sizeof(std::int64_t)));
   auto* descriptors = reinterpret_cast<ChipTensor*>(memory);
   plan.args = reinterpret_cast<std::int64_t*>(memory + tensors * sizeof(ChipTensor));
   plan.arg_count = static_cast<std::uint32_t>(count);
+  plan.tensor_count = static_cast<std::uint32_t>(tensors);
   std::size_t tensor = 0;
   std::size_t scalar = tensors;
   for (const Argument& argument : submission.arguments) {
@@ -94,10 +96,8 @@ void GraphState::fill(Task& task, const Submission& submission) {
   }
 }
 
-void GraphState::link(Task& task, const Submission& submission) {
-  Scheduler& scheduler = parts_.scheduler;
-  const auto live = [&](TaskId id) { return scheduler.live(id); };
-  const auto found = [&](TaskId id) { scheduler.depend(task, id); };
+template <class Live, class Found>
+void GraphState::link(const Task& task, const Submission& submission, Live&& live, Found&& found) {
   // All checks come before the first record: a task that is recorded hides those before it, so it must run.
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.tensor()->buffer().id == 0) continue;
@@ -105,29 +105,75 @@ void GraphState::link(Task& task, const Submission& submission) {
   }
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
-    if (edges_ == EdgesFrom::options) continue;
+    if (edges_ == Edges::named && argument.tensor()->buffer().space != MemorySpace::token) continue;
     parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), task.id, live, found);
   }
   for (const Tensor& token : submission.options.tokens) {
     parts_.map.record(graph::view_of(token), graph::Access::read, task.id, live, found);
   }
-  for (const TaskId earlier : submission.options.after) scheduler.depend(task, earlier);
+  for (const TaskId earlier : submission.options.after) found(earlier);
 }
 
 TaskId GraphState::submit(const Submission& submission) {
   check(submission);
-  Task& task = parts_.scheduler.begin();
+  return capture_ == nullptr ? stream(submission) : capture(submission);
+}
+
+TaskId GraphState::stream(const Submission& submission) {
+  Scheduler& scheduler = parts_.scheduler;
+  Task& task = scheduler.begin();
   try {
     fill(task, submission);
-    link(task, submission);
+    link(
+        task, submission, [&](TaskId id) { return scheduler.live(id); },
+        [&](TaskId id) { scheduler.depend(task, id); });
   } catch (...) {
-    parts_.scheduler.abandon(task);
+    scheduler.abandon(task);
     throw;
   }
   const TaskId id = task.id;
-  parts_.scheduler.submit(task);
+  scheduler.submit(task);
   if (id % TaskBlock::kTasks == 0) forget_complete();
   return id;
+}
+
+TaskId GraphState::capture(const Submission& submission) {
+  CapturedTasks& tasks = capture_->tasks();
+  Task& task = tasks.begin();
+  try {
+    fill(task, submission);
+    link(
+        task, submission, [](TaskId) { return true; }, [&](TaskId id) { tasks.depend(id); });
+  } catch (...) {
+    tasks.abandon();
+    throw;
+  }
+  std::size_t tensor = 0;
+  for (const Argument& argument : submission.arguments) {
+    if (argument.tensor() == nullptr) continue;
+    capture_->add_descriptor(*argument.tensor(), argument.access(),
+                             *reinterpret_cast<ChipTensor*>(task.plan.args[tensor++]));
+  }
+  tasks.end();
+  return task.id;
+}
+
+TaskId GraphState::newest() const noexcept {
+  return capture_ == nullptr ? parts_.scheduler.blocks().newest() : capture_->tasks().newest();
+}
+
+Arena& GraphState::arena() noexcept {
+  return capture_ == nullptr ? parts_.scheduler.blocks().arena() : capture_->tasks().arena();
+}
+
+void GraphState::require_running(const char* action) const {
+  if (capture_ == nullptr) return;
+  fail(Code::invalid_argument, "{}: nothing runs while a graph is captured; do it before or after Chip::run()", action);
+}
+
+void GraphState::wait(TaskId task) {
+  require_running("wait");
+  parts_.scheduler.wait(task);
 }
 
 void GraphState::forget_complete() {
@@ -144,13 +190,7 @@ Tensor GraphState::submit_notification_wait(const std::int32_t* signal, std::int
   const Tensor token = Tensor::token(++last_token_);
   const Argument argument(Access::out, token);
   const TaskOptions options;
-  const Submission submission{.name = "", .arguments = {&argument, 1}, .options = options, .where = where};
-  Task& task = parts_.scheduler.begin();
-  fill(task, submission);
-  task.plan.counter = signal;
-  task.plan.expected = expected;
-  link(task, submission);
-  parts_.scheduler.submit(task);
+  submit({.arguments = {&argument, 1}, .options = options, .counter = signal, .expected = expected, .where = where});
   return token;
 }
 
@@ -164,8 +204,12 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
   }
   // Its producer is the next task.
   while (true) {
-    if (const auto buffer = parts_.heap.try_allocate(bytes, parts_.scheduler.blocks().newest() + 1)) {
-      return Tensor(*buffer, dtype, shape);
+    if (const auto buffer = parts_.heap.try_allocate(bytes, newest() + 1)) return Tensor(*buffer, dtype, shape);
+    if (capture_ != nullptr) {
+      fail(Code::out_of_memory,
+           "an output of {} bytes does not fit beside the {} of the captured graph's others; BATON_OUTPUT_HEAP or "
+           "ChipOptions::output_heap_bytes is the room for all of them",
+           bytes, parts_.heap.bytes_in_use());
     }
     const TaskId last = parts_.heap.must_complete();
     while (parts_.scheduler.oldest_incomplete() <= last) {
@@ -175,12 +219,12 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
   }
 }
 
-std::uint64_t GraphState::open_scope(EdgesFrom edges, const Place& where) {
+std::uint64_t GraphState::open_scope(Edges edges, const Place& where) {
   edges_ = edges;
   return parts_.heap.open_scope(where);
 }
 
-void GraphState::close_scope(std::uint64_t scope, EdgesFrom edges_after) {
+void GraphState::close_scope(std::uint64_t scope, Edges edges_after) {
   parts_.heap.close_scope(scope);
   edges_ = edges_after;
 }
@@ -209,6 +253,7 @@ void GraphState::wait_for(const Tensor& tensor, graph::Access access) {
 }
 
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
+  require_running("get");
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Access::read);
   std::memcpy(into, reinterpret_cast<const void*>(at.address()), size_of(dtype));
@@ -216,6 +261,7 @@ void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const 
 
 void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position,
                              const void* from) {
+  require_running("set");
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Access::write);
   std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));

@@ -11,6 +11,7 @@
 #include "chip/cores/profile.hpp"
 #include "chip/graph/output_heap.hpp"
 #include "chip/graph/tensor_map.hpp"
+#include "chip/runtime/captured_state.hpp"
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
@@ -24,8 +25,6 @@ struct GraphParts {
   int clusters;
 };
 
-enum class EdgesFrom : std::uint8_t { tensors, options };
-
 /// What a submission asks for, before it is a task.
 struct Submission {
   BatonKernelFunction entry = nullptr;
@@ -34,38 +33,51 @@ struct Submission {
   const ClusterTask* cluster = nullptr;
   std::span<const Argument> arguments;
   const TaskOptions& options;
+  /// A task without a kernel that waits for `*counter >= expected`.
+  const std::int32_t* counter = nullptr;
+  std::int32_t expected = 0;
   Place where;
 };
 
 /// For the thread of the orchestration.
 class GraphState {
  public:
-  explicit GraphState(const GraphParts& parts) : parts_(parts) {}
+  /// Submits to the scheduler, or to `capture`.
+  GraphState(const GraphParts& parts, Edges edges, CapturedState* capture = nullptr)
+      : parts_(parts), edges_(edges), capture_(capture) {}
 
   TaskId submit(const Submission& submission);
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
   [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, const Place& where);
   void keep(const Tensor& output) { parts_.heap.keep(output.buffer()); }
 
-  [[nodiscard]] std::uint64_t open_scope(EdgesFrom edges, const Place& where);
-  void close_scope(std::uint64_t scope, EdgesFrom edges_after);
-  [[nodiscard]] EdgesFrom edges() const noexcept { return edges_; }
+  [[nodiscard]] std::uint64_t open_scope(Edges edges, const Place& where);
+  void close_scope(std::uint64_t scope, Edges edges_after);
+  [[nodiscard]] Edges edges() const noexcept { return edges_; }
 
   void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
   void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
-  void wait(TaskId task) { parts_.scheduler.wait(task); }
+  void wait(TaskId task);
   [[nodiscard]] int clusters() const noexcept { return parts_.clusters; }
 
  private:
   void check(const Submission& submission) const;
   void fill(Task& task, const Submission& submission);
-  void link(Task& task, const Submission& submission);
+  template <class Live, class Found>
+  void link(const Task& task, const Submission& submission, Live&& live, Found&& found);
+  TaskId stream(const Submission& submission);
+  TaskId capture(const Submission& submission);
+  [[nodiscard]] TaskId newest() const noexcept;
+  [[nodiscard]] Arena& arena() noexcept;
+  /// Throws Error (invalid_argument) while a graph is captured: nothing runs.
+  void require_running(const char* action) const;
   [[nodiscard]] Tensor element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const;
   void wait_for(const Tensor& tensor, graph::Access access);
   void forget_complete();
 
   GraphParts parts_;
-  EdgesFrom edges_ = EdgesFrom::tensors;
+  Edges edges_;
+  CapturedState* capture_;
   std::uint64_t last_token_ = 0;
 };
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+
+#include <baton/tensor.hpp>
 
 namespace baton::chip {
 
@@ -27,5 +30,12 @@ class Pages {
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+/// Of outputs and allocations: a cache line, and what tiles are aligned to.
+inline constexpr std::uint64_t kChipAlignment = 64;
+
+[[nodiscard]] inline Buffer buffer_of(const Pages& pages) noexcept {
+  return {.address = reinterpret_cast<std::uint64_t>(pages.data()), .bytes = pages.bytes()};
+}
 
 }  // namespace baton::chip

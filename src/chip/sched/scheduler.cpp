@@ -77,14 +77,7 @@ void Scheduler::depend(Task& task, TaskId earlier) {
 }
 
 void Scheduler::submit(Task& task) {
-  const TaskPlan& plan = task.plan;
-  std::uint32_t parts = plan.blocks;
-  if (plan.cluster != nullptr) {
-    parts *=
-        static_cast<std::uint32_t>(std::ranges::count_if(plan.cluster->entry, [](auto e) { return e != nullptr; }));
-  }
-  task.blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
-  task.parts_to_finish.store(parts, std::memory_order_relaxed);
+  task.set_counts();
   ++submitted_;
   if (edges_of_task_ == 0) {
     task.pending.store(0, std::memory_order_relaxed);
@@ -94,6 +87,25 @@ void Scheduler::submit(Task& task) {
   // Pairs with the decrement in complete(): whoever comes last sees what all others did.
   const auto rest = static_cast<std::uint32_t>(kSubmitting - edges_of_task_);
   if (task.pending.fetch_sub(rest, std::memory_order_acq_rel) == rest) make_ready(task, nullptr);
+}
+
+void Scheduler::run(CapturedTasks& graph) {
+  graph.next_run();
+  submitted_ += graph.newest();
+  std::size_t roots = graph.roots_by_priority().size();
+  for (Task* task : graph.roots_by_priority()) make_ready(*task, nullptr);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const std::vector<Task*>& tasks = graph.roots(static_cast<Lane>(lane));
+    if (tasks.empty()) continue;
+    roots += tasks.size();
+    roots_[lane].open(tasks);
+  }
+  if (roots > 0) wake(*workers_.front());
+  if (roots > 1) wake_all_for_backlog();
+  drain();
+  for (Roots& lane : roots_) lane.close();
+  if (failures_.any()) graph.forget_failures();
+  raise_failures();
 }
 
 void Scheduler::abandon(Task& task) {
@@ -114,8 +126,7 @@ TaskId Scheduler::oldest_incomplete() noexcept {
 void Scheduler::make_ready(Task& task, Worker* worker) {
   const bool from_submitter = worker == nullptr;
   if (from_submitter) worker = workers_[target_].get();
-  // A task without a kernel is completed by a vector core, too.
-  const Lane lane = task.plan.lane == Lane::none ? Lane::vector : task.plan.lane;
+  const Lane lane = task.plan.serving_lane();
   if (task.plan.priority != 0) {
     push_by_priority(task, (task.plan.priority > 0 ? urgent_ : patient_)[static_cast<std::size_t>(lane)]);
   } else if (!from_submitter || !worker->inbox(lane).push(task)) {
@@ -204,6 +215,11 @@ void Scheduler::wait(TaskId id) {
 }
 
 void Scheduler::wait_all() {
+  drain();
+  raise_failures();
+}
+
+void Scheduler::drain() {
   wait_at_submitter({.completed = submitted_, .failure = true});
   if (failures_.any()) {
     // A rank whose run has failed may never be notified: others fail with it.
@@ -212,6 +228,9 @@ void Scheduler::wait_all() {
     deferred_.go_on();
   }
   left_before_ = submitted_;
+}
+
+void Scheduler::raise_failures() {
   if (!failures_.any()) return;
   // The tasks that failed have kept their blocks so that later ones could fail with them.
   blocks_.release_failed();
@@ -244,6 +263,7 @@ void Scheduler::report_silence() {
 
 std::uint64_t Scheduler::ready_count() const {
   std::uint64_t count = 0;
+  for (const Roots& roots : roots_) count += roots.left();
   for (const auto& worker : workers_) count += worker->backlog();
   return count;
 }

@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "base/parking.hpp"
+#include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/deferred.hpp"
 #include "chip/sched/failure.hpp"
+#include "chip/sched/roots.hpp"
 #include "chip/sched/task_blocks.hpp"
 #include "chip/sched/worker.hpp"
 
@@ -58,6 +60,8 @@ class Scheduler {
   [[nodiscard]] TaskId oldest_incomplete() noexcept;
   /// Waits until all tasks are complete. Throws the first failure, once.
   void wait_all();
+  /// Runs all tasks of a graph that is closed, and waits for them like wait_all().
+  void run(CapturedTasks& graph);
   [[nodiscard]] TaskBlocks& blocks() noexcept { return blocks_; }
   [[nodiscard]] FailureLog& failures() noexcept { return failures_; }
 
@@ -120,6 +124,10 @@ class Scheduler {
     bool failure = false;
   };
   void wait_at_submitter(const Wish& wish);
+  /// Waits until all tasks are complete, whatever becomes of them.
+  void drain();
+  /// Throws the first failure, if there is one, and forgets all.
+  void raise_failures();
   void wake_all_for_backlog();
 
   // Becoming ready.
@@ -155,6 +163,8 @@ class Scheduler {
   void defer(Worker& worker, Task& task, const std::vector<Condition>& conditions);
   /// A block has returned, or a condition has become true.
   [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
+  /// One of those that `successor` waits for is complete; if it failed, with `failure`. Whether it was the last one.
+  [[nodiscard]] static bool release(Task& successor, const TaskFailure* failure) noexcept;
   /// `task` is complete. Returns a task of `lane` that became ready by it, for the caller to run, if there is one.
   [[nodiscard]] Task* complete(Worker& worker, Task& task, Lane lane);
   void fail_task(Task& task, std::exception_ptr cause);
@@ -188,6 +198,8 @@ class Scheduler {
   std::atomic<std::uint64_t> wish_completed_{0};
   std::atomic<TaskId> wish_task_{0};
 
+  /// Of the captured graph that runs.
+  std::array<Roots, kLanes> roots_;
   /// Above those without a priority, and below.
   alignas(64) std::array<ByPriority, kLanes> urgent_;
   std::array<ByPriority, kLanes> patient_;

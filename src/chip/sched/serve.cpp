@@ -63,6 +63,7 @@ void Scheduler::wake_core(Worker& worker, Seat& seat) {
 
 bool Scheduler::has_work(Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
+  if (roots_[index].left() != 0) return true;
   if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   return std::ranges::any_of(workers_, [&](const auto& worker) { return worker->has_task(lane); });
@@ -107,6 +108,7 @@ void Scheduler::serve_scout() {
 Task* Scheduler::take_from(Worker& worker, Lane lane) {
   if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(lane)])) return task;
   if (Task* task = worker.pop(lane)) return task;
+  if (Task* task = roots_[static_cast<std::size_t>(lane)].take()) return task;
   for (const auto& other : workers_) {
     if (other.get() == &worker) continue;
     if (Task* task = other->pop(lane)) return task;
@@ -265,37 +267,51 @@ void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
   ring();
 }
 
+bool Scheduler::release(Task& successor, const TaskFailure* failure) noexcept {
+  if (failure != nullptr) {
+    const TaskFailure* none = nullptr;
+    successor.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+  }
+  // Pairs with itself and with submit(): whoever comes last sees what all that it waited for did.
+  return successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   Task* direct = nullptr;
-  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
-  // Pairs with depend(), complete() of Task and the decrements below: what the task did is visible to whoever sees it.
-  Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
   int pushed = 0;
-  while (edge != nullptr) {
-    // The edge lies in its task, which is gone once it has run.
-    Edge* next = edge->next;
-    Task& successor = *edge->successor;
-    if (failure != nullptr) {
-      const TaskFailure* none = nullptr;
-      successor.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+  const auto ready = [&](Task& successor) {
+    const TaskPlan& plan = successor.plan;
+    if (direct == nullptr && plan.lane == lane && plan.priority == 0 && plan.blocks == 1) {
+      direct = &successor;
+    } else {
+      make_ready(successor, &worker);
+      ++pushed;
     }
-    if (successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      if (direct == nullptr && successor.plan.lane == lane && successor.plan.priority == 0 &&
-          successor.plan.blocks == 1) {
-        direct = &successor;
-      } else {
-        make_ready(successor, &worker);
-        ++pushed;
-      }
-    }
-    edge = next;
-  }
+  };
+  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
   const TaskId id = task.id;
   const bool left_before = task.left_window.load(std::memory_order_relaxed);
-  if (failure == nullptr) {
-    blocks_.done(task);
+  if (task.is_captured()) {
+    // For the next run, which begins when this task, too, is counted as complete.
+    task.set_counts();
+    for (std::uint32_t i = 0; i < task.successor_count; ++i) {
+      if (release(*task.successors[i], failure)) ready(*task.successors[i]);
+    }
   } else {
-    blocks_.keep_failed(task);
+    // Pairs with depend() and complete() of Task: what the task did is visible to whoever sees it.
+    Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
+    while (edge != nullptr) {
+      // The edge lies in its task, which is gone once it has run.
+      Edge* next = edge->next;
+      Task& successor = *edge->successor;
+      if (release(successor, failure)) ready(successor);
+      edge = next;
+    }
+    if (failure == nullptr) {
+      blocks_.done(task);
+    } else {
+      blocks_.keep_failed(task);
+    }
   }
   // Pairs with incomplete().
   const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed) + 1;

@@ -51,6 +51,7 @@ struct TaskPlan {
   const char* name = "";  // lives as long as the kernel's library
   std::int64_t* args = nullptr;
   std::uint32_t arg_count = 0;
+  std::uint32_t tensor_count = 0;  // they come first
   std::uint32_t blocks = 1;
   std::int32_t priority = 0;
   Lane lane = Lane::vector;
@@ -60,9 +61,12 @@ struct TaskPlan {
   const std::int32_t* counter = nullptr;
   std::int32_t expected = 0;
   Place where{};
+
+  /// A task without a kernel is completed by a vector core.
+  [[nodiscard]] Lane serving_lane() const noexcept { return lane == Lane::none ? Lane::vector : lane; }
 };
 
-/// Lives in a TaskBlock. The first cache line is what threads contend for.
+/// Lives in a TaskBlock, or in CapturedTasks. The first cache line is what threads contend for.
 struct alignas(64) Task {
   /// The end of the list of a task that is complete.
   static Edge* closed() noexcept {
@@ -83,12 +87,33 @@ struct alignas(64) Task {
   /// Why it failed, or why it will not run; set once, by whoever fails first.
   std::atomic<const TaskFailure*> failure{nullptr};
   TaskId id = 0;
+  /// Null: a captured task. It has its successors in a list of its own and is run again.
   TaskBlock* block = nullptr;
+  Task* const* successors = nullptr;
+  std::uint32_t successor_count = 0;
+  std::uint32_t predecessor_count = 0;
 
   TaskPlan plan;
 
   static constexpr std::size_t kInlineEdges = 5;
   std::array<Edge, kInlineEdges> inline_edges{};
+
+  [[nodiscard]] bool is_captured() const noexcept { return block == nullptr; }
+
+  /// What the plan says has to be done, and for a captured task whom it waits for.
+  void set_counts() noexcept {
+    std::uint32_t parts = plan.blocks;
+    if (plan.cluster != nullptr) {
+      std::uint32_t kernels = 0;
+      for (const BatonKernelFunction entry : plan.cluster->entry) kernels += entry == nullptr ? 0U : 1U;
+      parts *= kernels;
+    }
+    blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
+    parts_to_finish.store(parts, std::memory_order_relaxed);
+    if (!is_captured()) return;
+    pending.store(predecessor_count, std::memory_order_relaxed);
+    left_window.store(false, std::memory_order_relaxed);
+  }
 
   [[nodiscard]] bool complete() const noexcept {
     // Pairs with the exchange in Scheduler::finish(): what the task wrote is visible to whoever sees this.

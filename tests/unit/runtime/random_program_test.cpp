@@ -1,4 +1,4 @@
-// Random programs give the same result as the same kernels one after the other.
+// Random programs give the same result as the same kernels one after the other, however the graph is built.
 #include <random>
 #include <vector>
 
@@ -65,6 +65,32 @@ void run_on_host(const Step& step) {
   }
 }
 
+TaskId submit(Graph& g, const Step& step, const TaskOptions& options = {}) {
+  const auto& [a, b, y] = step.views;
+  return step.is_mix ? g.submit(options, mix, a, b, y, step.k) : g.submit(options, renew, a, y, step.k);
+}
+
+/// Whether `later` must wait for `earlier`: one of them writes what the other uses.
+bool conflict(const Step& earlier, const Step& later) {
+  const auto uses = [](const Step& step, const Tensor& written) {
+    return overlap(step.views[0], written) || (step.is_mix && overlap(step.views[1], written)) ||
+           overlap(step.views[2], written);
+  };
+  return uses(earlier, later.views[2]) || uses(later, earlier.views[2]);
+}
+
+/// Names every edge.
+void submit_with_edges(Graph& g, const std::vector<Step>& steps) {
+  std::vector<TaskId> tasks;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    TaskOptions options;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (conflict(steps[j], steps[i])) options.after.push_back(tasks[j]);
+    }
+    tasks.push_back(submit(g, steps[i], options));
+  }
+}
+
 void run_program(std::uint32_t seed, Chip& chip, std::span<std::int64_t> memory, const Tensor& matrix) {
   std::mt19937 random(seed);
   std::vector<Step> steps(40);
@@ -83,17 +109,20 @@ void run_program(std::uint32_t seed, Chip& chip, std::span<std::int64_t> memory,
   for (const Step& step : steps) run_on_host(step);
   const std::vector<std::int64_t> expected(memory.begin(), memory.end());
 
-  std::ranges::copy(before, memory.begin());
-  chip.run([&](Graph& g) {
-    for (const Step& step : steps) {
-      if (step.is_mix) {
-        g.submit(mix, step.views[0], step.views[1], step.views[2], step.k);
-      } else {
-        g.submit(renew, step.views[0], step.views[2], step.k);
-      }
-    }
-  });
-  ASSERT_TRUE(std::ranges::equal(memory, expected)) << "seed " << seed;
+  const auto submit_all = [&](Graph& g) {
+    for (const Step& step : steps) submit(g, step);
+  };
+  const auto check = [&](const char* mode, auto&& run) {
+    std::ranges::copy(before, memory.begin());
+    run();
+    ASSERT_TRUE(std::ranges::equal(memory, expected)) << mode << ", seed " << seed;
+  };
+  check("stream", [&] { chip.run(submit_all); });
+  check("explicit", [&] { chip.run([&](Graph& g) { submit_with_edges(g, steps); }, {.edges = Edges::named}); });
+  CapturedGraph captured = chip.capture(submit_all);
+  ASSERT_EQ(captured.task_count(), steps.size());
+  check("captured", [&] { chip.run(captured); });
+  check("captured, again", [&] { chip.run(captured); });
 }
 
 TEST(RandomPrograms, GiveTheResultOfOneAfterTheOther) {
