@@ -123,8 +123,8 @@ void CapturedState::set_scalar(TaskId task, std::size_t scalar, std::int64_t slo
   }
   const TaskPlan& plan = tasks_[task].plan;
   if (scalar >= plan.arg_count - plan.tensor_count) {
-    fail(Code::invalid_argument, "{} has {} scalars, so none with number {}",
-         describe_task(task, plan.name, plan.where), plan.arg_count - plan.tensor_count, scalar);
+    fail(Code::invalid_argument, "{} has {} scalars, so none with number {}", describe_task(tasks_[task]),
+         plan.arg_count - plan.tensor_count, scalar);
   }
   plan.args[plan.tensor_count + scalar] = slot;
 }

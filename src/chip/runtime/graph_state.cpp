@@ -59,7 +59,7 @@ void GraphState::fill(Task& task, const Submission& submission) {
   plan.blocks = submission.options.blocks;
   plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
   plan.priority = submission.options.priority;
-  plan.where = submission.where;
+  task.where = submission.where;
   plan.counter = submission.counter;
   plan.expected = submission.expected;
   if (submission.cluster != nullptr) {
@@ -79,9 +79,12 @@ void GraphState::fill(Task& task, const Submission& submission) {
   std::size_t tensors = 0;
   for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
   // Descriptors first: they are aligned to more than slots are.
-  auto* memory = static_cast<std::byte*>(arena().take(tensors * sizeof(ChipTensor) + count * sizeof(std::int64_t)));
+  const bool inline_args = capture_ != nullptr && count <= Task::kInlineArguments;
+  const std::size_t slots = inline_args ? 0 : count;
+  auto* memory = static_cast<std::byte*>(arena().take(tensors * sizeof(ChipTensor) + slots * sizeof(std::int64_t)));
   auto* descriptors = reinterpret_cast<ChipTensor*>(memory);
-  plan.args = reinterpret_cast<std::int64_t*>(memory + tensors * sizeof(ChipTensor));
+  plan.args =
+      inline_args ? task.inline_args.data() : reinterpret_cast<std::int64_t*>(memory + tensors * sizeof(ChipTensor));
   plan.arg_count = static_cast<std::uint32_t>(count);
   plan.tensor_count = static_cast<std::uint32_t>(tensors);
   std::size_t tensor = 0;
@@ -143,7 +146,7 @@ TaskId GraphState::capture(const Submission& submission) {
   try {
     fill(task, submission);
     link(
-        task, submission, [](TaskId) { return true; }, [&](TaskId id) { tasks.depend(id); });
+        task, submission, [&](TaskId id) { return tasks.unordered(id); }, [&](TaskId id) { tasks.depend(id); });
   } catch (...) {
     tasks.abandon();
     throw;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,6 +20,8 @@ class CapturedTasks {
   [[nodiscard]] Task& begin();
   /// The newest task waits for `earlier`.
   void depend(TaskId earlier);
+  /// Whether it is not yet known that `earlier` completes before the newest task begins.
+  [[nodiscard]] bool unordered(TaskId earlier) const noexcept { return earlier > behind_; }
   /// The newest task is filled and has its edges.
   void end();
   /// Instead of end(): there is no such task.
@@ -27,10 +30,9 @@ class CapturedTasks {
   void close();
 
   [[nodiscard]] TaskId newest() const noexcept { return count_; }
-  [[nodiscard]] Task& operator[](TaskId id) noexcept { return at(static_cast<std::size_t>(id - 1)); }
-  [[nodiscard]] const Task& operator[](TaskId id) const noexcept {
-    return chunks_[static_cast<std::size_t>(id - 1) / kChunk][static_cast<std::size_t>(id - 1) % kChunk];
-  }
+  // Once closed.
+  [[nodiscard]] Task& operator[](TaskId id) noexcept { return tasks_.get()[id - 1]; }
+  [[nodiscard]] const Task& operator[](TaskId id) const noexcept { return tasks_.get()[id - 1]; }
   [[nodiscard]] std::uint64_t edge_count() const noexcept { return predecessors_.size(); }
   /// Whom the task waits for.
   [[nodiscard]] std::span<const TaskId> predecessors(TaskId id) const noexcept;
@@ -44,6 +46,27 @@ class CapturedTasks {
   /// The same with a priority.
   [[nodiscard]] const std::vector<Task*>& roots_by_priority() const noexcept { return roots_by_priority_; }
 
+  /// `task`, which is complete, is as it was before the run. Calls `released(successor)` for each task that waits for
+  /// it, and `ready(successor, kind)` after that if it waits for nobody else.
+  template <class Released, class Ready>
+  void complete(Task& task, Released&& released, Ready&& ready) {
+    const auto index = static_cast<std::size_t>(task.id - 1);
+    // For the next run, which begins when this task, too, is counted as complete.
+    task.set_counts();
+    Task::set(task.left_window, false);
+    Task::set(pending_[index], predecessor_count(index));
+    const std::uint64_t end = first_successor_[index + 1];
+    for (std::uint64_t i = first_successor_[index]; i < end; ++i) {
+      const std::uint32_t successor = successors_[static_cast<std::size_t>(i)];
+      released(tasks_.get()[successor]);
+      std::atomic<std::uint32_t>& pending = pending_[successor];
+      // Pairs with itself: whoever comes last sees what all that the task waited for did. The last one need not count.
+      if (pending.load(std::memory_order_acquire) == 1 || pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        ready(tasks_.get()[successor], kinds_[successor]);
+      }
+    }
+  }
+
   /// Before each run. Waits for notifications wait for more each time: signals count on and are never reset.
   void next_run();
   /// After a run that failed: the reasons are gone.
@@ -52,20 +75,34 @@ class CapturedTasks {
  private:
   static constexpr std::size_t kChunk = 256;
 
-  [[nodiscard]] Task& at(std::size_t index) noexcept { return chunks_[index / kChunk][index % kChunk]; }
+  struct Free {
+    void operator()(Task* tasks) const noexcept;
+  };
+  [[nodiscard]] Task& newest_task() noexcept { return chunks_.back()[(count_ - 1) % kChunk]; }
+  void move_together();
+  [[nodiscard]] std::uint32_t predecessor_count(std::size_t index) const noexcept {
+    return static_cast<std::uint32_t>(first_of_[index + 1] - first_of_[index]);
+  }
 
   struct Wait {
-    Task* task;
+    TaskId task;
     std::int32_t per_run;
   };
 
-  std::vector<std::unique_ptr<Task[]>> chunks_;
+  std::vector<std::unique_ptr<Task[]>> chunks_;  // until close()
+  std::unique_ptr<Task, Free> tasks_;            // then: all of them
   std::size_t count_ = 0;
   Arena arena_;
-  std::vector<TaskId> predecessors_;     // of all tasks, in the order of the tasks
-  std::vector<std::uint64_t> first_of_;  // index in predecessors_, one for each task
-  std::vector<TaskId> last_successor_;   // the newest task that waits for it, one for each task
-  std::vector<Task*> successors_;        // of all tasks, in the order of the tasks
+  std::vector<TaskId> predecessors_;           // of all tasks, in the order of the tasks
+  std::vector<std::uint64_t> first_of_ = {0};  // index in predecessors_, one for each task, and the end
+  std::vector<TaskId> all_before_;             // all tasks up to it complete before this one, one for each task
+  TaskId behind_ = 0;                          // the same for the newest task, from its edges so far
+  std::vector<TaskId> last_successor_;         // the newest task that waits for it, one for each task
+  // What a run needs of a task that is not ready, in little memory: runs are as fast as it stays in the cache.
+  std::vector<std::uint32_t> successors_;       // indices; of all tasks, in the order of the tasks
+  std::vector<std::uint64_t> first_successor_;  // index in successors_, one for each task, and the end
+  std::unique_ptr<std::atomic<std::uint32_t>[]> pending_;
+  std::vector<TaskKind> kinds_;
   std::array<std::vector<Task*>, kLanes> roots_;
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;

@@ -151,8 +151,7 @@ void DeferredTasks::look(Met met) {
       auto first = Deadline::Clock::time_point::max();
       look_at_all(ready, [&](const Waiting& waiting) {
         if (waiting.since + memory_.wait_timeout() <= now) {
-          fail(Code::wait_timeout, "{} was deferred {} s for {} of {}",
-               describe_task(waiting.task->id, waiting.task->plan.name, waiting.task->plan.where),
+          fail(Code::wait_timeout, "{} was deferred {} s for {} of {}", describe_task(*waiting.task),
                std::chrono::duration<double>(memory_.wait_timeout()).count(), describe(waiting.condition),
                memory_.name_of(waiting.condition.address));
         }

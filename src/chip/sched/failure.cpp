@@ -28,18 +28,20 @@ std::string describe_task(TaskId task, const std::string& kernel, const Place& w
   return fmt::format("{} (task {}, submitted at {}:{})", name, task, where.file, where.line);
 }
 
+std::string describe_task(const Task& task) { return describe_task(task.id, task.plan.name, task.where); }
+
 const TaskFailure* FailureLog::add_failure(const Task& task, std::exception_ptr cause) {
   const bool given_up = is_given_up(cause);
   const std::lock_guard lock(mutex_);
   failures_.push_back(
-      std::make_unique<TaskFailure>(TaskFailure{task.id, task.plan.name, task.plan.where, std::move(cause), given_up}));
+      std::make_unique<TaskFailure>(TaskFailure{task.id, task.plan.name, task.where, std::move(cause), given_up}));
   any_.store(true, std::memory_order_seq_cst);
   return failures_.back().get();
 }
 
 void FailureLog::add_not_run(const Task& task, const TaskFailure& because) {
   const std::lock_guard lock(mutex_);
-  not_run_.push_back({task.id, task.plan.name, task.plan.where, because.task});
+  not_run_.push_back({task.id, task.plan.name, task.where, because.task});
 }
 
 bool FailureLog::any_but_given_up() const {

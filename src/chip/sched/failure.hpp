@@ -58,5 +58,6 @@ class FailureLog {
 
 /// "scale (task 7, submitted at model.cpp:31)"
 [[nodiscard]] std::string describe_task(TaskId task, const std::string& kernel, const Place& where);
+[[nodiscard]] std::string describe_task(const Task& task);
 
 }  // namespace baton::chip

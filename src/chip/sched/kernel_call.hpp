@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "chip/completion/condition.hpp"
@@ -24,7 +23,7 @@ inline constexpr std::size_t kKernelSlots = 50;
 /// The caller keeps it alive until it has finished.
 struct KernelCall {
   KernelEntry entry = nullptr;
-  std::string_view name;                          // for messages; lives as long as the call
+  const char* name = "";                          // for messages; lives as long as the call
   std::array<std::int64_t, kKernelSlots> args{};  // the context slots are filled by the core
   std::int32_t block_index = 0;
   std::int32_t block_count = 1;

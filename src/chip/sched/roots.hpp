@@ -1,8 +1,10 @@
 // The first tasks of a captured graph: a list that cores work through together.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "chip/sched/task.hpp"
@@ -23,13 +25,15 @@ class Roots {
   /// All tasks have been taken.
   void close() noexcept { next_.store(kClosed, std::memory_order_relaxed); }
 
-  /// Null if there is none.
-  [[nodiscard]] Task* take() noexcept {
-    if (next_.load(std::memory_order_relaxed) >= count_.load(std::memory_order_relaxed)) return nullptr;
+  /// The next ones, `most` if there are so many.
+  [[nodiscard]] std::span<Task* const> take(std::uint64_t most) noexcept {
+    if (next_.load(std::memory_order_relaxed) >= count_.load(std::memory_order_relaxed)) return {};
     // Pairs with open(): whoever gets a place of an open list sees that list. Whoever comes after close() gets a place
     // behind every list.
-    const std::uint64_t place = next_.fetch_add(1, std::memory_order_acquire);
-    return place < count_.load(std::memory_order_relaxed) ? tasks_.load(std::memory_order_relaxed)[place] : nullptr;
+    const std::uint64_t place = next_.fetch_add(most, std::memory_order_acquire);
+    const std::uint64_t count = count_.load(std::memory_order_relaxed);
+    if (place >= count) return {};
+    return {tasks_.load(std::memory_order_relaxed) + place, static_cast<std::size_t>(std::min(most, count - place))};
   }
 
   /// About how many are left.

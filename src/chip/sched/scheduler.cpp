@@ -14,6 +14,8 @@ namespace baton::chip {
 
 Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int cores)
     : place_(memory.parking_place()),
+      // A fiber shares its thread with the cores, and the thread sleeps in one place.
+      submitter_place_(on_fiber() ? place_ : ParkingPlace{&submitter_bell_, FutexScope::process, place_.crowding}),
       options_(options),
       cores_(cores),
       processors_(usable_processors()),
@@ -23,7 +25,8 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
 
 Scheduler::~Scheduler() = default;
 
-// Both are sequentially consistent because they are tested before sleeping; they pair with the stores of the workers.
+// Both are sequentially consistent because they are tested before sleeping; they pair with look_at_wish(), and with the
+// stores in complete(), whose tasks' work is visible to whoever sees them.
 std::uint64_t Scheduler::left_window() const noexcept {
   std::uint64_t left = 0;
   for (const auto& worker : workers_) left += worker->left_window.load(std::memory_order_seq_cst);
@@ -186,26 +189,51 @@ void Scheduler::wake_all_for_backlog() {
   for (const auto& worker : workers_) wake(*worker);
 }
 
+bool Scheduler::holds(const Wish& wish) noexcept {
+  if (wish.task != 0) {
+    const Task* task = blocks_.find(wish.task);
+    return task == nullptr || task->waiting.load(std::memory_order_seq_cst) == Task::closed();
+  }
+  return left_window() >= wish.left_window || completed() >= wish.completed || (wish.failure && failures_.any());
+}
+
 void Scheduler::wait_at_submitter(const Wish& wish) {
-  const auto granted = [&] {
-    if (wish.task != 0) {
-      const Task* task = blocks_.find(wish.task);
-      return task == nullptr || task->waiting.load(std::memory_order_seq_cst) == Task::closed();
-    }
-    return left_window() >= wish.left_window || completed() >= wish.completed || (wish.failure && failures_.any());
-  };
-  if (granted()) return;
+  if (holds(wish)) return;
   wake_all_for_backlog();
-  const auto announce = [&] {
-    wish_left_window_.store(wish.left_window, std::memory_order_relaxed);
-    wish_completed_.store(wish.completed, std::memory_order_relaxed);
-    wish_task_.store(wish.task, std::memory_order_relaxed);
-    // Pairs with the load in complete(), and releases the wish to it.
+  wish_left_window_.store(wish.left_window, std::memory_order_relaxed);
+  wish_completed_.store(wish.completed, std::memory_order_relaxed);
+  wish_task_.store(wish.task, std::memory_order_relaxed);
+  wish_failure_.store(wish.failure, std::memory_order_relaxed);
+  while (true) {
+    granted_.store(false, std::memory_order_relaxed);
+    // Pairs with the loads in complete(), fail_task() and look_at_wish(), and releases the wish to them: whoever
+    // changes what is wished for either sees it, or has done so before the test that follows.
     submitter_waits_.store(true, std::memory_order_seq_cst);
-  };
-  // Tasks have deadlines of their own; what runs without end is reported by name.
-  while (!wait_until(place_, granted, Deadline::within(options().wait_timeout), announce)) report_silence();
+    if (holds(wish)) break;
+    // Only this flag is tested meanwhile: the counters belong to the threads that work.
+    const auto granted = [this] { return granted_.load(std::memory_order_seq_cst); };
+    // Tasks have deadlines of their own; what runs without end is reported by name.
+    if (!wait_until(submitter_place_, granted, Deadline::within(options().wait_timeout), [] {})) report_silence();
+  }
   submitter_waits_.store(false, std::memory_order_relaxed);
+}
+
+void Scheduler::grant() {
+  // Pairs with the submitter's test. What it wished for is tested again, so one too many does no harm.
+  granted_.store(true, std::memory_order_seq_cst);
+  submitter_place_.doorbell->ring(submitter_place_.scope);
+}
+
+void Scheduler::look_at_wish(Worker& worker) {
+  // Pairs with wait_at_submitter(): either it sees the count, or this sees that it waits. Not done with each task,
+  // because it costs as much as all the rest of the counting.
+  worker.completed.fetch_add(0, std::memory_order_seq_cst);
+  worker.left_window.fetch_add(0, std::memory_order_seq_cst);
+  if (!submitter_waits_.load(std::memory_order_seq_cst)) return;
+  if (left_window() >= wish_left_window_.load(std::memory_order_relaxed) ||
+      completed() >= wish_completed_.load(std::memory_order_relaxed)) {
+    grant();
+  }
 }
 
 void Scheduler::wait(TaskId id) {
@@ -252,9 +280,7 @@ void Scheduler::report_silence() {
   std::string waiting;
   const auto all = deferred_.list();
   for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 4); ++i) {
-    waiting += fmt::format("; {} waits for {}",
-                           describe_task(all[i].task->id, all[i].task->plan.name, all[i].task->plan.where),
-                           describe(all[i].condition));
+    waiting += fmt::format("; {} waits for {}", describe_task(*all[i].task), describe(all[i].condition));
   }
   log::warn("{} tasks are not complete after {} s: {} deferred, {} ready{}", submitted_ - completed(),
             std::chrono::duration_cast<std::chrono::seconds>(options().wait_timeout).count(), all.size(), ready_count(),

@@ -83,11 +83,13 @@ class Scheduler {
 
  private:
   /// Tasks between two looks at the clock.
-  static constexpr std::uint64_t kSampleTasks = 16;
+  static constexpr std::uint64_t kSampleTasks = 32;
   /// Another thread is worth its wake-up if the work that waits takes longer than this.
   static constexpr std::int64_t kWakeCostNs = 5'000;
   /// Tasks of this length fill a processor whatever the submitter does.
   static constexpr std::int64_t kLongTaskNs = 20'000;
+  /// So many roots of a captured graph go to a thread at a time while tasks are short.
+  static constexpr std::uint64_t kRootsAtATime = 16;
   /// A core lets the other fibers of its thread have a turn after so many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
@@ -123,6 +125,7 @@ class Scheduler {
     /// Also when a task has failed.
     bool failure = false;
   };
+  [[nodiscard]] bool holds(const Wish& wish) noexcept;
   void wait_at_submitter(const Wish& wish);
   /// Waits until all tasks are complete, whatever becomes of them.
   void drain();
@@ -142,6 +145,7 @@ class Scheduler {
   [[nodiscard]] Worker& worker_of_this_thread();
   [[nodiscard]] Task* take(Worker& worker, Seat& seat);
   [[nodiscard]] Task* take_from(Worker& worker, Lane lane);
+  [[nodiscard]] Task* take_root(Worker& worker, Lane lane);
   [[nodiscard]] bool has_work(Lane lane) const;
   /// An idle core that could do something nobody else of its thread will take; null if there is none.
   [[nodiscard]] Seat* idle_core_with_work(Worker& worker) const;
@@ -163,6 +167,7 @@ class Scheduler {
   void defer(Worker& worker, Task& task, const std::vector<Condition>& conditions);
   /// A block has returned, or a condition has become true.
   [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
+  static void poison(Task& successor, const TaskFailure& failure) noexcept;
   /// One of those that `successor` waits for is complete; if it failed, with `failure`. Whether it was the last one.
   [[nodiscard]] static bool release(Task& successor, const TaskFailure* failure) noexcept;
   /// `task` is complete. Returns a task of `lane` that became ready by it, for the caller to run, if there is one.
@@ -170,14 +175,19 @@ class Scheduler {
   void fail_task(Task& task, std::exception_ptr cause);
   static void sample(Worker& worker);
   static void count_left(Worker& worker);
-  /// The submitter sleeps. Rings if it has what it waits for, perhaps because of `finished`.
-  void ring_submitter(TaskId finished);
+  /// Ends the submitter's wait if the counters are where it wishes. Every thread looks when it has nothing to do, so
+  /// whoever counted last has looked.
+  void look_at_wish(Worker& worker);
+  void grant();
   /// Logs what runs and what waits: the deadline of a wait has passed without an end.
   void report_silence();
   [[nodiscard]] std::uint64_t ready_count() const;
   void ring() const { place_.doorbell->ring(place_.scope); }
 
   ParkingPlace place_;
+  /// Where the submitter sleeps: not where the cores' threads do, who ring for each other.
+  Doorbell submitter_bell_;
+  ParkingPlace submitter_place_;
   SchedulerOptions options_;
   int cores_;
   int processors_;
@@ -197,6 +207,9 @@ class Scheduler {
   std::atomic<std::uint64_t> wish_left_window_{0};
   std::atomic<std::uint64_t> wish_completed_{0};
   std::atomic<TaskId> wish_task_{0};
+  std::atomic<bool> wish_failure_{false};
+  /// Set by whoever finds that the submitter has what it wishes.
+  alignas(64) std::atomic<bool> granted_{false};
 
   /// Of the captured graph that runs.
   std::array<Roots, kLanes> roots_;

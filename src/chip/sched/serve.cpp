@@ -51,6 +51,7 @@ void Scheduler::serve(Core& core) {
       if (task == nullptr) task = take(worker, seat);
     }
     --worker.looking_in(seat.lane);
+    look_at_wish(worker);
     if (stopping()) return;
   }
 }
@@ -73,7 +74,7 @@ Seat* Scheduler::idle_core_with_work(Worker& worker) const {
   for (const Lane lane : {Lane::vector, Lane::cube}) {
     const auto& idle = worker.idle_in(lane);
     if (idle.empty() || worker.looking_in(lane) > 0) continue;
-    if (has_work(lane)) return idle.back();
+    if (worker.has_own(lane) || has_work(lane)) return idle.back();
     if (lane != Lane::cube || !has_work(Lane::cluster)) continue;
     const auto able = std::ranges::find_if(idle, [this](const Seat* seat) { return cluster_is_free(*seat); });
     if (able != idle.end()) return *able;
@@ -107,13 +108,28 @@ void Scheduler::serve_scout() {
 
 Task* Scheduler::take_from(Worker& worker, Lane lane) {
   if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(lane)])) return task;
+  if (Task* task = worker.pop_kept(lane)) return task;
   if (Task* task = worker.pop(lane)) return task;
-  if (Task* task = roots_[static_cast<std::size_t>(lane)].take()) return task;
+  if (Task* task = take_root(worker, lane)) return task;
   for (const auto& other : workers_) {
     if (other.get() == &worker) continue;
     if (Task* task = other->pop(lane)) return task;
   }
   return pop_by_priority(patient_[static_cast<std::size_t>(lane)]);
+}
+
+Task* Scheduler::take_root(Worker& worker, Lane lane) {
+  std::span<Task* const>& mine = worker.roots[static_cast<std::size_t>(lane)];
+  if (mine.empty()) {
+    // Several at a time: so threads neither meet at the list after each short task nor share cache lines. Of long ones
+    // nobody takes more than it runs.
+    const std::uint64_t most = worker.tasks_are_short() ? kRootsAtATime : 1;
+    mine = roots_[static_cast<std::size_t>(lane)].take(most);
+    if (mine.empty()) return nullptr;
+  }
+  Task* task = mine.front();
+  mine = mine.subspan(1);
+  return task;
 }
 
 Task* Scheduler::take(Worker& worker, Seat& seat) {
@@ -198,7 +214,7 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   const TaskPlan& plan = task.plan;
   call.entry = entry;
   call.name = name;
-  std::copy_n(plan.args, plan.arg_count, call.args.begin());
+  for (std::uint32_t i = 0; i < plan.arg_count; ++i) call.args[i] = plan.args[i];
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
   call.condition_capacity = kConditionsPerKernel;
@@ -230,7 +246,6 @@ void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& 
       task.parts_to_finish.fetch_sub(1, std::memory_order_relaxed);
     } else if (!task.left_window.exchange(true, std::memory_order_relaxed)) {
       count_left(worker);
-      if (submitter_waits_.load(std::memory_order_seq_cst)) ring_submitter(0);
     }
   }
 }
@@ -261,29 +276,33 @@ Task* Scheduler::skip(Worker& worker, Task& task, Lane lane) {
 
 void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
   const TaskFailure* failure = failures_.add_failure(task, std::move(cause));
+  poison(task, *failure);
+  // Pairs with wait_at_submitter(): the failure was noted before.
+  if (submitter_waits_.load(std::memory_order_seq_cst) && wish_failure_.load(std::memory_order_relaxed)) grant();
+}
+
+void Scheduler::poison(Task& successor, const TaskFailure& failure) noexcept {
   const TaskFailure* none = nullptr;
-  task.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
-  // Pairs with the submitter's wait, which a failure may end.
-  ring();
+  successor.failure.compare_exchange_strong(none, &failure, std::memory_order_relaxed);
 }
 
 bool Scheduler::release(Task& successor, const TaskFailure* failure) noexcept {
-  if (failure != nullptr) {
-    const TaskFailure* none = nullptr;
-    successor.failure.compare_exchange_strong(none, failure, std::memory_order_relaxed);
-  }
-  // Pairs with itself and with submit(): whoever comes last sees what all that it waited for did.
-  return successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (failure != nullptr) poison(successor, *failure);
+  // Pairs with itself and with submit(): whoever comes last sees what all that it waited for did. The last one need not
+  // count.
+  return successor.pending.load(std::memory_order_acquire) == 1 ||
+         successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
-  Task* direct = nullptr;
+  // What was kept first: it has had the time to come into the cache.
+  Task* direct = worker.pop_kept(lane);
+  const TaskKind mine = lane == Lane::vector ? TaskKind::vector : lane == Lane::cube ? TaskKind::cube : TaskKind::other;
   int pushed = 0;
-  const auto ready = [&](Task& successor) {
-    const TaskPlan& plan = successor.plan;
-    if (direct == nullptr && plan.lane == lane && plan.priority == 0 && plan.blocks == 1) {
+  const auto ready = [&](Task& successor, TaskKind kind) {
+    if (direct == nullptr && kind == mine) {
       direct = &successor;
-    } else {
+    } else if (kind == TaskKind::other || !worker.keep(successor, kind)) {
       make_ready(successor, &worker);
       ++pushed;
     }
@@ -291,12 +310,12 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
   const TaskId id = task.id;
   const bool left_before = task.left_window.load(std::memory_order_relaxed);
-  if (task.is_captured()) {
-    // For the next run, which begins when this task, too, is counted as complete.
-    task.set_counts();
-    for (std::uint32_t i = 0; i < task.successor_count; ++i) {
-      if (release(*task.successors[i], failure)) ready(*task.successors[i]);
-    }
+  if (task.graph != nullptr) {
+    CapturedTasks& graph = *task.graph;
+    const auto released = [&](Task& successor) {
+      if (failure != nullptr) poison(successor, *failure);
+    };
+    graph.complete(task, released, ready);
   } else {
     // Pairs with depend() and complete() of Task: what the task did is visible to whoever sees it.
     Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
@@ -304,7 +323,7 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
       // The edge lies in its task, which is gone once it has run.
       Edge* next = edge->next;
       Task& successor = *edge->successor;
-      if (release(successor, failure)) ready(successor);
+      if (release(successor, failure)) ready(successor, kind_of(successor.plan));
       edge = next;
     }
     if (failure == nullptr) {
@@ -312,29 +331,23 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
     } else {
       blocks_.keep_failed(task);
     }
+    // Pairs with wait_at_submitter(), which tests `waiting` after its announcement.
+    if (submitter_waits_.load(std::memory_order_seq_cst) && wish_task_.load(std::memory_order_relaxed) == id) grant();
   }
-  // Pairs with incomplete().
+  // Pairs with completed(): releases what the task did.
   const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed) + 1;
-  worker.completed.store(completed, std::memory_order_seq_cst);
+  worker.completed.store(completed, std::memory_order_release);
   if (!left_before) count_left(worker);
-  // Pairs with the announcement of the submitter, which tests after it.
-  if (submitter_waits_.load(std::memory_order_seq_cst)) ring_submitter(id);
-  if (completed % kSampleTasks == 0) sample(worker);
+  if (completed % kSampleTasks == 0) {
+    sample(worker);
+    look_at_wish(worker);
+  }
   if (pushed > 0 && workers_.size() > 1) wake_helper(worker);
   return direct;
 }
 
-void Scheduler::ring_submitter(TaskId finished) {
-  if (wish_task_.load(std::memory_order_relaxed) == finished ||
-      left_window() >= wish_left_window_.load(std::memory_order_relaxed) ||
-      completed() >= wish_completed_.load(std::memory_order_relaxed)) {
-    ring();
-  }
-}
-
 void Scheduler::count_left(Worker& worker) {
-  // Pairs with in_window().
-  worker.left_window.store(worker.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  worker.left_window.store(worker.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 void Scheduler::sample(Worker& worker) {
@@ -358,6 +371,7 @@ void Scheduler::serve_deferred() {
       if (cause) fail_task(task, std::move(cause));
       if (Task* direct = finish_part(worker, task, Lane::none)) make_ready(*direct, &worker);
     });
+    look_at_wish(worker);
   }
 }
 

@@ -14,6 +14,7 @@ namespace baton::chip {
 
 using graph::TaskId;
 
+class CapturedTasks;
 struct Task;
 struct TaskBlock;
 struct TaskFailure;
@@ -50,21 +51,31 @@ struct TaskPlan {
   BatonKernelFunction entry = nullptr;
   const char* name = "";  // lives as long as the kernel's library
   std::int64_t* args = nullptr;
+  const ClusterKernels* cluster = nullptr;
+  /// A task without a kernel that waits for `*counter >= expected`.
+  const std::int32_t* counter = nullptr;
+  std::int32_t expected = 0;
   std::uint32_t arg_count = 0;
   std::uint32_t tensor_count = 0;  // they come first
   std::uint32_t blocks = 1;
   std::int32_t priority = 0;
   Lane lane = Lane::vector;
   BlockStart start = BlockStart::separate;
-  const ClusterKernels* cluster = nullptr;
-  /// A task without a kernel that waits for `*counter >= expected`.
-  const std::int32_t* counter = nullptr;
-  std::int32_t expected = 0;
-  Place where{};
 
   /// A task without a kernel is completed by a vector core.
   [[nodiscard]] Lane serving_lane() const noexcept { return lane == Lane::none ? Lane::vector : lane; }
 };
+
+/// What decides how a task that is ready gets to a core, without a look at the task.
+enum class TaskKind : std::uint8_t {
+  vector,  // one block for one core, without a priority
+  cube,
+  other,
+};
+[[nodiscard]] inline TaskKind kind_of(const TaskPlan& plan) noexcept {
+  if (plan.priority != 0 || plan.blocks != 1) return TaskKind::other;
+  return plan.lane == Lane::vector ? TaskKind::vector : plan.lane == Lane::cube ? TaskKind::cube : TaskKind::other;
+}
 
 /// Lives in a TaskBlock, or in CapturedTasks. The first cache line is what threads contend for.
 struct alignas(64) Task {
@@ -74,7 +85,7 @@ struct alignas(64) Task {
     return &mark;
   }
 
-  /// Whoever must complete first, plus one while the task is being submitted.
+  /// Whoever must complete first, plus one while the task is being submitted. A captured task has it elsewhere.
   std::atomic<std::uint32_t> pending{0};
   /// Blocks that no core has begun.
   std::atomic<std::uint32_t> blocks_to_start{0};
@@ -87,20 +98,23 @@ struct alignas(64) Task {
   /// Why it failed, or why it will not run; set once, by whoever fails first.
   std::atomic<const TaskFailure*> failure{nullptr};
   TaskId id = 0;
-  /// Null: a captured task. It has its successors in a list of its own and is run again.
+  /// Where it lives: one of them.
   TaskBlock* block = nullptr;
-  Task* const* successors = nullptr;
-  std::uint32_t successor_count = 0;
-  std::uint32_t predecessor_count = 0;
+  CapturedTasks* graph = nullptr;
 
-  TaskPlan plan;
+  alignas(64) TaskPlan plan;
 
   static constexpr std::size_t kInlineEdges = 5;
-  std::array<Edge, kInlineEdges> inline_edges{};
+  static constexpr std::size_t kInlineArguments = 10;
+  /// The first edges of a task in a block; the arguments of a captured one, if they fit: in the line that follows what
+  /// else its core needs.
+  union {
+    std::array<Edge, kInlineEdges> inline_edges{};
+    std::array<std::int64_t, kInlineArguments> inline_args;
+  };
+  Place where{};
 
-  [[nodiscard]] bool is_captured() const noexcept { return block == nullptr; }
-
-  /// What the plan says has to be done, and for a captured task whom it waits for.
+  /// What the plan says has to be done.
   void set_counts() noexcept {
     std::uint32_t parts = plan.blocks;
     if (plan.cluster != nullptr) {
@@ -108,11 +122,21 @@ struct alignas(64) Task {
       for (const BatonKernelFunction entry : plan.cluster->entry) kernels += entry == nullptr ? 0U : 1U;
       parts *= kernels;
     }
-    blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
-    parts_to_finish.store(parts, std::memory_order_relaxed);
-    if (!is_captured()) return;
-    pending.store(predecessor_count, std::memory_order_relaxed);
-    left_window.store(false, std::memory_order_relaxed);
+    set(blocks_to_start, plan.blocks);
+    set(parts_to_finish, parts);
+  }
+
+  /// Most tasks of a captured graph end as they began: what is not written need not travel to memory.
+  template <class T>
+  static void set(std::atomic<T>& word, T value) noexcept {
+    if (word.load(std::memory_order_relaxed) != value) word.store(value, std::memory_order_relaxed);
+  }
+
+  /// The first lines of what a core reads.
+  void prefetch() const noexcept {
+    __builtin_prefetch(this);
+    __builtin_prefetch(&plan);
+    __builtin_prefetch(&inline_args);
   }
 
   [[nodiscard]] bool complete() const noexcept {

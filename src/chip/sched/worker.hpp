@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/fiber.hpp"
@@ -26,6 +27,30 @@ struct Seat {
   std::uint32_t assigned_block = 0;
 };
 
+/// A few tasks that one thread keeps for itself, first in, first out.
+class KeptTasks {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool push(Task& task) noexcept {
+    if (count_ == kMost) return false;
+    tasks_[(first_ + count_++) % kMost] = &task;
+    return true;
+  }
+  [[nodiscard]] Task* pop() noexcept {
+    if (count_ == 0) return nullptr;
+    Task* task = tasks_[first_];
+    first_ = (first_ + 1) % kMost;
+    --count_;
+    return task;
+  }
+
+ private:
+  static constexpr std::uint32_t kMost = 8;
+  std::array<Task*, kMost> tasks_{};
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+};
+
 struct Worker {
   /// Tasks that became ready on this thread, and those that the submitter handed to it. Others take from here when they
   /// have nothing.
@@ -42,6 +67,10 @@ struct Worker {
   // The rest belongs to the thread.
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
+  /// Of a captured graph: taken, and not begun.
+  std::array<std::span<Task* const>, kLanes> roots;
+  /// Became ready on this thread, which is faster with them than another one that would have to fetch them.
+  std::array<KeptTasks, 2> kept;  // by TaskKind
   /// Kernels that have begun and not returned, on all cores of the thread.
   int busy = 0;
   /// Cores with nothing to do: they rest. The one that worked last is the next to be woken.
@@ -56,6 +85,26 @@ struct Worker {
   [[nodiscard]] bool has_task(Lane lane) const noexcept {
     const auto index = static_cast<std::size_t>(lane);
     return !ready[index].empty() || !inboxes[index].empty();
+  }
+  /// Whether it has taken what it has not begun.
+  [[nodiscard]] bool has_own(Lane lane) const noexcept {
+    const auto index = static_cast<std::size_t>(lane);
+    return !roots[index].empty() || !kept[index].empty();
+  }
+  /// Tasks of this length are over before another thread has fetched one. Of the first ones nothing is known.
+  [[nodiscard]] bool tasks_are_short() const noexcept {
+    constexpr std::int64_t kShortNs = 1'000;
+    const std::int64_t ns = task_ns.load(std::memory_order_relaxed);
+    return ns != 0 && ns < kShortNs;
+  }
+  /// False if others should have it.
+  [[nodiscard]] bool keep(Task& task, TaskKind kind) noexcept {
+    if (!tasks_are_short() || !kept[static_cast<std::size_t>(kind)].push(task)) return false;
+    task.prefetch();
+    return true;
+  }
+  [[nodiscard]] Task* pop_kept(Lane lane) noexcept {
+    return lane == Lane::vector || lane == Lane::cube ? kept[static_cast<std::size_t>(lane)].pop() : nullptr;
   }
   [[nodiscard]] Task* pop(Lane lane) {
     if (Task* task = queue(lane).pop()) return task;

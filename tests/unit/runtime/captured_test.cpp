@@ -248,6 +248,23 @@ TEST(Capture, ASubmissionThatIsRefusedLeavesNoTask) {
   EXPECT_THAT(values_of<float>(chip, y), Each(2.0F));
 }
 
+TEST(Capture, EdgesThatOthersImplyAreLeftOut) {
+  Chip chip;
+  const Tensor cells = chip.alloc<std::int64_t>({8});
+  const Tensor sum = chip.alloc<std::int64_t>({1});
+  const auto fans = [&](int count) {
+    return chip.capture([&](Graph& g) {
+      for (int fan = 0; fan < count; ++fan) {
+        for (int i = 0; i < 8; ++i) g.submit(append, cells.slice(i, i + 1), 0);
+        g.submit(renew, cells, sum, 0);
+      }
+    });
+  };
+  // Each join waits for its 8 cells, and each cell of the next fan for the join.
+  EXPECT_EQ(fans(1).edge_count(), 8U);
+  EXPECT_EQ(fans(40).edge_count(), 40U * 8U + 39U * 8U);
+}
+
 TEST(Capture, DrawsItself) {
   Chip chip;
   const Tensor x = chip.alloc<float>({4});

@@ -73,6 +73,7 @@ void install_handlers() {
 class HandlerStack {
  public:
   HandlerStack() {
+    install_handlers();
     ::sigaltstack(nullptr, &before_);
     if ((before_.ss_flags & SS_DISABLE) == 0) return;  // somebody gave this thread one already
     memory_ = ::mmap(nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,10 +142,10 @@ std::string_view what_happened(int signal) {
 
 }  // namespace
 
-void run_guarded(FaultGuard*& slot, const void* kernel, FunctionRef<void()> body) {
-  install_handlers();
+void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args) {
   thread_local HandlerStack handler_stack;
-  FaultGuard guard{};
+  // The handler fills it: this is done for each kernel.
+  FaultGuard guard;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   if (sigsetjmp(guard.recovery, 0) != 0) {
     slot = nullptr;
     // The handler never returns, so nobody else undoes what was blocked for it. sigsetjmp could, but would ask the
@@ -153,11 +154,11 @@ void run_guarded(FaultGuard*& slot, const void* kernel, FunctionRef<void()> body
     forget_frames(guard.stack, __builtin_frame_address(0));
     handler_stack.abandon();
     throw Error(Code::kernel_fault, fmt::format("{} (address {}), {}", what_happened(guard.signal), guard.address,
-                                                describe_place(guard, kernel)));
+                                                describe_place(guard, reinterpret_cast<const void*>(kernel))));
   }
   slot = &guard;
   try {
-    body();
+    kernel(args);
   } catch (...) {
     slot = nullptr;
     throw;

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <string>
 
-#include "base/function_ref.hpp"
+#include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
 
@@ -23,9 +23,9 @@ struct FaultGuard {
 /// The guard of the core that runs on the calling fiber, or nullptr. Called from signal handlers. Defined by the core.
 [[nodiscard]] FaultGuard* current_fault_guard() noexcept;
 
-/// Runs `body`, which calls `kernel`, on the calling fiber, with its guard in `slot` meanwhile. If it crashes, its
-/// frames are abandoned (their destructors do not run) and Error (kernel_fault) is thrown that tells signal, address
-/// and place. Crashes elsewhere reach whoever handled them before.
-void run_guarded(FaultGuard*& slot, const void* kernel, FunctionRef<void()> body);
+/// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. If it crashes, its frames are abandoned
+/// (their destructors do not run) and Error (kernel_fault) is thrown that tells signal, address and place. Crashes
+/// elsewhere reach whoever handled them before.
+void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args);
 
 }  // namespace baton::chip

@@ -49,8 +49,7 @@ void SimCore::let_others_run() {
   for (std::uint64_t turns = std::uint64_t{1} << chance_->below(kPauses); turns > 0; --turns) yield_fiber();
 }
 
-void SimCore::note(std::string_view what) const {
-  if (around_.events == nullptr) return;
+void SimCore::add_event(std::string_view what) const {
   const bool cube = place_.type == CoreType::cube;
   around_.events->add(fmt::format("{} {}{}{} {} {}", around_.memory.rank(), cube ? "c" : "v", place_.cluster,
                                   cube ? "" : fmt::format(".{}", place_.sub_block),
@@ -60,7 +59,8 @@ void SimCore::note(std::string_view what) const {
 void SimCore::run(KernelCall& call) {
   call_ = &call;
   call.conditions.clear();
-  fiber_local() = static_cast<BatonCore*>(this);
+  void*& current = fiber_local();
+  current = static_cast<BatonCore*>(this);
   note("begins");
   try {
     execute(call);
@@ -77,7 +77,7 @@ void SimCore::run(KernelCall& call) {
   if (!copies_.empty()) copies_.clear();
   if (!flags_.empty()) flags_.clear();
   if (checker_) checker_->clear();
-  fiber_local() = nullptr;
+  current = nullptr;
   call_ = nullptr;
 }
 
@@ -90,18 +90,18 @@ void SimCore::drain(KernelCall& call) {
 }
 
 void SimCore::execute(KernelCall& call) {
-  LocalContext local{};
-  local.block_idx = call.block_index;
-  local.block_num = call.block_count;
-  slab_.open(call, local.async_ctx);
-  GlobalContext global{};
-  global.sub_block_id = place_.sub_block;
+  local_.block_idx = call.block_index;
+  local_.block_num = call.block_count;
+  slab_.open(call, local_.async_ctx);
+  // A kernel may write to what it gets.
+  global_.sub_block_id = place_.sub_block;
   // Any address but null says that the engine is there.
-  global.dma_workspace[0] = reinterpret_cast<std::uint64_t>(&around_.dma);
-  call.args[kLocalContextSlot] = reinterpret_cast<std::int64_t>(&local);
-  call.args[kGlobalContextSlot] = reinterpret_cast<std::int64_t>(&global);
+  global_.dma_workspace[0] = reinterpret_cast<std::uint64_t>(&around_.dma);
+  global_.dma_workspace[1] = 0;
+  call.args[kLocalContextSlot] = reinterpret_cast<std::int64_t>(&local_);
+  call.args[kGlobalContextSlot] = reinterpret_cast<std::int64_t>(&global_);
   try {
-    run_guarded(guard_, reinterpret_cast<const void*>(call.entry), [&] { call.entry(call.args.data()); });
+    run_guarded(guard_, call.entry, call.args.data());
   } catch (const Error& error) {
     if (error.code() != Code::kernel_fault) throw;
     throw Error(Code::kernel_fault,

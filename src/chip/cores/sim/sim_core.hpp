@@ -62,7 +62,10 @@ class SimCore final : public BatonCore, public Core {
   }
   /// With a seed: sometimes.
   void let_others_run();
-  void note(std::string_view what) const;
+  void note(std::string_view what) const {
+    if (around_.events != nullptr) add_event(what);
+  }
+  void add_event(std::string_view what) const;
 
   CorePlace place_;
   CoreSurroundings around_;
@@ -74,6 +77,8 @@ class SimCore final : public BatonCore, public Core {
   ConditionSlab slab_;
   FaultGuard* guard_ = nullptr;
   const KernelCall* call_ = nullptr;
+  LocalContext local_{};
+  GlobalContext global_{};
 };
 
 }  // namespace baton::chip
