@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
 #include <baton/place.hpp>
+#include <baton/task_profile.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton {
@@ -35,6 +37,8 @@ struct ChipOptions {
   std::uint64_t task_window = 0;
   /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.
   std::uint64_t output_heap_bytes = 0;
+  /// Without it: as BATON_PROFILE says.
+  std::optional<ProfileMode> profile = std::nullopt;
 };
 
 /// How a graph is built.
@@ -96,6 +100,9 @@ class BATON_API Chip {
     run_captured(graph, {bindings.begin(), bindings.size()});
   }
   void run_captured(CapturedGraph& graph, std::span<const Binding> bindings);
+
+  /// What tasks did in all runs so far. Throws Error (invalid_argument) unless they are profiled.
+  [[nodiscard]] TaskProfile task_profile() const;
 
   [[nodiscard]] int clusters() const noexcept;
   [[nodiscard]] int cube_cores() const noexcept { return clusters(); }

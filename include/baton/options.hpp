@@ -33,6 +33,9 @@ struct BATON_API Options {
   /// BATON_PROCESSORS: how many processors the ladder of waiting counts on; default: those this process may use.
   std::optional<int> processors;
 
+  /// BATON_COLLECTIVE: how collectives are done: pairs such as "allreduce:ring,broadcast:tree"; others by their size.
+  std::string collective;
+
   /// BATON_CXX: the C++ compiler of kernels; default: the first of c++, g++ and clang++ on the PATH.
   std::optional<std::string> compiler;
   /// BATON_INCLUDE_DIR: the folder with the headers of kernels; default: the one this Baton came with.
@@ -56,6 +59,9 @@ struct BATON_API Options {
   std::uint64_t task_window = 1024;
   /// BATON_OUTPUT_HEAP: memory of a chip for the outputs that its runtime allocates. "256MiB".
   std::uint64_t output_heap_bytes = std::uint64_t{256} << 20U;
+
+  /// BATON_PROFILE: nothing, "summary", or the file to which chips write a record of each task.
+  std::optional<std::string> profile;
 
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
   std::optional<int> rank;

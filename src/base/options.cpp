@@ -36,6 +36,9 @@ constexpr Row kTable[] = {
      [](Options& o, const OptionInfo& i, std::string_view text) {
        o.processors = parse_integer(i.name, text, 1, i.form);
      }},
+    {{"BATON_COLLECTIVE", "pairs such as allreduce:ring, separated by commas", "",
+      "Which algorithm an operation uses, whatever its size; without it, the table of measurements decides."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.collective = parse_name(i.name, text, i.form); }},
     {{"BATON_CXX", "a program on the PATH or a path, and words to put behind it", "",
       "The C++ compiler of kernels; without it, the first of c++, g++ and clang++ on the PATH."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.compiler = parse_name(i.name, text, i.form); }},
@@ -66,6 +69,9 @@ constexpr Row kTable[] = {
      }},
     {{"BATON_OUTPUT_HEAP", kBytesForm, "256MiB", "Memory of a chip for the outputs that its runtime allocates."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.output_heap_bytes = parse_bytes(i.name, text); }},
+    {{"BATON_PROFILE", "summary, or a file", "",
+      "Times of tasks: a table when a chip ends, or a file of records (a rank of `baton run` appends its number)."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.profile = parse_name(i.name, text, i.form); }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
     {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},

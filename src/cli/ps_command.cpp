@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/table.hpp"
 #include "cli/command.hpp"
-#include "cli/table.hpp"
 #include "job/job_listing.hpp"
 
 namespace baton::cli {

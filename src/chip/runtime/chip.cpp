@@ -30,6 +30,7 @@ CapturedGraph Chip::capture(const std::function<void(Graph&)>& orchestration, co
 void Chip::run_captured(CapturedGraph& graph, std::span<const Binding> bindings) {
   state_->run(*graph.state_, bindings);
 }
+TaskProfile Chip::task_profile() const { return state_->task_profile(); }
 int Chip::clusters() const noexcept { return state_->clusters(); }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "chip/runtime/chip_state.hpp"
 
+#include <cstdio>
 #include <exception>
 
 #include <baton/options.hpp>
@@ -13,10 +14,41 @@ std::uint64_t heap_bytes_of(const ChipOptions& chip) {
   return chip.output_heap_bytes != 0 ? chip.output_heap_bytes : options().output_heap_bytes;
 }
 
+/// Of the environment; nothing if it asks for no file.
+std::optional<std::string> profile_file() {
+  if (!options().profile || *options().profile == "summary") return std::nullopt;
+  return *options().profile + (options().rank ? fmt::format(".{}", *options().rank) : "");
+}
+
+std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip) {
+  if (chip.profile) {
+    return *chip.profile == ProfileMode::off ? nullptr : std::make_unique<Profiler>(*chip.profile, std::nullopt);
+  }
+  if (!options().profile) return nullptr;
+  const auto file = profile_file();
+  return std::make_unique<Profiler>(file ? ProfileMode::records : ProfileMode::summary, file);
+}
+
 int cores_of(const ChipOptions& chip) {
   const int clusters = chip.clusters != 0 ? chip.clusters : profile_named(chip.platform).clusters;
   return clusters * kCoresPerCluster;
 }
+
+/// The time inside of it counts as elapsed.
+class ProfiledRun {
+ public:
+  explicit ProfiledRun(Profiler* profiler) noexcept : profiler_(profiler) {
+    if (profiler_ != nullptr) profiler_->begin_run();
+  }
+  ProfiledRun(const ProfiledRun&) = delete;
+  ProfiledRun& operator=(const ProfiledRun&) = delete;
+  ~ProfiledRun() {
+    if (profiler_ != nullptr) profiler_->end_run();
+  }
+
+ private:
+  Profiler* profiler_;
+};
 
 }  // namespace
 
@@ -24,8 +56,12 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
     : memory_(std::move(memory)),
       heap_pages_(heap_bytes_of(chip)),
       heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
-      scheduler_(*memory_, {.window = chip.task_window != 0 ? chip.task_window : options().task_window},
-                 cores_of(chip)) {
+      profiler_(profiler_for(chip)),
+      scheduler_(
+          *memory_,
+          {.window = chip.task_window != 0 ? chip.task_window : options().task_window, .profiler = profiler_.get()},
+          cores_of(chip)) {
+  if (profiler_) profiler_->high_water.output_heap_bytes = heap_pages_.bytes();
   memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
   map_.add_allocation(buffer_of(heap_pages_), "outputs");
   SimOptions sim{.clusters = chip.clusters, .workers = chip.workers};
@@ -37,8 +73,21 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
 }
 
 ChipState::~ChipState() {
+  const bool asked = profiler_ != nullptr && options().profile == "summary";
+  const std::string table = asked ? task_profile().table() : "";
   scheduler_.stop();
   cores_.reset();
+  if (asked) std::fputs(table.c_str(), stderr);
+}
+
+TaskProfile ChipState::task_profile() const {
+  if (!profiler_) {
+    fail(Code::invalid_argument,
+         "the tasks of this chip are not profiled; ChipOptions::profile or BATON_PROFILE asks for it");
+  }
+  TaskProfile profile = profiler_->read();
+  profile.cores = scheduler_.core_profiles(profiler_->elapsed());
+  return profile;
 }
 
 Tensor ChipState::alloc(DType dtype, std::span<const std::int64_t> shape, std::string_view name) {
@@ -92,11 +141,13 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
     fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
   }
   graph.bind(bindings);
+  const ProfiledRun profiled(profiler_.get());
   scheduler_.run(graph.tasks());
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
-  GraphState state({scheduler_, map_, heap_, *memory_, clusters()}, options.edges);
+  const ProfiledRun profiled(profiler_.get());
+  GraphState state({scheduler_, map_, heap_, *memory_, clusters(), profiler_.get()}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;

@@ -29,6 +29,7 @@ class ChipState {
   [[nodiscard]] CapturedGraph capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                       const Place& where);
   void run(CapturedState& graph, std::span<const Binding> bindings);
+  [[nodiscard]] TaskProfile task_profile() const;
   [[nodiscard]] int clusters() const noexcept { return cores_->cluster_count(); }
 
  private:
@@ -43,6 +44,7 @@ class ChipState {
   Pages heap_pages_;
   graph::OutputHeap heap_;
   std::map<std::uint64_t, Known> known_;  // by address
+  std::unique_ptr<Profiler> profiler_;    // null unless tasks are profiled
   Scheduler scheduler_;
   std::unique_ptr<SimCores> cores_;
 };

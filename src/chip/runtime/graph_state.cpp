@@ -1,5 +1,6 @@
 #include "chip/runtime/graph_state.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -79,7 +80,7 @@ void GraphState::fill(Task& task, const Submission& submission) {
   std::size_t tensors = 0;
   for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
   // Descriptors first: they are aligned to more than slots are.
-  const bool inline_args = capture_ != nullptr && count <= Task::kInlineArguments;
+  const bool inline_args = count <= Task::kInlineArguments;
   const std::size_t slots = inline_args ? 0 : count;
   auto* memory = static_cast<std::byte*>(arena().take(tensors * sizeof(ChipTensor) + slots * sizeof(std::int64_t)));
   auto* descriptors = reinterpret_cast<ChipTensor*>(memory);
@@ -207,7 +208,13 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
   }
   // Its producer is the next task.
   while (true) {
-    if (const auto buffer = parts_.heap.try_allocate(bytes, newest() + 1)) return Tensor(*buffer, dtype, shape);
+    if (const auto buffer = parts_.heap.try_allocate(bytes, newest() + 1)) {
+      if (parts_.profiler != nullptr) {
+        std::uint64_t& most = parts_.profiler->high_water.output_bytes;
+        most = std::max(most, parts_.heap.bytes_in_use());
+      }
+      return Tensor(*buffer, dtype, shape);
+    }
     if (capture_ != nullptr) {
       fail(Code::out_of_memory,
            "an output of {} bytes does not fit beside the {} of the captured graph's others; BATON_OUTPUT_HEAP or "

@@ -23,6 +23,7 @@ struct GraphParts {
   graph::OutputHeap& heap;
   LocalMemory& memory;
   int clusters;
+  Profiler* profiler = nullptr;  // null unless tasks are profiled
 };
 
 /// What a submission asks for, before it is a task.

@@ -128,6 +128,10 @@ void CapturedTasks::next_run() {
   }
 }
 
+void CapturedTasks::keep_times() {
+  if (times_ == nullptr) times_ = std::make_unique<TaskTimes[]>(count_);
+}
+
 void CapturedTasks::forget_failures() noexcept {
   for (std::size_t i = 0; i < count_; ++i) tasks_.get()[i].failure.store(nullptr, std::memory_order_relaxed);
 }

@@ -36,6 +36,12 @@ class CapturedTasks {
   [[nodiscard]] std::uint64_t edge_count() const noexcept { return predecessors_.size(); }
   /// Whom the task waits for.
   [[nodiscard]] std::span<const TaskId> predecessors(TaskId id) const noexcept;
+  /// Who waits for the task: their numbers less one. Once closed.
+  [[nodiscard]] std::span<const std::uint32_t> successors(TaskId id) const noexcept {
+    const auto index = static_cast<std::size_t>(id - 1);
+    return {successors_.data() + first_successor_[index],
+            static_cast<std::size_t>(first_successor_[index + 1] - first_successor_[index])};
+  }
   /// For arguments.
   [[nodiscard]] Arena& arena() noexcept { return arena_; }
 
@@ -69,6 +75,9 @@ class CapturedTasks {
 
   /// Before each run. Waits for notifications wait for more each time: signals count on and are never reset.
   void next_run();
+  /// From now on, tasks have times.
+  void keep_times();
+  [[nodiscard]] TaskTimes& times(TaskId id) noexcept { return times_[id - 1]; }
   /// After a run that failed: the reasons are gone.
   void forget_failures() noexcept;
 
@@ -103,6 +112,7 @@ class CapturedTasks {
   std::vector<std::uint64_t> first_successor_;  // index in successors_, one for each task, and the end
   std::unique_ptr<std::atomic<std::uint32_t>[]> pending_;
   std::vector<TaskKind> kinds_;
+  std::unique_ptr<TaskTimes[]> times_;  // while they are profiled
   std::array<std::vector<Task*>, kLanes> roots_;
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;

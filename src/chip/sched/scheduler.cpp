@@ -20,6 +20,10 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
       cores_(cores),
       processors_(usable_processors()),
       deferred_(memory) {
+  if (profiling()) {
+    blocks_.keep_times();
+    options_.profiler->high_water.task_window = options_.window;
+  }
   if (options_.window == 0) fail(Code::invalid_argument, "a window of 0 tasks lets none run");
 }
 
@@ -82,6 +86,8 @@ void Scheduler::depend(Task& task, TaskId earlier) {
 void Scheduler::submit(Task& task) {
   task.set_counts();
   ++submitted_;
+  if (profiling()) [[unlikely]]
+    note_submission(task);
   if (edges_of_task_ == 0) {
     task.pending.store(0, std::memory_order_relaxed);
     make_ready(task, nullptr);
@@ -95,6 +101,10 @@ void Scheduler::submit(Task& task) {
 void Scheduler::run(CapturedTasks& graph) {
   graph.next_run();
   submitted_ += graph.newest();
+  if (profiling()) [[unlikely]] {
+    graph.keep_times();
+    for (TaskId id = 1; id <= graph.newest(); ++id) note_submission(graph[id]);
+  }
   std::size_t roots = graph.roots_by_priority().size();
   for (Task* task : graph.roots_by_priority()) make_ready(*task, nullptr);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -213,7 +223,7 @@ void Scheduler::wait_at_submitter(const Wish& wish) {
     // Only this flag is tested meanwhile: the counters belong to the threads that work.
     const auto granted = [this] { return granted_.load(std::memory_order_seq_cst); };
     // Tasks have deadlines of their own; what runs without end is reported by name.
-    if (!wait_until(submitter_place_, granted, Deadline::within(options().wait_timeout), [] {})) report_silence();
+    if (!wait_until(submitter_place_, granted, Deadline::within(options().wait_timeout), [] {})) report_stall(wish);
   }
   submitter_waits_.store(false, std::memory_order_relaxed);
 }
@@ -276,22 +286,36 @@ void Scheduler::wait_for_cores() {
   }
 }
 
-void Scheduler::report_silence() {
-  std::string waiting;
-  const auto all = deferred_.list();
-  for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 4); ++i) {
-    waiting += fmt::format("; {} waits for {}", describe_task(*all[i].task), describe(all[i].condition));
-  }
-  log::warn("{} tasks are not complete after {} s: {} deferred, {} ready{}", submitted_ - completed(),
-            std::chrono::duration_cast<std::chrono::seconds>(options().wait_timeout).count(), all.size(), ready_count(),
-            waiting);
-}
-
 std::uint64_t Scheduler::ready_count() const {
   std::uint64_t count = 0;
   for (const Roots& roots : roots_) count += roots.left();
   for (const auto& worker : workers_) count += worker->backlog();
   return count;
+}
+
+void Scheduler::note_submission(const Task& task) const {
+  TaskTimes& times = times_of(task);
+  const std::uint64_t now = ticks();
+  times.submitted = times.ready = now;
+  times.dispatched = times.started = 0;
+  times.returned.store(0, std::memory_order_relaxed);
+  times.core = -1;
+  if (task.id % TaskBlock::kTasks != 0 || task.graph != nullptr) return;
+  HighWater& high_water = options_.profiler->high_water;
+  high_water.tasks = std::max(high_water.tasks, in_window());
+}
+
+std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) const {
+  std::vector<CoreProfile> profiles;
+  for (const auto& cluster : seats_of_cluster_) {
+    for (const Seat* seat : cluster) {
+      if (seat->kernels == 0) continue;
+      const double busy =
+          static_cast<double>(seat->busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
+      profiles.push_back({describe(seat->core.place()), seat->kernels, busy});
+    }
+  }
+  return profiles;
 }
 
 void Scheduler::stop() {

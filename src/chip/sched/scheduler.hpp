@@ -27,6 +27,8 @@ namespace baton::chip {
 struct SchedulerOptions {
   /// Tasks that may be in flight, deferred ones not counted: beyond it, the submitter waits.
   std::uint64_t window = 1024;
+  /// Where tasks leave their times; null: nowhere. Outlives the scheduler.
+  Profiler* profiler = nullptr;
 };
 
 class Scheduler {
@@ -81,6 +83,9 @@ class Scheduler {
 
   [[nodiscard]] DeferredTasks& deferred() noexcept { return deferred_; }
 
+  /// What each core did so far; while nothing runs.
+  [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const;
+
  private:
   /// Tasks between two looks at the clock.
   static constexpr std::uint64_t kSampleTasks = 32;
@@ -90,6 +95,8 @@ class Scheduler {
   static constexpr std::int64_t kLongTaskNs = 20'000;
   /// So many roots of a captured graph go to a thread at a time while tasks are short.
   static constexpr std::uint64_t kRootsAtATime = 16;
+  /// What a core will need soon is so many tasks ahead.
+  static constexpr std::ptrdiff_t kPrefetched = 2;
   /// A core lets the other fibers of its thread have a turn after so many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
@@ -179,9 +186,20 @@ class Scheduler {
   /// whoever counted last has looked.
   void look_at_wish(Worker& worker);
   void grant();
-  /// Logs what runs and what waits: the deadline of a wait has passed without an end.
-  void report_silence();
+  /// Logs why the submitter still waits for `wish`: what runs, what is deferred, and who waits for that.
+  void report_stall(const Wish& wish);
   [[nodiscard]] std::uint64_t ready_count() const;
+  [[nodiscard]] static TaskTimes& times_of(const Task& task) noexcept {
+    if (task.graph != nullptr) return task.graph->times(task.id);
+    return (*task.block->times)[static_cast<std::size_t>((task.id - 1) % TaskBlock::kTasks)];
+  }
+  [[nodiscard]] bool profiling() const noexcept { return options_.profiler != nullptr; }
+  /// The task is submitted, and ready if it waits for nobody.
+  void note_submission(const Task& task) const;
+  static void run_timed(Seat& seat, Task& task);
+  void note_dispatch(const Seat& seat, const Task& task) const;
+  void note_completion(Worker& worker, const Task& task, std::uint64_t now) const;
+
   void ring() const { place_.doorbell->ring(place_.scope); }
 
   ParkingPlace place_;

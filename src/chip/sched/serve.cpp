@@ -22,6 +22,7 @@ Worker& Scheduler::worker_of_this_thread() {
   if (worker == nullptr) {
     workers_.push_back(std::make_unique<Worker>());
     worker = workers_.back().get();
+    if (profiling()) worker->profile = &options_.profiler->add_thread();
   }
   return *worker;
 }
@@ -155,6 +156,8 @@ Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
     seat.assigned = nullptr;
     return run_block(worker, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
   }
+  if (profiling() && task.blocks_to_start.load(std::memory_order_relaxed) == plan.blocks) [[unlikely]]
+    note_dispatch(seat, task);
   if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, task, seat.lane);
   if (plan.lane == Lane::none) return run_without_kernel(worker, task, seat.lane);
   std::uint32_t block = 0;
@@ -215,12 +218,20 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   call.entry = entry;
   call.name = name;
   for (std::uint32_t i = 0; i < plan.arg_count; ++i) call.args[i] = plan.args[i];
+  // Tasks lie in memory as they were submitted, and most are run in about that order.
+  (&task + kPrefetched)->prefetch();
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
   call.condition_capacity = kConditionsPerKernel;
   ++worker.busy;
   --worker.looking_in(seat.lane);
-  seat.core.run(call);
+  seat.running.store(&task, std::memory_order_relaxed);
+  if (profiling()) [[unlikely]] {
+    run_timed(seat, task);
+  } else {
+    seat.core.run(call);
+  }
+  seat.running.store(nullptr, std::memory_order_relaxed);
   ++worker.looking_in(seat.lane);
   --worker.busy;
   if (call.error) [[unlikely]] {
@@ -231,6 +242,35 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
     call.conditions.clear();
   }
   return finish_part(worker, task, seat.lane);
+}
+
+void Scheduler::note_dispatch(const Seat& seat, const Task& task) const {
+  TaskTimes& times = times_of(task);
+  times.dispatched = ticks();
+  times.core = static_cast<std::int16_t>(seat.core.place().number);
+}
+
+void Scheduler::run_timed(Seat& seat, Task& task) {
+  TaskTimes& times = times_of(task);
+  const std::uint64_t started = ticks();
+  if (seat.call.block_index == 0 && times.started == 0) times.started = started;
+  seat.core.run(seat.call);
+  const std::uint64_t returned = ticks();
+  times.returned.store(returned, std::memory_order_relaxed);
+  seat.busy_ticks += returned - started;
+  ++seat.kernels;
+}
+
+void Scheduler::note_completion(Worker& worker, const Task& task, std::uint64_t now) const {
+  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
+  const TaskTimes& times = times_of(task);
+  TaskOutcome outcome = TaskOutcome::done;
+  if (failure != nullptr) {
+    outcome = failure->task == task.id ? TaskOutcome::failed : TaskOutcome::not_run;
+  } else if (task.left_window.load(std::memory_order_relaxed)) {
+    outcome = TaskOutcome::deferred;
+  }
+  options_.profiler->add(*worker.profile, task, times, outcome, now);
 }
 
 void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& conditions) {
@@ -246,6 +286,13 @@ void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& 
       task.parts_to_finish.fetch_sub(1, std::memory_order_relaxed);
     } else if (!task.left_window.exchange(true, std::memory_order_relaxed)) {
       count_left(worker);
+    }
+  }
+  if (profiling()) {
+    std::atomic<std::uint64_t>& most = options_.profiler->most_deferred;
+    std::uint64_t seen = most.load(std::memory_order_relaxed);
+    const std::uint64_t now = deferred_.count();
+    while (seen < now && !most.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
     }
   }
 }
@@ -299,7 +346,14 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   Task* direct = worker.pop_kept(lane);
   const TaskKind mine = lane == Lane::vector ? TaskKind::vector : lane == Lane::cube ? TaskKind::cube : TaskKind::other;
   int pushed = 0;
+  std::uint64_t now = 0;
+  if (profiling()) [[unlikely]] {
+    now = ticks();
+    note_completion(worker, task, now);
+  }
   const auto ready = [&](Task& successor, TaskKind kind) {
+    if (now != 0) [[unlikely]]
+      times_of(successor).ready = now;
     if (direct == nullptr && kind == mine) {
       direct = &successor;
     } else if (kind == TaskKind::other || !worker.keep(successor, kind)) {

@@ -104,14 +104,12 @@ struct alignas(64) Task {
 
   alignas(64) TaskPlan plan;
 
-  static constexpr std::size_t kInlineEdges = 5;
-  static constexpr std::size_t kInlineArguments = 10;
-  /// The first edges of a task in a block; the arguments of a captured one, if they fit: in the line that follows what
-  /// else its core needs.
-  union {
-    std::array<Edge, kInlineEdges> inline_edges{};
-    std::array<std::int64_t, kInlineArguments> inline_args;
-  };
+  static constexpr std::size_t kInlineArguments = 8;
+  /// The arguments, if they fit: in the line that follows what else its core needs.
+  std::array<std::int64_t, kInlineArguments> inline_args;
+
+  static constexpr std::size_t kInlineEdges = 3;
+  std::array<Edge, kInlineEdges> inline_edges{};
   Place where{};
 
   /// What the plan says has to be done.
@@ -132,7 +130,7 @@ struct alignas(64) Task {
     if (word.load(std::memory_order_relaxed) != value) word.store(value, std::memory_order_relaxed);
   }
 
-  /// The first lines of what a core reads.
+  /// What a core reads.
   void prefetch() const noexcept {
     __builtin_prefetch(this);
     __builtin_prefetch(&plan);
@@ -144,5 +142,7 @@ struct alignas(64) Task {
     return waiting.load(std::memory_order_acquire) == closed();
   }
 };
+
+static_assert(sizeof(Task) == 256);
 
 }  // namespace baton::chip

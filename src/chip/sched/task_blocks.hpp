@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "chip/sched/profiler.hpp"
 #include "chip/sched/task.hpp"
 
 namespace baton::chip {
@@ -59,12 +60,15 @@ struct TaskBlock {
   /// The submitter's: on a line of its own.
   alignas(64) Arena arena;
   TaskId first = 0;
+  std::unique_ptr<std::array<TaskTimes, kTasks>> times;  // while they are profiled
 };
 
 /// For the submitting thread, but for done(). Numbers are given in order; memory follows the tasks that are not
 /// complete, in steps of a block.
 class TaskBlocks {
  public:
+  /// From now on, tasks have times. Before the first task.
+  void keep_times() noexcept { keep_times_ = true; }
   /// A task with the next number, as fresh.
   [[nodiscard]] Task& next();
   /// The task of that number; null if it is complete and gone.
@@ -100,6 +104,7 @@ class TaskBlocks {
   std::vector<std::unique_ptr<TaskBlock>> free_;
   std::uint64_t first_block_ = 0;
   TaskId newest_ = 0;
+  bool keep_times_ = false;
   alignas(64) std::atomic<TaskBlock*> done_{nullptr};
   std::mutex failed_mutex_;
   std::vector<Task*> failed_;  // guarded by failed_mutex_

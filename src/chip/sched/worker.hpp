@@ -10,6 +10,7 @@
 #include "base/fiber.hpp"
 #include "chip/sched/core.hpp"
 #include "chip/sched/inbox.hpp"
+#include "chip/sched/profiler.hpp"
 #include "chip/sched/ready_queue.hpp"
 
 namespace baton::chip {
@@ -22,9 +23,14 @@ struct Seat {
   Lane lane;
   KernelCall call;
   FiberRef fiber;
+  /// What it runs, for reports. Its own thread writes it.
+  std::atomic<const Task*> running{nullptr};
   /// A part of a cluster's task that the cluster's cube core hands to this vector core, and which block of it.
   Task* assigned = nullptr;
   std::uint32_t assigned_block = 0;
+  /// While tasks are profiled: in kernels so far, in ticks, and how many.
+  std::uint64_t busy_ticks = 0;
+  std::uint64_t kernels = 0;
 };
 
 /// A few tasks that one thread keeps for itself, first in, first out.
@@ -65,6 +71,7 @@ struct Worker {
   std::atomic<std::int64_t> task_ns{0};
 
   // The rest belongs to the thread.
+  ThreadProfile* profile = nullptr;  // null unless tasks are profiled
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
   /// Of a captured graph: taken, and not begun.

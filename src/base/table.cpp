@@ -1,10 +1,10 @@
-#include "cli/table.hpp"
+#include "base/table.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-namespace baton::cli {
+namespace baton {
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
@@ -22,4 +22,4 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-}  // namespace baton::cli
+}  // namespace baton

@@ -1,0 +1,143 @@
+#include "chip/sched/profiler.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <span>
+
+#include "base/fail.hpp"
+#include "base/log.hpp"
+
+namespace baton::chip {
+namespace {
+
+/// So many records go to the file at a time.
+constexpr std::size_t kRecordsPerWrite = 4096;
+
+}  // namespace
+
+Profiler::Profiler(ProfileMode mode, std::optional<std::string> file) : mode_(mode), path_(std::move(file)) {
+  if (!path_) return;
+  file_ = UniqueFd(::open(path_->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file_.get() < 0) fail_system(fmt::format("opening {} for the records of tasks", *path_));
+}
+
+Profiler::~Profiler() {
+  if (!path_) return;
+  for (const auto& thread : threads_) write(thread->records);
+  write_names();
+}
+
+ThreadProfile& Profiler::add_thread() {
+  const std::lock_guard lock(mutex_);
+  threads_.push_back(std::make_unique<ThreadProfile>());
+  return *threads_.back();
+}
+
+std::uint32_t Profiler::number_of(ThreadProfile& thread, const char* name) {
+  const auto known = thread.numbers.find(name);
+  if (known != thread.numbers.end()) return known->second;
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(names_, name);
+  const auto number = static_cast<std::uint32_t>(found - names_.begin());
+  if (found == names_.end()) names_.emplace_back(name);
+  thread.numbers.emplace(name, number);
+  if (thread.kernels.size() <= number) thread.kernels.resize(number + 1);
+  return number;
+}
+
+void Profiler::add(ThreadProfile& thread, const Task& task, const TaskTimes& times, TaskOutcome outcome,
+                   std::uint64_t completed) {
+  const std::uint32_t number = number_of(thread, task.plan.name);
+  const std::uint64_t returned = times.returned.load(std::memory_order_relaxed);
+  ThreadProfile::Kernel& kernel = thread.kernels[number];
+  ++kernel.count;
+  if (outcome == TaskOutcome::deferred) ++kernel.deferred;
+  if (outcome == TaskOutcome::failed) ++kernel.failed;
+  if (outcome == TaskOutcome::not_run) ++kernel.not_run;
+  if (times.started != 0 && returned >= times.started) {
+    const std::uint64_t took = returned - times.started;
+    kernel.total += took;
+    kernel.max = std::max(kernel.max, took);
+  }
+  if (times.dispatched > times.ready) kernel.waiting += times.dispatched - times.ready;
+  if (mode_ != ProfileMode::records) return;
+  const auto signed_of = [](std::uint64_t at) { return static_cast<std::int64_t>(at); };
+  thread.records.push_back({task.id, signed_of(times.submitted), signed_of(times.ready), signed_of(times.dispatched),
+                            signed_of(times.started), signed_of(returned), signed_of(completed), number, times.core,
+                            outcome, 0});
+  if (path_ && thread.records.size() == kRecordsPerWrite) write(thread.records);
+}
+
+TaskRecord Profiler::to_nanoseconds(const TaskRecord& record) const {
+  TaskRecord result = record;
+  for (std::int64_t* time :
+       {&result.submitted, &result.ready, &result.dispatched, &result.started, &result.returned, &result.completed}) {
+    if (*time != 0) *time = scale_.nanoseconds(static_cast<std::uint64_t>(*time));
+  }
+  return result;
+}
+
+void Profiler::write(std::vector<TaskRecord>& records) {
+  const std::lock_guard lock(mutex_);
+  scale_.calibrate();
+  for (TaskRecord& record : records) record = to_nanoseconds(record);
+  const auto bytes = std::as_bytes(std::span(records));
+  for (std::size_t written = 0; file_.get() >= 0 && written < bytes.size();) {
+    const ssize_t more = ::write(file_.get(), bytes.data() + written, bytes.size() - written);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) {
+      // Kernels need not fail because a disk is full.
+      log::warn("records of tasks cannot be written to {}: {}; no more follow", *path_, std::strerror(errno));
+      file_ = UniqueFd();
+      break;
+    }
+    written += static_cast<std::size_t>(more);
+  }
+  records.clear();
+}
+
+void Profiler::write_names() const {
+  std::ofstream names(*path_ + ".kernels");
+  for (const std::string& name : names_) names << name << '\n';
+  if (!names.flush()) log::warn("the names of kernels cannot be written to {}.kernels", *path_);
+}
+
+TaskProfile Profiler::read() {
+  const std::lock_guard lock(mutex_);
+  scale_.calibrate();
+  const auto ns = [&](std::uint64_t span) { return scale_.nanoseconds(span) - scale_.nanoseconds(0); };
+  TaskProfile profile;
+  profile.elapsed_ns = ns(elapsed_);
+  profile.high_water = high_water;
+  profile.high_water.deferred = most_deferred.load(std::memory_order_relaxed);
+  profile.names = names_;
+  for (std::size_t number = 0; number < names_.size(); ++number) {
+    KernelProfile kernel{.kernel = names_[number]};
+    for (const auto& thread : threads_) {
+      if (thread->kernels.size() <= number) continue;
+      const ThreadProfile::Kernel& part = thread->kernels[number];
+      kernel.count += part.count;
+      kernel.deferred += part.deferred;
+      kernel.failed += part.failed;
+      kernel.not_run += part.not_run;
+      kernel.total_ns += ns(part.total);
+      kernel.max_ns = std::max(kernel.max_ns, ns(part.max));
+      kernel.waiting_ns += ns(part.waiting);
+    }
+    profile.kernels.push_back(std::move(kernel));
+  }
+  std::ranges::stable_sort(profile.kernels, std::greater(), &KernelProfile::total_ns);
+  if (path_) return profile;
+  for (const auto& thread : threads_) {
+    for (const TaskRecord& record : thread->records) profile.records.push_back(to_nanoseconds(record));
+  }
+  return profile;
+}
+
+}  // namespace baton::chip

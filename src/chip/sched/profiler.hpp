@@ -1,0 +1,93 @@
+// Times of tasks, while they are asked for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <baton/task_profile.hpp>
+
+#include "base/ticks.hpp"
+#include "base/unique_fd.hpp"
+#include "chip/sched/task.hpp"
+
+namespace baton::chip {
+
+/// Of one task, in ticks; 0: not yet.
+struct TaskTimes {
+  std::uint64_t submitted = 0;
+  std::uint64_t ready = 0;
+  std::uint64_t dispatched = 0;
+  std::uint64_t started = 0;
+  std::atomic<std::uint64_t> returned{0};  // by whichever block is last
+  std::int16_t core = -1;
+};
+
+/// The records of one thread, which alone fills it.
+class ThreadProfile {
+ public:
+  struct Kernel {
+    std::uint64_t count = 0;
+    std::uint64_t deferred = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t not_run = 0;
+    std::uint64_t total = 0;  // ticks, like the others
+    std::uint64_t max = 0;
+    std::uint64_t waiting = 0;
+  };
+  std::vector<Kernel> kernels;      // by number
+  std::vector<TaskRecord> records;  // in ticks
+  std::unordered_map<const char*, std::uint32_t> numbers;
+};
+
+/// One for a chip. The threads that complete tasks add, each to its own ThreadProfile; nobody adds while it is read.
+class Profiler {
+ public:
+  /// With a `file`, records go there and not to read(), and the names of kernels, a line each, to `file`.kernels.
+  Profiler(ProfileMode mode, std::optional<std::string> file);
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+  /// Completes the file.
+  ~Profiler();
+
+  [[nodiscard]] ThreadProfile& add_thread();
+
+  /// `task` is complete.
+  void add(ThreadProfile& thread, const Task& task, const TaskTimes& times, TaskOutcome outcome,
+           std::uint64_t completed);
+
+  void begin_run() noexcept { run_began_ = ticks(); }
+  void end_run() noexcept { elapsed_ += ticks() - run_began_; }
+
+  /// Names, kernels, records and the elapsed time.
+  [[nodiscard]] TaskProfile read();
+  [[nodiscard]] std::uint64_t elapsed() const noexcept { return elapsed_; }
+
+  // The submitter's.
+  HighWater high_water;
+  /// Any thread's.
+  std::atomic<std::uint64_t> most_deferred{0};
+
+ private:
+  [[nodiscard]] std::uint32_t number_of(ThreadProfile& thread, const char* name);
+  [[nodiscard]] TaskRecord to_nanoseconds(const TaskRecord& record) const;
+  void write(std::vector<TaskRecord>& records);
+  void write_names() const;
+
+  ProfileMode mode_;
+  std::optional<std::string> path_;
+  UniqueFd file_;
+  TickScale scale_;
+  std::uint64_t run_began_ = 0;
+  std::uint64_t elapsed_ = 0;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ThreadProfile>> threads_;  // guarded by mutex_
+  std::vector<std::string> names_;                       // guarded by mutex_
+};
+
+}  // namespace baton::chip
