@@ -9,6 +9,7 @@ std::uint32_t TensorMap::insert(const View& view, std::uint32_t hash) {
   const std::uint64_t end = view.end();
   std::uint32_t allocation = allocations_.find(view.space, view.start, end);
   if (allocation == Allocations::kNone) {
+    if (admit_ && view.space == MemorySpace::host) admit_(view);
     allocation = claim(view.space, std::min(view.start, view.buffer_begin), std::max(end, view.buffer_end));
   }
   const std::uint32_t number = regions_.create(view);

@@ -1,7 +1,9 @@
 // Tensors to edges: finds, for each access of a task, the earlier tasks that must complete first.
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "chip/graph/allocations.hpp"
 #include "chip/graph/index_table.hpp"
@@ -24,6 +26,9 @@ class TensorMap {
   static constexpr std::size_t kKeptRegions = 16384;
 
   explicit TensorMap(std::size_t kept_regions = kKeptRegions) : kept_regions_(kept_regions) {}
+  /// `admit` is asked about views of memory that nobody has named and no view was seen of yet; it throws if there is no
+  /// such memory.
+  explicit TensorMap(std::function<void(const View&)> admit) : TensorMap() { admit_ = std::move(admit); }
   TensorMap(const TensorMap&) = delete;
   TensorMap& operator=(const TensorMap&) = delete;
 
@@ -130,6 +135,7 @@ class TensorMap {
   void sweep(int slots);
 
   std::size_t kept_regions_;
+  std::function<void(const View&)> admit_;
   RegionStore regions_;
   Allocations allocations_;
   Registrations registrations_;

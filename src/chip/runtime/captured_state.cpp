@@ -5,6 +5,7 @@
 #include <baton/options.hpp>
 
 #include "base/fail.hpp"
+#include "chip/runtime/known_memory.hpp"
 #include "chip/sched/failure.hpp"
 
 namespace baton::chip {
@@ -14,7 +15,7 @@ CapturedState::CapturedState(const ChipState& chip, std::shared_ptr<LocalMemory>
       memory_(std::move(memory)),
       heap_pages_(output_bytes),
       heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
-      map_(std::make_unique<graph::TensorMap>()) {
+      map_(std::make_unique<graph::TensorMap>([this](const graph::View& view) { require_known(*memory_, view); })) {
   memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs of a captured graph");
 }
 

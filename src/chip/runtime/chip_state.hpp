@@ -10,6 +10,7 @@
 #include "chip/cores/sim/sim_cores.hpp"
 #include "chip/runtime/captured_state.hpp"
 #include "chip/runtime/graph_state.hpp"
+#include "chip/runtime/known_memory.hpp"
 #include "chip/runtime/pages.hpp"
 
 namespace baton::chip {
@@ -40,7 +41,7 @@ class ChipState {
   };
 
   std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
-  graph::TensorMap map_;
+  graph::TensorMap map_{[this](const graph::View& view) { require_known(*memory_, view); }};
   Pages heap_pages_;
   graph::OutputHeap heap_;
   std::map<std::uint64_t, Known> known_;  // by address

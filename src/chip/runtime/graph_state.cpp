@@ -52,7 +52,13 @@ void GraphState::check(const Submission& submission) const {
   }
 }
 
+void GraphState::make_empty(Task& task) {
+  task.plan = {};
+  task.plan.lane = Lane::none;
+}
+
 void GraphState::fill(Task& task, const Submission& submission) {
+  task_is_recorded_ = false;
   TaskPlan& plan = task.plan;
   plan.entry = submission.entry;
   plan.name = submission.name;
@@ -101,8 +107,7 @@ void GraphState::fill(Task& task, const Submission& submission) {
 }
 
 template <class Live, class Found>
-void GraphState::link(const Task& task, const Submission& submission, Live&& live, Found&& found) {
-  // All checks come before the first record: a task that is recorded hides those before it, so it must run.
+void GraphState::link(Task& task, const Submission& submission, Live&& live, Found&& found) {
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.tensor()->buffer().id == 0) continue;
     parts_.heap.use(argument.tensor()->buffer(), task.id);
@@ -111,6 +116,7 @@ void GraphState::link(const Task& task, const Submission& submission, Live&& liv
     if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
     if (edges_ == Edges::named && argument.tensor()->buffer().space != MemorySpace::token) continue;
     parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), task.id, live, found);
+    task_is_recorded_ = true;
   }
   for (const Tensor& token : submission.options.tokens) {
     parts_.map.record(graph::view_of(token), graph::Access::read, task.id, live, found);
@@ -132,7 +138,13 @@ TaskId GraphState::stream(const Submission& submission) {
         task, submission, [&](TaskId id) { return scheduler.live(id); },
         [&](TaskId id) { scheduler.depend(task, id); });
   } catch (...) {
-    scheduler.abandon(task);
+    // A task that is recorded hides those before it from those after it, so it must take part, but it does nothing.
+    if (task_is_recorded_) {
+      make_empty(task);
+      scheduler.submit(task);
+    } else {
+      scheduler.abandon(task);
+    }
     throw;
   }
   const TaskId id = task.id;
@@ -149,7 +161,12 @@ TaskId GraphState::capture(const Submission& submission) {
     link(
         task, submission, [&](TaskId id) { return tasks.unordered(id); }, [&](TaskId id) { tasks.depend(id); });
   } catch (...) {
-    tasks.abandon();
+    if (task_is_recorded_) {
+      make_empty(task);
+      tasks.end();
+    } else {
+      tasks.abandon();
+    }
     throw;
   }
   std::size_t tensor = 0;

@@ -64,8 +64,9 @@ class GraphState {
  private:
   void check(const Submission& submission) const;
   void fill(Task& task, const Submission& submission);
+  static void make_empty(Task& task);
   template <class Live, class Found>
-  void link(const Task& task, const Submission& submission, Live&& live, Found&& found);
+  void link(Task& task, const Submission& submission, Live&& live, Found&& found);
   TaskId stream(const Submission& submission);
   TaskId capture(const Submission& submission);
   [[nodiscard]] TaskId newest() const noexcept;
@@ -80,6 +81,8 @@ class GraphState {
   Edges edges_;
   CapturedState* capture_;
   std::uint64_t last_token_ = 0;
+  /// Whether the task that is being submitted is in the map.
+  bool task_is_recorded_ = false;
 };
 
 }  // namespace baton::chip

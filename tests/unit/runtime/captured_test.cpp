@@ -265,6 +265,14 @@ TEST(Capture, EdgesThatOthersImplyAreLeftOut) {
   EXPECT_EQ(fans(40).edge_count(), 40U * 8U + 39U * 8U);
 }
 
+TEST(Capture, MemoryThatWasFreedIsRefusedAtSubmission) {
+  Chip chip;
+  const Tensor gone = chip.alloc<float>({4});
+  chip.free(gone);
+  require_error(Code::released, {"no memory of this chip"},
+                [&] { static_cast<void>(chip.capture([&](Graph& g) { g.submit(add_one, gone); })); });
+}
+
 TEST(Capture, DrawsItself) {
   Chip chip;
   const Tensor x = chip.alloc<float>({4});

@@ -97,5 +97,37 @@ TEST(Memory, ThatWasFreedIsNotUsedAgainByMistake) {
   require_error(Code::invalid_argument, {"0 elements"}, [&] { static_cast<void>(chip.alloc<float>({4, 0}, "empty")); });
 }
 
+TEST(Memory, WhatWasFreedOrNeverAddedIsRefusedAtSubmission) {
+  Chip chip;
+  const Tensor gone = chip.alloc<float>({4}, "gone");
+  chip.run([&](Graph& g) { g.submit(add_one, gone); });
+  chip.free(gone);
+  require_error(Code::released, {"no memory of this chip"},
+                [&] { chip.run([&](Graph& g) { g.submit(add_one, gone); }); });
+  std::vector<float> foreign(4);
+  require_error(Code::released, {"never given to it with add()"},
+                [&] { chip.run([&](Graph& g) { g.submit(add_one, Tensor::over(std::span(foreign))); }); });
+}
+
+// The first argument of the refused task is recorded before the second is refused: what it would have waited for must
+// still be waited for by those that come after it.
+TEST(Memory, ARefusedSubmissionHidesNoEdge) {
+  Chip chip({.clusters = 2, .workers = 1});
+  const Tensor list = chip.alloc<std::int64_t>({64});
+  std::vector<std::int64_t> foreign(4);
+  for (int round = 0; round < 8; ++round) {
+    chip.copy_in<std::int64_t>(list, std::vector<std::int64_t>(64));
+    chip.run([&](Graph& g) {
+      g.submit(renew, list.slice(32, 64), list.slice(1, 2), 5);
+      const Tensor unknown = Tensor::over(std::span(foreign));
+      EXPECT_THROW(g.submit(kNumberBlocks, {{Access::inout, list.slice(0, 4)}, {Access::in, unknown}}), Error);
+      g.submit(mix, list.slice(40, 41), list.slice(41, 42), list.slice(1, 2), 1);
+    });
+    std::vector<std::int64_t> out(64);
+    chip.copy_out<std::int64_t>(list, std::span(out));
+    EXPECT_EQ(out[1], 5 * 31 + 1) << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace baton::test
