@@ -37,6 +37,9 @@ struct ChipOptions {
   std::uint64_t task_window = 0;
   /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.
   std::uint64_t output_heap_bytes = 0;
+  /// What a chip leaves open follows from it: which ready task goes first, turns of cores between instructions, when
+  /// copies and notifications arrive. Without it: BATON_SEED.
+  std::optional<std::uint64_t> seed = std::nullopt;
   /// Without it: as BATON_PROFILE says.
   std::optional<ProfileMode> profile = std::nullopt;
 };

@@ -29,6 +29,8 @@ std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip) {
   return std::make_unique<Profiler>(file ? ProfileMode::records : ProfileMode::summary, file);
 }
 
+std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed ? chip.seed : options().seed; }
+
 int cores_of(const ChipOptions& chip) {
   const int clusters = chip.clusters != 0 ? chip.clusters : profile_named(chip.platform).clusters;
   return clusters * kCoresPerCluster;
@@ -57,14 +59,15 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
       heap_pages_(heap_bytes_of(chip)),
       heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
       profiler_(profiler_for(chip)),
-      scheduler_(
-          *memory_,
-          {.window = chip.task_window != 0 ? chip.task_window : options().task_window, .profiler = profiler_.get()},
-          cores_of(chip)) {
+      scheduler_(*memory_,
+                 {.window = chip.task_window != 0 ? chip.task_window : options().task_window,
+                  .profiler = profiler_.get(),
+                  .seed = seed_of(chip)},
+                 cores_of(chip)) {
   if (profiler_) profiler_->high_water.output_heap_bytes = heap_pages_.bytes();
   memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
   map_.add_allocation(buffer_of(heap_pages_), "outputs");
-  SimOptions sim{.clusters = chip.clusters, .workers = chip.workers};
+  SimOptions sim{.clusters = chip.clusters, .workers = chip.workers, .seed = seed_of(chip)};
   sim.serve = [this](SimCore& core) { scheduler_.serve(core); };
   sim.beside = [this] { scheduler_.serve_deferred(); };
   sim.beside_on_each_thread = [this] { scheduler_.serve_scout(); };

@@ -20,6 +20,15 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
       cores_(cores),
       processors_(usable_processors()),
       deferred_(memory) {
+  if (options_.seed) {
+    // Whose choices are drawn beside those of cores and engines.
+    std::uint64_t who = std::uint64_t{1} << 32U;
+    for (auto* queues : {&urgent_, &shuffled_, &patient_}) {
+      for (ByPriority& queue : *queues) {
+        queue.chance.emplace(*options_.seed, static_cast<std::uint64_t>(memory.rank()), who++);
+      }
+    }
+  }
   if (profiling()) {
     blocks_.keep_times();
     options_.profiler->high_water.task_window = options_.window;
@@ -111,7 +120,11 @@ void Scheduler::run(CapturedTasks& graph) {
     const std::vector<Task*>& tasks = graph.roots(static_cast<Lane>(lane));
     if (tasks.empty()) continue;
     roots += tasks.size();
-    roots_[lane].open(tasks);
+    if (options_.seed) {
+      for (Task* task : tasks) make_ready(*task, nullptr);
+    } else {
+      roots_[lane].open(tasks);
+    }
   }
   if (roots > 0) wake(*workers_.front());
   if (roots > 1) wake_all_for_backlog();
@@ -140,8 +153,11 @@ void Scheduler::make_ready(Task& task, Worker* worker) {
   const bool from_submitter = worker == nullptr;
   if (from_submitter) worker = workers_[target_].get();
   const Lane lane = task.plan.serving_lane();
-  if (task.plan.priority != 0) {
-    push_by_priority(task, (task.plan.priority > 0 ? urgent_ : patient_)[static_cast<std::size_t>(lane)]);
+  const std::int32_t priority = task.plan.priority;
+  if (priority != 0 || options_.seed) {
+    push_by_priority(task, (priority > 0   ? urgent_
+                            : priority < 0 ? patient_
+                                           : shuffled_)[static_cast<std::size_t>(lane)]);
   } else if (!from_submitter || !worker->inbox(lane).push(task)) {
     worker->queue(lane).push(task);
   }
@@ -150,6 +166,7 @@ void Scheduler::make_ready(Task& task, Worker* worker) {
 
 void Scheduler::push_by_priority(Task& task, ByPriority& queue) {
   const std::lock_guard lock(queue.mutex);
+  if (queue.chance) task.plan.turn = static_cast<std::uint16_t>(queue.chance->below(1U << 16U));
   queue.tasks.push(&task);
   // Pairs with has_work(). Sequentially consistent because the doorbell is rung after it.
   queue.count.fetch_add(1, std::memory_order_seq_cst);

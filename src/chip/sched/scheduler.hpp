@@ -10,11 +10,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <queue>
 #include <thread>
 #include <vector>
 
 #include "base/parking.hpp"
+#include "chip/cores/seed.hpp"
 #include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/deferred.hpp"
 #include "chip/sched/failure.hpp"
@@ -29,6 +31,8 @@ struct SchedulerOptions {
   std::uint64_t window = 1024;
   /// Where tasks leave their times; null: nowhere. Outlives the scheduler.
   Profiler* profiler = nullptr;
+  /// Which ready task goes first follows from it.
+  std::optional<std::uint64_t> seed = std::nullopt;
 };
 
 class Scheduler {
@@ -107,12 +111,14 @@ class Scheduler {
   struct LessUrgent {
     bool operator()(const Task* a, const Task* b) const noexcept {
       if (a->plan.priority != b->plan.priority) return a->plan.priority < b->plan.priority;
+      if (a->plan.turn != b->plan.turn) return a->plan.turn < b->plan.turn;
       return a->id > b->id;
     }
   };
-  /// Tasks with a priority of their own. One for each lane.
+  /// Tasks with a priority of their own; with a seed, the others too. One for each lane.
   struct ByPriority {
     std::mutex mutex;
+    std::optional<Chance> chance;                                      // guarded by mutex
     std::priority_queue<Task*, std::vector<Task*>, LessUrgent> tasks;  // guarded by mutex
     std::atomic<std::uint64_t> count{0};
   };
@@ -233,6 +239,7 @@ class Scheduler {
   std::array<Roots, kLanes> roots_;
   /// Above those without a priority, and below.
   alignas(64) std::array<ByPriority, kLanes> urgent_;
+  std::array<ByPriority, kLanes> shuffled_;  // with a seed: those without
   std::array<ByPriority, kLanes> patient_;
   /// Of the tasks whose blocks start together, one at a time gets cores: two that have half of them each would wait for
   /// ever.

@@ -67,6 +67,7 @@ bool Scheduler::has_work(Lane lane) const {
   const auto index = static_cast<std::size_t>(lane);
   if (roots_[index].left() != 0) return true;
   if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
+  if (shuffled_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   return std::ranges::any_of(workers_, [&](const auto& worker) { return worker->has_task(lane); });
 }
@@ -109,6 +110,7 @@ void Scheduler::serve_scout() {
 
 Task* Scheduler::take_from(Worker& worker, Lane lane) {
   if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(lane)])) return task;
+  if (Task* task = pop_by_priority(shuffled_[static_cast<std::size_t>(lane)])) return task;
   if (Task* task = worker.pop_kept(lane)) return task;
   if (Task* task = worker.pop(lane)) return task;
   if (Task* task = take_root(worker, lane)) return task;
@@ -354,9 +356,9 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   const auto ready = [&](Task& successor, TaskKind kind) {
     if (now != 0) [[unlikely]]
       times_of(successor).ready = now;
-    if (direct == nullptr && kind == mine) {
+    if (direct == nullptr && kind == mine && !options_.seed) {
       direct = &successor;
-    } else if (kind == TaskKind::other || !worker.keep(successor, kind)) {
+    } else if (options_.seed || kind == TaskKind::other || !worker.keep(successor, kind)) {
       make_ready(successor, &worker);
       ++pushed;
     }

@@ -61,6 +61,7 @@ struct TaskPlan {
   std::int32_t priority = 0;
   Lane lane = Lane::vector;
   BlockStart start = BlockStart::separate;
+  std::uint16_t turn = 0;  // with a seed: who of those with the same priority goes first
 
   /// A task without a kernel is completed by a vector core.
   [[nodiscard]] Lane serving_lane() const noexcept { return lane == Lane::none ? Lane::vector : lane; }

@@ -1,5 +1,6 @@
 // Random programs give the same result as the same kernels one after the other, however the graph is built.
 #include <random>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -143,6 +144,35 @@ TEST(RandomPrograms, GiveTheSameWithOneThreadAndATinyWindow) {
     run_program(static_cast<std::uint32_t>(1000 + seed), chip, memory, matrix);
     if (HasFatalFailure()) return;
   }
+}
+
+TEST(RandomPrograms, GiveTheSameUnderAThousandSeeds) {
+  std::vector<std::int64_t> memory(kSide * kSide);
+  for (int seed = 0; seed < scaled(1000); ++seed) {
+    Chip chip({.clusters = 3, .seed = static_cast<std::uint64_t>(seed)});
+    const Tensor matrix = chip.add(std::span(memory)).reshape({kSide, kSide});
+    run_program(7, chip, memory, matrix);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Seed, DecidesWhichReadyTaskGoesFirst) {
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Chip chip({.clusters = 1, .seed = seed});
+    const Tensor list = chip.alloc<std::int64_t>({16});
+    CapturedGraph graph = chip.capture(
+        [&](Graph& g) {
+          const TaskId first = g.submit_empty({});
+          for (int i = 0; i < 8; ++i) g.submit({.after = {first}}, append, list, i);
+        },
+        {.edges = Edges::named});
+    chip.run(graph);
+    std::vector<std::int64_t> values(16);
+    chip.copy_out<std::int64_t>(list, std::span(values));
+    orders.insert(values);
+  }
+  EXPECT_GT(orders.size(), 10U);
 }
 
 }  // namespace
