@@ -24,6 +24,7 @@ def cases(plan):
     suite = TaskSuite(plan)
     return [
         *(suite.tasks(pattern) for pattern in PATTERNS),
+        *(suite.replay(pattern) for pattern in PATTERNS),
         *(suite.submit(pattern) for pattern in PATTERNS),
         suite.run_one(),
         suite.views(),
@@ -49,13 +50,22 @@ class TaskSuite:
         self._tasks = QUICK_TASKS if plan.quick else TASKS
 
     def tasks(self, pattern):
-        floor = Floor(
+        contenders = self._contenders("tasks", pattern, self._tasks)
+        return Case(SUITE, f"tasks/{pattern}", contenders, self._loop(pattern), in_quick=True)
+
+    def _loop(self, pattern):
+        return Floor(
             {"loop": self._command("floor", "tasks", pattern=pattern, tasks=self._tasks)},
             lambda part: part["loop"],
             "calls in a known order",
         )
-        contenders = self._contenders("tasks", pattern, self._tasks)
-        return Case(SUITE, f"tasks/{pattern}", contenders, floor, in_quick=True)
+
+    def replay(self, pattern):
+        """A captured graph, run again; peers build theirs each time."""
+        ours = self._command("ours", "replay", pattern=pattern, tasks=self._tasks)
+        peers = self._contenders("tasks", pattern, self._tasks)[1:]
+        floor = self._loop(pattern)
+        return Case(SUITE, f"replay/{pattern}", (Contender(OURS, "default", ours), *peers), floor, in_quick=True)
 
     def submit(self, pattern):
         contenders = self._contenders("submit", pattern, self._tasks)
