@@ -32,6 +32,8 @@ void measure_pattern(const Arguments& arguments, const Pattern& pattern, RunOnce
   if (!only_submission && arguments.operation != "tasks" && arguments.operation != "replay")
     throw std::invalid_argument("unknown operation " + arguments.operation);
   check_order(pattern, [&] { static_cast<void>(run_once(pattern)); });
+  work_time = arguments.work;
+  if (arguments.work.count() != 0) body = do_work;
   const auto run = [&](std::int64_t graphs) {
     double total = 0;
     for (std::int64_t i = 0; i < graphs; ++i) {

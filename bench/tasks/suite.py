@@ -13,6 +13,9 @@ QUICK_SUBMIT = ("fan", "random")
 MANY_VIEWS, FEW_VIEWS = 12_000, 12
 LONG_STREAM, QUICK_LONG_STREAM, SHORT_STREAM = 10_000_000, 1_000_000, 100_000
 DEFERRED = 10_000
+# Microseconds that a task works, and how many of them there are.
+SCALING = {1: 20_000, 10: 5_000, 100: 1_000}
+SCALING_PATTERNS = ("independent", "cholesky")
 # What the same program does with less: no peer, but in its column.
 BASELINE = "baseline"
 # A program ends itself this long after the harness should have ended it.
@@ -26,6 +29,7 @@ def cases(plan):
         *(suite.tasks(pattern) for pattern in PATTERNS),
         *(suite.replay(pattern) for pattern in PATTERNS),
         *(suite.submit(pattern) for pattern in PATTERNS),
+        *(suite.scaling(pattern, work) for pattern in SCALING_PATTERNS for work in SCALING),
         suite.run_one(),
         suite.views(),
         suite.memory(),
@@ -71,6 +75,16 @@ class TaskSuite:
         contenders = self._contenders("submit", pattern, self._tasks)
         return Case(SUITE, f"submit/{pattern}", contenders, in_quick=pattern in QUICK_SUBMIT)
 
+    def scaling(self, pattern, work):
+        """Tasks that work, on all processors: the floor over ours is the efficiency."""
+        arguments = {"pattern": pattern, "tasks": SCALING[work], "work-ns": 1000 * work}
+        loop = self._command("floor", "tasks", **arguments)
+        threads = self._plan.processors
+        floor = Floor({"loop": loop}, lambda part: part["loop"] / threads, f"the work / {threads} processors")
+        replay = Contender(OURS, "replay", self._command("ours", "replay", **arguments))
+        contenders = self._contenders("tasks", **arguments)
+        return Case(SUITE, f"scaling/{pattern}/{work}us", (*contenders, replay), floor, in_quick=False)
+
     def run_one(self):
         handoff = self._command("floor", "handoff", suite="comm")
         floor = Floor({"handoff": handoff}, lambda part: 2 * part["handoff"], "2 x hand-off: there and back")
@@ -98,8 +112,8 @@ class TaskSuite:
         )
         return Case(SUITE, "deferred", contenders, in_quick=True)
 
-    def _contenders(self, operation, pattern, tasks):
-        graph = {"pattern": pattern, "tasks": tasks}
+    def _contenders(self, operation, pattern, tasks, **others):
+        graph = {"pattern": pattern, "tasks": tasks, **others}
         contenders = [Contender(OURS, "default", self._command("ours", operation, **graph))]
         for peer, settings in self._settings(pattern).items():
             if not os.path.exists(self._program(peer)):

@@ -1,7 +1,9 @@
-// What tasks do: nothing while the clock runs; in a run besides, something that shows their order.
+// What tasks do: nothing, or as much as is asked for, while the clock runs; in a run besides, something that shows their
+// order.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -15,6 +17,15 @@ namespace bench {
 using Body = void (*)(const PatternTask&);
 
 inline void do_nothing(const PatternTask& /*task*/) {}
+
+/// How long do_work() takes.
+inline std::chrono::nanoseconds work_time{0};
+
+inline void do_work(const PatternTask& /*task*/) {
+  const auto end = std::chrono::steady_clock::now() + work_time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
 
 /// What every task calls. Not constant, so that no compiler removes the call.
 inline Body body = do_nothing;

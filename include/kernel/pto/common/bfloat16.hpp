@@ -33,7 +33,7 @@ struct bfloat16_t {
 
   constexpr AICORE operator float() const { return baton::kernel::float_from_bfloat16_bits(bits); }  // NOLINT
 
-  static constexpr AICORE bfloat16_t from_bits(uint16_t bits) { return std::bit_cast<bfloat16_t>(bits); }
+  static constexpr AICORE bfloat16_t from_bits(uint16_t bits) { return __builtin_bit_cast(bfloat16_t, bits); }
 };
 
 static_assert(sizeof(bfloat16_t) == 2 && std::is_trivially_copyable_v<bfloat16_t> &&

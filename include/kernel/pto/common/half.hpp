@@ -88,7 +88,7 @@ struct half {
 
   constexpr AICORE operator float() const { return baton::kernel::float_from_half_bits(bits); }  // NOLINT
 
-  static constexpr AICORE half from_bits(uint16_t bits) { return std::bit_cast<half>(bits); }
+  static constexpr AICORE half from_bits(uint16_t bits) { return __builtin_bit_cast(half, bits); }
 };
 
 static_assert(sizeof(half) == 2 && std::is_trivially_copyable_v<half> &&

@@ -4,14 +4,14 @@
 // The iterations of the next loop may run as vectors: within one instruction a destination either is a source, element
 // for element, or does not overlap it.
 // clang's form of this warns, in the middle of the author's kernel, where it does not help.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define PTO_VECTOR_LOOP _Pragma("GCC ivdep")
 #else
 #define PTO_VECTOR_LOOP
 #endif
 
 // The same for a loop of few vectors, which become straight code.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define PTO_VECTOR_PIECE PTO_VECTOR_LOOP _Pragma("GCC unroll 4")
 #else
 #define PTO_VECTOR_PIECE

@@ -1,0 +1,1 @@
+// Nothing: the target that precompiles headers.hpp needs a source.
