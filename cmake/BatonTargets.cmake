@@ -59,7 +59,7 @@ function(baton_precompile_for_tests)
   target_precompile_headers(baton_test_headers PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/headers.hpp)
 endfunction()
 # Tests are many and short: optimising them well takes longer than they run.
-set(BATON_TEST_OPTIONS $<$<NOT:$<BOOL:${BATON_SANITIZE}>>:-O1>)
+set(BATON_TEST_OPTIONS -O1)
 
 # baton_test(NAME SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest program, one
 # ctest entry per program. Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test

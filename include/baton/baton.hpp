@@ -2,6 +2,7 @@
 #pragma once
 
 #include <baton/chip.hpp>           // cores and memory that run graphs of kernels
+#include <baton/collectives.hpp>    // what all ranks do together with their data
 #include <baton/device_list.hpp>    // lists of devices as people write them
 #include <baton/domain.hpp>         // ranks that share windows
 #include <baton/error.hpp>          // what is thrown

@@ -19,6 +19,15 @@ class DomainState;
 struct DomainAccess;
 }  // namespace comm
 
+/// What a library keeps with a domain; see Domain::attachment().
+class BATON_API Attachment {
+ public:
+  Attachment() = default;
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+  virtual ~Attachment();
+};
+
 /// One rank's handle to a domain. Copies refer to the same membership; the last copy of a job's handle leaves the job.
 class BATON_API Domain {
  public:
@@ -51,6 +60,10 @@ class BATON_API Domain {
   /// A domain of some members of this one, in the order given. Collective over those alone; the caller is one of them.
   /// Subsets may overlap, nest and exist side by side.
   [[nodiscard]] Domain subset(std::string_view name, std::span<const int> ranks);
+
+  /// What this rank keeps with the domain under `key`, made by `make` if there is nothing yet. It ends with the last
+  /// handle. `make` gets a handle that does not count as one, and neither do the windows that are made with it.
+  [[nodiscard]] Attachment& attachment(const void* key, std::unique_ptr<Attachment> (*make)(Domain borrowed)) const;
 
  private:
   friend struct comm::DomainAccess;

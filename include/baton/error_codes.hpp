@@ -25,6 +25,7 @@
   X( 31, wait_timeout,       "A wait reached its deadline.", "baton ps shows who waits for what; BATON_WAIT_TIMEOUT gives slower peers more time.") \
   X( 32, peer_left,          "A rank left the domain while others still needed it.", "Let every rank make the same collective calls before it leaves.") \
   X( 33, protocol,           "Bytes from another process make no sense.", "Run the same version of Baton in all ranks.") \
+  X( 34, in_flight,          "A rank began a collective call on a domain while another one of its calls there was not finished.", "Let one thread make the calls of a domain, or give each thread a subset of its own.") \
   X( 40, launch_failed,      "A program could not be started.", "Check the path, its permissions and the limits of processes and files.") \
   X( 41, rank_failed,        "A rank ended with a failure.", "Its own output, above the report, says why.") \
   X( 42, job_timeout,        "A job ran longer than it was allowed to.", "Raise --timeout, or look with baton ps at what it waits for.") \

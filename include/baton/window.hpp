@@ -15,6 +15,8 @@
 
 namespace baton {
 
+class Domain;
+
 namespace comm {
 class WindowState;
 }
@@ -28,6 +30,8 @@ class BATON_API RawWindow {
 
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] const std::string& name() const;
+  /// Whether it is a window of this very domain, not of one with the same members.
+  [[nodiscard]] bool belongs_to(const Domain& domain) const noexcept;
 
   /// The part of `rank`, mapped in this process.
   [[nodiscard]] std::byte* part(int rank) const;
@@ -54,6 +58,14 @@ class BATON_API RawWindow {
 
   /// Asks once. An acquire if it holds.
   [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+
+  /// For 64-bit words that only grow. advance() stores `value` in the word at `offset` of `owner`'s part and wakes
+  /// whoever waits for it; a release. wait_reached() blocks until the word is at least `value`, or throws:
+  /// wait_timeout, peer_died as soon as any member is dead, peer_left as soon as one that is `needed` has left; an
+  /// acquire.
+  void advance(int owner, std::size_t offset, std::uint64_t value) const;
+  void wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                    std::chrono::nanoseconds timeout) const;
 
   /// What kernels receive. Lives as long as the window.
   [[nodiscard]] const CommContext* context() const;

@@ -46,6 +46,20 @@ RawWindow Domain::raw_window(std::string_view name, std::size_t bytes) {
   return RawWindow(std::make_shared<comm::WindowState>(state_, std::string(name), bytes));
 }
 
+bool RawWindow::belongs_to(const Domain& domain) const noexcept {
+  return state_ && &state_->domain() == comm::DomainAccess::state(domain).get();
+}
+
+Attachment::~Attachment() = default;
+
+Attachment& Domain::attachment(const void* key, std::unique_ptr<Attachment> (*make)(Domain borrowed)) const {
+  comm::Attachments& attachments = state().attachments();
+  if (Attachment* found = attachments.find(key)) return *found;
+  const comm::Attachments::Making making(attachments, name());
+  // Shares no ownership: an attachment must not keep alive what it is attached to.
+  return attachments.add(key, make(Domain(std::shared_ptr<comm::DomainState>(std::shared_ptr<void>(), state_.get()))));
+}
+
 void Domain::barrier() { state().barrier(state().world().wait_timeout()); }
 void Domain::barrier(std::chrono::nanoseconds timeout) { state().barrier(timeout); }
 

@@ -79,7 +79,7 @@ void DomainState::barrier(std::chrono::nanoseconds timeout) {
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
                        std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
-  if (needs == Needs::every_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
+  if (needs != Needs::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
   wire::WaitRecord& record = world_->block(world_->rank()).wait;
@@ -89,7 +89,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
   bool holds = false;
   while (true) {
     // Members that were gone before the wait began count too.
-    if (changes != 0 && !(holds = test())) throw_if_hopeless(test, describe_wait, needs, since_ns);
+    if (changes != 0 && !(holds = test())) throw_if_hopeless(test, describe_wait, needs, rung, since_ns);
     if (holds) break;
     const auto changed = [&] {
       holds = test();
@@ -110,7 +110,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
 }
 
 void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
-                                    std::int64_t since_ns) {
+                                    std::optional<std::uint32_t> rung, std::int64_t since_ns) {
   std::vector<std::uint32_t> dead;
   std::vector<std::uint32_t> left;
   for (std::uint32_t member = 0; member < size(); ++member) {
@@ -126,7 +126,8 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   std::stable_sort(dead.begin(), dead.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return ended_ns(a) < ended_ns(b); });
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
-  const bool hopeless_departure = needs == Needs::every_member ? !left.empty() : nobody_remains;
+  if (needs == Needs::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
+  const bool hopeless_departure = needs == Needs::any_member ? nobody_remains : !left.empty();
   if (dead.empty() && !hopeless_departure) return;
   // Who is gone by now may have done its part first, after the caller's test.
   if (test()) return;

@@ -13,6 +13,7 @@
 
 #include "base/deadline.hpp"
 #include "base/function_ref.hpp"
+#include "comm/attachments.hpp"
 #include "comm/wait_record.hpp"
 #include "comm/world.hpp"
 #include "wire/segment.hpp"
@@ -23,6 +24,7 @@ namespace baton::comm {
 enum class Needs : std::uint8_t {
   any_member,    // a signal: any other member may still notify it
   every_member,  // a barrier, an allocation
+  rung_member,   // the step of a collective that the rung member makes
 };
 
 /// Tells what a wait is for; asked only when somebody will read it.
@@ -60,7 +62,10 @@ class DomainState {
 
   /// Throws peer_died or peer_left if `needs` says so and `test` still does not hold. `since_ns`: when the wait began,
   /// 0 if it is not on record.
-  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs, std::int64_t since_ns);
+  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
+                         std::optional<std::uint32_t> rung, std::int64_t since_ns);
+
+  [[nodiscard]] Attachments& attachments() noexcept { return attachments_; }
 
   /// "rank 2 (pid 4711)": a member in the words of this domain.
   [[nodiscard]] std::string describe_member(std::uint32_t member) const;
@@ -84,6 +89,8 @@ class DomainState {
   wire::BarrierWords* barrier_;
   std::uint64_t epoch_ = 0;
   std::atomic<std::uint64_t> sequence_{0};
+  /// Last, so that they end first: their windows still use the members above.
+  Attachments attachments_;
 };
 
 /// What is behind a handle, for the layers above.

@@ -52,4 +52,13 @@ bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value)
   return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value);
 }
 
+void RawWindow::advance(int owner, std::size_t offset, std::uint64_t value) const {
+  state().advance(owner, offset, value);
+}
+
+void RawWindow::wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                             std::chrono::nanoseconds timeout) const {
+  state().wait_reached(owner, offset, value, needed, timeout);
+}
+
 }  // namespace baton

@@ -113,7 +113,7 @@ void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp compa
   };
   // Pairs with the change in notify().
   domain_->throw_if_hopeless([&] { return holds(own.load(std::memory_order_seq_cst), comparison, value); },
-                             describe_wait, Needs::any_member, 0);
+                             describe_wait, Needs::any_member, std::nullopt, 0);
 }
 
 void WindowState::record_notify(int peer, std::size_t offset) const noexcept {
@@ -151,6 +151,48 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
     return;
   }
   throw_wait_timeout(owner, offset, comparison, value, has, timeout);
+}
+
+std::atomic_ref<std::uint64_t> WindowState::growing_word(const char* what, int owner, std::size_t offset) const {
+  std::byte* address = checked(what, owner, offset, sizeof(std::uint64_t));
+  if (offset % sizeof(std::uint64_t) != 0) [[unlikely]] {
+    fail(Code::misaligned, "{} on \"{}\": a 64-bit word cannot be at byte {}, which is no multiple of 8", what, name_,
+         offset);
+  }
+  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(address));
+}
+
+void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) const {
+  // Releases all that this rank wrote before; pairs with the load in wait_reached(). Sequentially consistent because
+  // the doorbell is rung after it.
+  growing_word("advance", owner, offset).store(value, std::memory_order_seq_cst);
+  domain_->world().ring(domain_->members()[static_cast<std::size_t>(owner)]);
+}
+
+void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                               std::chrono::nanoseconds timeout) const {
+  const auto word = growing_word("wait_reached", owner, offset);
+  std::uint64_t has = 0;
+  const auto reached = [&] {
+    // Pairs with the store in advance(); sequentially consistent because it is tested before sleeping.
+    has = word.load(std::memory_order_seq_cst);
+    return has >= value;
+  };
+  if (reached()) return;
+  domain_->world().note(wire::Operation::waiting);
+  const std::uint64_t index = offset / sizeof(std::int32_t);
+  const auto describe_wait = [&] {
+    const auto shown = static_cast<std::int32_t>(value & 0x7fffffffU);
+    return WaitDescription{wire::Operation::waiting, name_, index, WaitCmp::ge, shown, 0};
+  };
+  const Needs needs = needed == Needed::owner ? Needs::rung_member : Needs::every_member;
+  if (domain_->wait(reached, Deadline::within(timeout), describe_wait, needs, static_cast<std::uint32_t>(owner))) {
+    return;
+  }
+  throw Error(Code::wait_timeout,
+              fmt::format("rank {} waited {} for signal {} of \"{}\" of rank {} (has {}, needs >= {})", domain_->rank(),
+                          describe_duration(timeout.count()), index, name_, owner, has, value),
+              {domain_->describe_member_activity(static_cast<std::uint32_t>(owner))});
 }
 
 void WindowState::throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,

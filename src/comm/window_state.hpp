@@ -39,6 +39,11 @@ class WindowState {
             std::chrono::nanoseconds timeout) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
 
+  /// See RawWindow.
+  void advance(int owner, std::size_t offset, std::uint64_t value) const;
+  void wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                    std::chrono::nanoseconds timeout) const;
+
   /// Throws peer_died or peer_left if nobody is left who could make the comparison hold.
   void throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   /// Where the board of its rank shows a change of the signal.
@@ -51,6 +56,7 @@ class WindowState {
  private:
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
+  [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
   void record_notify(int peer, std::size_t offset) const noexcept;
   [[noreturn]] void throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                                        std::int32_t has, std::chrono::nanoseconds waited) const;

@@ -48,6 +48,8 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
                                           Deadline::after(options.compile_timeout)),
                 .flags = {}};
   recipe.flags = compiler_flags(request, recipe.compiler, find_include_root(options.include_dir));
+  // Orchestrations call Baton, which is there when the library is loaded. The last of these flags counts.
+  if (recipe.text.find("baton/orchestration.hpp") != std::string::npos) recipe.flags.emplace_back("-Wl,-z,undefs");
   return recipe;
 }
 

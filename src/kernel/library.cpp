@@ -14,6 +14,8 @@ namespace baton::kernel {
 namespace {
 
 constexpr const char* kAbiVersion = "baton_kernel_abi_version";
+/// Of BATON_ORCHESTRATION.
+constexpr std::string_view kOrchestrationPrefix = "baton_orchestration_";
 
 void check_abi(const ElfFile& file, const std::string& path) {
   const ElfSymbol* symbol = file.find(kAbiVersion);
@@ -32,6 +34,18 @@ void check_abi(const ElfFile& file, const std::string& path) {
 /// Not mangled, not the compiler's, not ours.
 bool is_plain_name(std::string_view name) { return !name.starts_with('_') && !name.starts_with("baton_"); }
 
+/// A library may call functions of Baton itself: orchestrations do. The dynamic linker finds them if Baton is global,
+/// which it is not where another library, such as a Python module, brought it in.
+void make_baton_global() {
+  static const bool done = [] {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&make_baton_global), &info) == 0 || info.dli_fname == nullptr) return false;
+    // Not closed: it stays global.
+    return ::dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) != nullptr;
+  }();
+  static_cast<void>(done);
+}
+
 template <class Function>
 Function function_at(void* handle, const char* name) {
   return reinterpret_cast<Function>(::dlsym(handle, name));
@@ -44,6 +58,7 @@ void KernelLibrary::Closer::operator()(void* handle) const noexcept { ::dlclose(
 KernelLibrary load(const std::string& path) {
   const ElfFile file(path);
   check_abi(file, path);
+  make_baton_global();
   auto state = std::make_shared<KernelLibrary::State>();
   state->path = std::filesystem::absolute(path).string();
   state->handle.reset(::dlopen(state->path.c_str(), RTLD_NOW | RTLD_LOCAL));
@@ -85,6 +100,18 @@ BatonKernelEntry KernelLibrary::kernel(std::string_view name) const {
   throw Error(Code::not_a_kernel, fmt::format("{} has no kernel {}", state_->path, quote(name)),
               {names().empty() ? "it has none; a kernel is a function extern \"C\" void kernel_entry(int64_t* args)"
                                : fmt::format("it has {}", fmt::join(names(), ", "))});
+}
+
+void* KernelLibrary::orchestration(std::string_view name) const {
+  const std::string symbol = std::string(kOrchestrationPrefix) + std::string(name);
+  if (std::ranges::binary_search(state_->functions, symbol)) return ::dlsym(state_->handle.get(), symbol.c_str());
+  std::vector<std::string_view> known;
+  for (const std::string_view function : state_->functions) {
+    if (function.starts_with(kOrchestrationPrefix)) known.push_back(function.substr(kOrchestrationPrefix.size()));
+  }
+  throw Error(Code::not_a_kernel, fmt::format("{} has no orchestration {}", state_->path, quote(name)),
+              {known.empty() ? "it has none; BATON_ORCHESTRATION of baton/orchestration.hpp defines one"
+                             : fmt::format("it has {}", fmt::join(known, ", "))});
 }
 
 void KernelLibrary::bind_core(BatonCoreProvider provider) const {

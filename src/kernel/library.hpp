@@ -30,6 +30,9 @@ class KernelLibrary {
     return kernel(name).signature;
   }
 
+  /// What BATON_ORCHESTRATION defined under that name. Throws Error (not_a_kernel) that lists the names there are.
+  [[nodiscard]] void* orchestration(std::string_view name) const;
+
   /// What can be asked for: the registered kernels, or, if there are none, the functions with plain names.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return state_->names; }
   [[nodiscard]] const std::string& path() const noexcept { return state_->path; }

@@ -1,0 +1,99 @@
+// How ranks notice that they made different calls, also while they wait for what will never come.
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "collectives/host_mover.hpp"
+
+namespace baton::collectives {
+namespace {
+
+using Word = std::atomic_ref<std::uint64_t>;
+
+/// After this long a wait looks at what the others called, then after twice as long, and so on.
+constexpr std::chrono::nanoseconds kFirstLook = std::chrono::milliseconds(100);
+
+}  // namespace
+
+void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
+  // Pairs with the store in RawWindow::advance().
+  if (Word(at<std::uint64_t>(owner, offset)).load(std::memory_order_acquire) >= value) return;
+  std::chrono::nanoseconds left = timeout_;
+  for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
+    const std::chrono::nanoseconds now = std::min(look, left);
+    try {
+      scratch_.wait_reached(owner, offset, value, needed, now);
+      return;
+    } catch (const Error& error) {
+      if (error.code() != Code::wait_timeout) throw;
+      look_around();
+      left -= now;
+      if (left.count() > 0) continue;
+      throw Error(Code::wait_timeout,
+                  fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout_).count(),
+                              needed == Needed::owner ? fmt::format("rank {}", owner) : "all ranks to arrive"),
+                  error.notes());
+    }
+  }
+}
+
+bool HostMover::agrees(int peer) const noexcept {
+  auto& record = at<RecordLine>(peer, record_offset());
+  // Pairs with the store in begin().
+  return Word(record.call).load(std::memory_order_acquire) == calls_ &&
+         Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
+         Word(record.details).load(std::memory_order_relaxed) == details_;
+}
+
+void HostMover::check_agreement(int peer) const {
+  if (!agrees(peer)) [[unlikely]]
+    throw_mismatch(rank(), peer);
+}
+
+void HostMover::look_around() const {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (Word(at<RecordLine>(peer, record_offset()).call).load(std::memory_order_acquire) == calls_ && !agrees(peer))
+      throw_mismatch(rank(), peer);
+  }
+}
+
+std::string HostMover::describe_record(int peer, std::uint64_t call) const {
+  auto& record = at<RecordLine>(peer, record_offset(call));
+  const std::uint64_t recorded = Word(record.call).load(std::memory_order_acquire);
+  const std::string text = describe(call_of(Word(record.fingerprint).load(std::memory_order_relaxed)));
+  if (recorded == call) return fmt::format("rank {} called {}", peer, text);
+  return fmt::format("rank {} has not made call {}", peer, call);
+}
+
+/// The first of the last calls in which both have a part but not the same one; ranks that lost each other are further
+/// apart by now.
+std::uint64_t HostMover::first_disagreement(int a, int b) const {
+  std::uint64_t first = calls_;
+  for (std::uint64_t slot = 0; slot < kRecords; ++slot) {
+    auto& one = at<RecordLine>(a, record_offset(slot));
+    auto& other = at<RecordLine>(b, record_offset(slot));
+    const std::uint64_t call = Word(one.call).load(std::memory_order_acquire);
+    if (call == 0 || call != Word(other.call).load(std::memory_order_acquire)) continue;
+    const bool same =
+        Word(one.fingerprint).load(std::memory_order_relaxed) ==
+            Word(other.fingerprint).load(std::memory_order_relaxed) &&
+        Word(one.details).load(std::memory_order_relaxed) == Word(other.details).load(std::memory_order_relaxed);
+    if (!same) first = std::min(first, call);
+  }
+  return first;
+}
+
+void HostMover::throw_mismatch(int a, int b) const {
+  const std::uint64_t call = first_disagreement(a, b);
+  std::vector<std::string> notes = {describe_record(a, call), describe_record(b, call)};
+  const auto fingerprint = [&](int rank) {
+    return Word(at<RecordLine>(rank, record_offset(call)).fingerprint).load(std::memory_order_relaxed);
+  };
+  if (fingerprint(a) == fingerprint(b))
+    notes.emplace_back("they differ in the windows, the places in them, or the options");
+  throw Error(Code::mismatch,
+              fmt::format("ranks {} and {} of \"{}\" disagree about collective call {}", a, b, domain_name_, call),
+              std::move(notes));
+}
+
+}  // namespace baton::collectives

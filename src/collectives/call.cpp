@@ -1,0 +1,76 @@
+#include "collectives/call.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace baton::collectives {
+namespace {
+
+constexpr unsigned kElementAt = 4;
+constexpr unsigned kOpAt = 8;
+constexpr unsigned kRootAt = 12;
+constexpr unsigned kCountAt = 28;
+constexpr std::uint64_t kRootMask = 0xffffU;
+constexpr std::uint64_t kNibble = 0xfU;
+
+constexpr std::array<std::string_view, kOperations> kOperationNames = {
+    "barrier",   "broadcast", "reduce",  "allreduce",  "reduce_scatter",
+    "allgather", "gather",    "scatter", "all_to_all", "all_to_all_v"};
+constexpr std::array<std::string_view, 12> kElementNames = {"float64", "float32", "float16", "bfloat16",
+                                                            "int8",    "int16",   "int32",   "int64",
+                                                            "uint8",   "uint16",  "uint32",  "uint64"};
+constexpr std::array<std::string_view, 5> kOpNames = {"sum", "prod", "min", "max", "avg"};
+constexpr std::array<std::string_view, 11> kAlgorithmNames = {
+    "automatic",          "exchange",         "meeting",           "eager", "fetch", "mesh", "ring",
+    "bidirectional_ring", "interleaved_ring", "recursive_halving", "tree"};
+
+template <class Names, class Value>
+std::string_view name_in(const Names& names, Value value) noexcept {
+  const auto index = static_cast<std::size_t>(value);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+bool has_root(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
+         operation == Operation::scatter;
+}
+
+bool reduces(Operation operation) {
+  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
+}
+
+}  // namespace
+
+std::string_view name_of(Operation operation) noexcept { return name_in(kOperationNames, operation); }
+std::string_view name_of(Element element) noexcept { return name_in(kElementNames, element); }
+std::string_view name_of(ReduceOp op) noexcept { return name_in(kOpNames, op); }
+std::string_view name_of(Algorithm algorithm) noexcept { return name_in(kAlgorithmNames, algorithm); }
+
+std::uint64_t fingerprint_of(const Call& call) noexcept {
+  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.element) << kElementAt |
+         static_cast<std::uint64_t>(call.op) << kOpAt | (static_cast<std::uint64_t>(call.root) & kRootMask) << kRootAt |
+         call.count << kCountAt;
+}
+
+Call call_of(std::uint64_t fingerprint) noexcept {
+  Call call;
+  call.operation = static_cast<Operation>(fingerprint & kNibble);
+  call.element = static_cast<Element>(fingerprint >> kElementAt & kNibble);
+  call.op = static_cast<ReduceOp>(fingerprint >> kOpAt & kNibble);
+  call.root = static_cast<int>(fingerprint >> kRootAt & kRootMask);
+  call.count = fingerprint >> kCountAt;
+  return call;
+}
+
+std::string describe(const Call& call) {
+  std::string text(name_of(call.operation));
+  if (call.operation == Operation::barrier) return text;
+  if (call.operation == Operation::all_to_all_v) return fmt::format("{} of {}", text, name_of(call.element));
+  text += fmt::format(" of {} {}", call.count, name_of(call.element));
+  if (reduces(call.operation)) text += fmt::format(", {}", name_of(call.op));
+  if (has_root(call.operation)) text += fmt::format(", root {}", call.root);
+  return text;
+}
+
+}  // namespace baton::collectives

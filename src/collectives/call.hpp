@@ -1,0 +1,53 @@
+// What a rank called, in words that ranks can compare.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <baton/collectives.hpp>
+
+namespace baton::collectives {
+
+enum class Operation : std::uint8_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  allgather,
+  gather,
+  scatter,
+  all_to_all,
+  all_to_all_v,
+};
+inline constexpr int kOperations = 10;
+
+struct Call {
+  Operation operation = Operation::barrier;
+  Element element = Element::uint8;
+  ReduceOp op = ReduceOp::sum;
+  int root = 0;
+  /// Elements of the vector, or of one block.
+  std::uint64_t count = 0;
+};
+
+[[nodiscard]] std::string_view name_of(Operation operation) noexcept;
+[[nodiscard]] std::string_view name_of(Element element) noexcept;
+[[nodiscard]] std::string_view name_of(ReduceOp op) noexcept;
+[[nodiscard]] std::string_view name_of(Algorithm algorithm) noexcept;
+
+/// One word from which the call can be told again; counts of 2^36 and more only nearly.
+[[nodiscard]] std::uint64_t fingerprint_of(const Call& call) noexcept;
+[[nodiscard]] Call call_of(std::uint64_t fingerprint) noexcept;
+
+/// "allreduce of 1024 float32, sum".
+[[nodiscard]] std::string describe(const Call& call);
+
+/// Mixes `value` into a hash of what a fingerprint does not hold.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29U);
+}
+
+}  // namespace baton::collectives

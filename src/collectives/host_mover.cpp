@@ -1,0 +1,152 @@
+#include "collectives/host_mover.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+#include <baton/options.hpp>
+
+#include "collectives/arithmetic.hpp"
+
+namespace baton::collectives {
+namespace {
+
+using Word = std::atomic_ref<std::uint64_t>;
+
+}  // namespace
+
+HostMover::HostMover(Domain domain)
+    : Mover(domain.rank(), domain.size()),
+      layout_(domain.size()),
+      domain_name_(domain.name()),
+      scratch_(domain.raw_window("collectives", layout_.bytes)),
+      chunks_sent_(static_cast<std::size_t>(domain.size())),
+      chunks_received_(static_cast<std::size_t>(domain.size())) {
+  for (int rank = 0; rank < size(); ++rank) parts_.push_back(scratch_.part(rank));
+}
+
+void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes,
+                      std::chrono::nanoseconds timeout) {
+  ++calls_;
+  fingerprint_ = fingerprint_of(call);
+  details_ = details;
+  contribution_bytes_ = contribution_bytes;
+  timeout_ = timeout;
+  all_have_begun_ = false;
+  begin_round();
+  wait_for_readers(kRecords);
+  auto& record = at<RecordLine>(rank(), record_offset());
+  Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
+  Word(record.details).store(details_, std::memory_order_relaxed);
+  // Pairs with the load in agrees().
+  Word(record.call).store(calls_, std::memory_order_release);
+}
+
+void HostMover::begin_round() noexcept {
+  ++rounds_;
+  steps_ = 0;
+}
+
+void HostMover::end() {
+  rounds_after_[calls_ % kRecords] = rounds_ + 1;
+  if (all_have_begun_) {
+    finished_by_all_ = calls_ - 1;
+  } else {
+    // Whoever reuses what this call read waits for it, in wait_for_readers().
+    scratch_.advance(rank(), Layout::progress, (rounds_ + 1) << kRoundShift);
+  }
+}
+
+std::size_t HostMover::next_staging() noexcept { return layout_.staging + (++staged_ % 2) * kStagingBytes; }
+
+void HostMover::wait_for_readers(std::uint64_t ring) {
+  if (calls_ <= ring || finished_by_all_ + ring >= calls_) return;
+  const std::uint64_t needed = calls_ - ring;
+  const std::uint64_t value = rounds_after_[needed % kRecords] << kRoundShift;
+  std::uint64_t least = UINT64_MAX;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    wait_word(peer, Layout::progress, value, Needed::owner);
+    // Pairs with the store in RawWindow::advance(), like the wait: it may be further by now.
+    least = std::min(least, Word(at<ProgressLine>(peer, Layout::progress).steps).load(std::memory_order_acquire));
+  }
+  finished_by_all_ = needed;
+  while (finished_by_all_ + 1 < calls_ && rounds_after_[(finished_by_all_ + 1) % kRecords] << kRoundShift <= least)
+    ++finished_by_all_;
+}
+
+void HostMover::offer(const std::byte* data, std::size_t bytes) {
+  const bool small = contribution_bytes_ <= kInlineBytes;
+  if (!small) wait_for_readers(kSlots);
+  std::byte* slot = small ? at<RecordLine>(rank(), record_offset()).contribution
+                          : &at<std::byte>(rank(), layout_.contributions + (calls_ % kSlots) * kSlotBytes);
+  copy(slot, data, bytes);
+}
+
+void HostMover::announce() { scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_); }
+
+void HostMover::wait_announced(int peer) {
+  wait_word(peer, record_offset() + offsetof(RecordLine, announced), calls_, Needed::owner);
+  check_agreement(peer);
+}
+
+const std::byte* HostMover::contribution(int peer) const {
+  if (contribution_bytes_ <= kInlineBytes) return at<RecordLine>(peer, record_offset()).contribution;
+  return &at<std::byte>(peer, layout_.contributions + (calls_ % kSlots) * kSlotBytes);
+}
+
+bool HostMover::arrive() {
+  ++meetings_;
+  Word arrived(at<ArrivalLine>(0, Layout::arrivals).arrived);
+  // Releases what this rank wrote before, and acquires what the others released: the last has all.
+  const std::uint64_t earlier = arrived.fetch_add(1, std::memory_order_acq_rel);
+  if (earlier + 1 != meetings_ * static_cast<std::uint64_t>(size())) return false;
+  if (!all_have_begun_) {
+    all_have_begun_ = true;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (agrees(peer)) continue;
+      auto& line = at<ReleaseLine>(0, Layout::release);
+      Word(line.judge).store(static_cast<std::uint64_t>(rank()), std::memory_order_relaxed);
+      Word(line.disagree).store(static_cast<std::uint64_t>(peer) + 1, std::memory_order_relaxed);
+      scratch_.advance(0, Layout::release, meetings_);
+      throw_mismatch(rank(), peer);
+    }
+  }
+  return true;
+}
+
+void HostMover::release() { scratch_.advance(0, Layout::release, meetings_); }
+
+void HostMover::wait_released() {
+  wait_word(0, Layout::release, meetings_, Needed::every_member);
+  all_have_begun_ = true;
+  auto& line = at<ReleaseLine>(0, Layout::release);
+  const std::uint64_t disagree = Word(line.disagree).load(std::memory_order_relaxed);
+  if (disagree != 0) [[unlikely]] {
+    throw_mismatch(static_cast<int>(Word(line.judge).load(std::memory_order_relaxed)), static_cast<int>(disagree - 1));
+  }
+}
+
+std::byte* HostMover::common() {
+  if (contribution_bytes_ <= kInlineBytes) return at<ReleaseLine>(0, Layout::release).common;
+  return &at<std::byte>(0, layout_.common);
+}
+
+void HostMover::step() { scratch_.advance(rank(), Layout::progress, (rounds_ << kRoundShift) + ++steps_); }
+
+void HostMover::wait_step(int peer, std::uint64_t steps) {
+  wait_word(peer, Layout::progress, (rounds_ << kRoundShift) + steps, Needed::owner);
+  check_agreement(peer);
+}
+
+void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
+                       ReduceOp op, std::uint32_t divisor) {
+  reduce_elements(to, from, count, element, op, divisor);
+}
+
+}  // namespace baton::collectives

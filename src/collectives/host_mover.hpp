@@ -1,0 +1,100 @@
+// The Mover of host programs: works on the scratch window of a domain and on windows that are mapped here.
+//
+// Every word that is waited for only grows. A rank numbers its calls, its meetings and its rounds; all members have the
+// same numbers because they make the same calls, and each call compares what they called.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <baton/domain.hpp>
+
+#include "collectives/call.hpp"
+#include "collectives/mover.hpp"
+#include "collectives/scratch.hpp"
+
+namespace baton::collectives {
+
+class HostMover final : public Mover {
+ public:
+  /// Collective over the domain: allocates the scratch window.
+  explicit HostMover(Domain domain);
+
+  /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
+  void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
+  /// Ends it. Without it nothing may follow: a call that threw leaves the ranks apart.
+  void end();
+  /// Steps count from 0 again.
+  void begin_round() noexcept;
+  /// The half of the staging area that may be written now. All members have to meet before the next use but one.
+  [[nodiscard]] std::size_t next_staging() noexcept;
+  [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
+
+  void offer(const std::byte* data, std::size_t bytes) override;
+  void announce() override;
+  void wait_announced(int peer) override;
+  void all_announced() override { all_have_begun_ = true; }
+  [[nodiscard]] const std::byte* contribution(int peer) const override;
+  [[nodiscard]] bool arrive() override;
+  void release() override;
+  void wait_released() override;
+  [[nodiscard]] std::byte* common() override;
+  void step() override;
+  void wait_step(int peer, std::uint64_t steps) override;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
+  void reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element, ReduceOp op,
+              std::uint32_t divisor) override;
+
+  /// Messages; see messages.cpp.
+  void send(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+            std::chrono::nanoseconds timeout);
+  void receive(int from, std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+               std::chrono::nanoseconds timeout);
+
+ private:
+  template <class T>
+  [[nodiscard]] T& at(int rank, std::size_t offset) const {
+    return *reinterpret_cast<T*>(parts_[static_cast<std::size_t>(rank)] + offset);
+  }
+  [[nodiscard]] static std::size_t record_offset(std::uint64_t call) noexcept {
+    return Layout::records + (call % kRecords) * sizeof(RecordLine);
+  }
+  [[nodiscard]] std::size_t record_offset() const noexcept { return record_offset(calls_); }
+  /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
+  void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
+  /// Waits until the record or contribution of `ring` calls ago, which is about to be replaced, is no longer needed.
+  void wait_for_readers(std::uint64_t ring);
+  [[nodiscard]] bool agrees(int peer) const noexcept;
+  void check_agreement(int peer) const;
+  void look_around() const;
+  [[noreturn]] void throw_mismatch(int a, int b) const;
+  [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
+  [[nodiscard]] std::string describe_record(int peer, std::uint64_t call) const;
+  void wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout);
+
+  Layout layout_;
+  std::string domain_name_;
+  RawWindow scratch_;
+  std::vector<std::byte*> parts_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t meetings_ = 0;
+  std::uint64_t rounds_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t staged_ = 0;
+  /// All members are known to have finished this call, and the rounds that had begun when each of the last calls ended.
+  std::uint64_t finished_by_all_ = 0;
+  std::array<std::uint64_t, kRecords> rounds_after_{};
+  std::size_t contribution_bytes_ = 0;
+  std::uint64_t fingerprint_ = 0;
+  std::uint64_t details_ = 0;
+  std::chrono::nanoseconds timeout_{0};
+  /// Every member knows that every member has begun this call, and so has finished the one before.
+  bool all_have_begun_ = false;
+  std::vector<std::uint64_t> chunks_sent_;
+  std::vector<std::uint64_t> chunks_received_;
+};
+
+}  // namespace baton::collectives

@@ -1,0 +1,74 @@
+// What an algorithm is written in: a few verbs on the memory of the members, and the waits between them.
+//
+// An algorithm is a plain function over a Mover. The one of the host works on windows; tests have one that leaves a
+// wait out. All waits throw when they cannot end: an algorithm has no failures of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <baton/collectives.hpp>
+
+namespace baton::collectives {
+
+class Mover {
+ public:
+  Mover(int rank, int size) noexcept : rank_(rank), size_(size) {}
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+  virtual ~Mover() = default;
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  /// Contributions are small. offer() makes this rank's readable for those who have waited for it, with
+  /// wait_announced() after its announce(), or at a meeting. It stays readable until all have finished this call.
+  virtual void offer(const std::byte* data, std::size_t bytes) = 0;
+  virtual void announce() = 0;
+  virtual void wait_announced(int peer) = 0;
+  /// Every member has waited for every other.
+  virtual void all_announced() = 0;
+  [[nodiscard]] virtual const std::byte* contribution(int peer) const = 0;
+
+  /// A meeting. arrive() is true for one member, the last: after it has prepared what all may read in common(), it
+  /// calls release(). The others wait_released().
+  [[nodiscard]] virtual bool arrive() = 0;
+  virtual void release() = 0;
+  virtual void wait_released() = 0;
+  [[nodiscard]] virtual std::byte* common() = 0;
+
+  /// Steps of this round. step() says that this rank has made one more; whoever has waited for it sees what this rank
+  /// wrote before.
+  virtual void step() = 0;
+  virtual void wait_step(int peer, std::uint64_t steps) = 0;
+
+  /// Data. `to` of reduce() may be one of `from`; the order of `from` is the order of the operation. A divisor above 1
+  /// divides the result.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
+                      ReduceOp op, std::uint32_t divisor) = 0;
+
+ private:
+  int rank_;
+  int size_;
+};
+
+/// A meeting at which nothing is prepared.
+inline void meet(Mover& mover) {
+  if (mover.arrive()) {
+    mover.release();
+  } else {
+    mover.wait_released();
+  }
+}
+
+/// Waits for the contributions of all. Every member must do so.
+inline void wait_all_announced(Mover& mover) {
+  for (int peer = 0; peer < mover.size(); ++peer) {
+    if (peer != mover.rank()) mover.wait_announced(peer);
+  }
+  mover.all_announced();
+}
+
+}  // namespace baton::collectives

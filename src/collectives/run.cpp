@@ -1,0 +1,255 @@
+#include "collectives/run.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+namespace baton::collectives {
+namespace {
+
+bool is_in(const Domain& me, const RawWindow* window) { return window != nullptr && window->belongs_to(me); }
+
+/// A rank's whole contribution: what it would put into a slot.
+std::size_t contribution_bytes(const Call& call, int ranks) {
+  const std::size_t block = call.count * size_of(call.element);
+  switch (call.operation) {
+    case Operation::reduce_scatter:
+    case Operation::scatter:
+    case Operation::all_to_all: return block * static_cast<std::size_t>(ranks);
+    case Operation::barrier:
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::allgather:
+    case Operation::gather:
+    case Operation::all_to_all_v: break;
+  }
+  return block;
+}
+
+/// Whether the algorithms of an operation that move data directly need the inputs, or the outputs, of others.
+struct DirectNeeds {
+  bool input;
+  bool output;
+};
+DirectNeeds direct_needs(Operation operation) {
+  switch (operation) {
+    case Operation::allreduce:
+    case Operation::reduce:
+    case Operation::broadcast: return {true, true};
+    case Operation::reduce_scatter:
+    case Operation::scatter: return {true, false};
+    case Operation::allgather:
+    case Operation::gather:
+    case Operation::all_to_all:
+    case Operation::all_to_all_v:
+    case Operation::barrier: break;
+  }
+  return {false, true};
+}
+
+/// One call on the way to its algorithm.
+class Run {
+ public:
+  Run(const Domain& me, HostMover& host, Mover& mover, const Request& request)
+      : host_(host),
+        mover_(mover),
+        request_(request),
+        call_(request.call),
+        element_bytes_(size_of(call_.element)),
+        block_bytes_(call_.count * element_bytes_),
+        bytes_(contribution_bytes(call_, host.size())),
+        input_in_window_(is_in(me, request.in.window())),
+        output_in_window_(is_in(me, request.out.window())) {
+    const DirectNeeds needs = direct_needs(call_.operation);
+    const bool overlap = call_.operation == Operation::all_to_all && request.in.address() == request.out.address();
+    direct_ = (input_in_window_ || !needs.input) && (output_in_window_ || !needs.output) && !overlap;
+    choose();
+  }
+
+  void run() {
+    const bool small = algorithm_->reach == Reach::contributions;
+    host_.begin(call_, details(), small ? bytes_ : 0, request_.timeout);
+    if (small) {
+      algorithm_->run(mover_, whole());
+    } else if (direct_) {
+      run_direct();
+    } else {
+      run_staged();
+    }
+    host_.end();
+  }
+
+ private:
+  void choose() {
+    const Location location = direct_ ? Location::in_windows : Location::elsewhere;
+    if (request_.algorithm == Algorithm::automatic) {
+      algorithm_ = &select_algorithm(call_.operation, bytes_, host_.size(), location);
+    } else {
+      algorithm_ = find_algorithm(call_.operation, request_.algorithm);
+      if (algorithm_ == nullptr) {
+        throw Error(Code::unsupported,
+                    fmt::format("{} has no algorithm {}", name_of(call_.operation), name_of(request_.algorithm)));
+      }
+    }
+    // What is too large for a slot takes the algorithm that takes everything.
+    if (algorithm_->reach == Reach::contributions && bytes_ > kSlotBytes)
+      algorithm_ = find_algorithm(call_.operation, Algorithm::mesh);
+    // Partial results of a reduction to one root must not end up in the buffers of the others.
+    if (algorithm_->reach == Reach::outputs && call_.operation == Operation::reduce) direct_ = false;
+  }
+
+  [[nodiscard]] std::uint64_t details() const {
+    std::uint64_t hash = mix(static_cast<std::uint64_t>(algorithm_->algorithm), static_cast<std::uint64_t>(direct_));
+    if (algorithm_->reach == Reach::contributions || !direct_) return hash;
+    const DirectNeeds needs = direct_needs(call_.operation);
+    if (needs.input) hash = mix(hash, place_hash(*request_.in.window(), request_.in.address()));
+    if (needs.output) hash = mix(hash, place_hash(*request_.out.window(), request_.out.address()));
+    return hash;
+  }
+
+  [[nodiscard]] Work whole() const {
+    Work work;
+    work.element = call_.element;
+    work.op = call_.op;
+    work.root = call_.root;
+    work.count = call_.count;
+    // Algorithms write to inputs only where they are staged.
+    work.input.mine = const_cast<std::byte*>(request_.in.address());
+    work.output.mine = request_.out.address();
+    work.input_stride = block_bytes_;
+    work.output_stride = block_bytes_;
+    return work;
+  }
+
+  void run_direct() {
+    Work work = whole();
+    std::vector<std::byte*> input_parts;
+    std::vector<std::byte*> output_parts;
+    const DirectNeeds needs = direct_needs(call_.operation);
+    if (needs.input) {
+      input_parts = parts_of(*request_.in.window(), host_.size());
+      work.input.parts = &input_parts;
+      work.input.offset = static_cast<std::size_t>(request_.in.address() - request_.in.window()->local());
+    }
+    if (needs.output) {
+      output_parts = parts_of(*request_.out.window(), host_.size());
+      work.output.parts = &output_parts;
+      work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
+    }
+    algorithm_->run(mover_, work);
+  }
+
+  /// Whether blocks for all ranks lie in this rank's input, or in its output.
+  [[nodiscard]] bool many_in() const { return bytes_ != block_bytes_ || call_.operation == Operation::all_to_all; }
+  [[nodiscard]] bool many_out() const {
+    return call_.operation == Operation::allgather || call_.operation == Operation::gather ||
+           call_.operation == Operation::all_to_all;
+  }
+  [[nodiscard]] bool is_root() const { return host_.rank() == call_.root; }
+  [[nodiscard]] bool has_input() const {
+    return (call_.operation != Operation::broadcast && call_.operation != Operation::scatter) || is_root();
+  }
+  [[nodiscard]] bool wants_output() const {
+    if (call_.operation == Operation::broadcast) return !is_root();
+    return (call_.operation != Operation::reduce && call_.operation != Operation::gather) || is_root();
+  }
+
+  /// Piece by piece through the staging area, whose two halves take turns: while the others still read one piece, the
+  /// next one is written.
+  void run_staged() {
+    const bool in_place = algorithm_->reach == Reach::outputs;
+    const auto ranks = static_cast<std::size_t>(host_.size());
+    const std::size_t blocks = many_in() || (in_place && many_out()) ? ranks : 1;
+    const std::size_t piece = kStagingBytes / blocks / element_bytes_;
+    if (piece == 0) {
+      throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
+                                                 describe(call_), ranks, kStagingBytes));
+    }
+    for (std::size_t first = 0; first < call_.count; first += piece) {
+      if (first != 0) host_.begin_round();
+      if (in_place) {
+        run_piece_in_place(first, std::min(piece, call_.count - first));
+      } else {
+        run_piece(first, std::min(piece, call_.count - first));
+      }
+    }
+  }
+
+  [[nodiscard]] Work staged_work(std::size_t count) {
+    Work work = whole();
+    work.count = count;
+    work.input.parts = &host_.parts();
+    work.input.offset = host_.next_staging();
+    work.input.mine = work.input.of(host_.rank());
+    work.input_stride = count * element_bytes_;
+    work.input_life = InputLife::until_next_meeting;
+    return work;
+  }
+
+  void run_piece(std::size_t first, std::size_t count) {
+    Work work = staged_work(count);
+    if (has_input()) {
+      const std::size_t blocks = many_in() ? static_cast<std::size_t>(host_.size()) : 1;
+      for (std::size_t block = 0; block < blocks; ++block) {
+        mover_.copy(work.input.mine + block * work.input_stride,
+                    request_.in.address() + block * block_bytes_ + first * element_bytes_, work.bytes());
+      }
+    }
+    work.output.mine = request_.out.address() + first * element_bytes_;
+    algorithm_->run(mover_, work);
+  }
+
+  /// The staged piece is input and output.
+  void run_piece_in_place(std::size_t first, std::size_t count) {
+    Work work = staged_work(count);
+    // These algorithms have no meeting of their own, without which a half must not be used again.
+    meet(mover_);
+    work.output = work.input;
+    work.output_stride = work.input_stride;
+    const std::size_t own = many_out() ? static_cast<std::size_t>(host_.rank()) * work.output_stride : 0;
+    if (has_input()) mover_.copy(work.input.mine + own, request_.in.address() + first * element_bytes_, work.bytes());
+    work.input.mine += own;
+    algorithm_->run(mover_, work);
+    if (!wants_output()) return;
+    const std::size_t blocks = many_out() ? static_cast<std::size_t>(host_.size()) : 1;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      mover_.copy(request_.out.address() + block * block_bytes_ + first * element_bytes_,
+                  work.output.mine + block * work.output_stride, work.bytes());
+    }
+  }
+
+  HostMover& host_;
+  Mover& mover_;
+  const Request& request_;
+  const Call& call_;
+  std::size_t element_bytes_;
+  std::size_t block_bytes_;
+  std::size_t bytes_;
+  bool input_in_window_;
+  bool output_in_window_;
+  bool direct_ = false;
+  const AlgorithmInfo* algorithm_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<std::byte*> parts_of(const RawWindow& window, int ranks) {
+  std::vector<std::byte*> parts(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) parts[static_cast<std::size_t>(rank)] = window.part(rank);
+  return parts;
+}
+
+std::uint64_t place_hash(const RawWindow& window, const std::byte* address) {
+  const std::uint64_t name = std::hash<std::string>{}(window.name());
+  return mix(mix(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
+}
+
+void run(const Domain& me, HostMover& host, Mover& mover, const Request& request) {
+  Run(me, host, mover, request).run();
+}
+
+}  // namespace baton::collectives

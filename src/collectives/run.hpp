@@ -1,0 +1,37 @@
+// From a call to an algorithm on data: where it lies, in which pieces.
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include <baton/collectives.hpp>
+#include <baton/domain.hpp>
+
+#include "collectives/call.hpp"
+#include "collectives/host_mover.hpp"
+#include "collectives/mover.hpp"
+#include "collectives/selection.hpp"
+
+namespace baton::collectives {
+
+/// A call with the data of this rank.
+struct Request {
+  Call call;
+  ConstData in;
+  Data out;
+  Algorithm algorithm = Algorithm::automatic;
+  std::chrono::nanoseconds timeout{0};
+};
+
+/// Makes the call. The algorithm works through `mover`, which is `host` or something in front of it.
+void run(const Domain& me, HostMover& host, Mover& mover, const Request& request);
+
+/// The same for blocks of different sizes.
+void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Request& request,
+                      std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts);
+
+/// Where the others reach the data of `window`'s parts; `details` learns which window and place it is.
+[[nodiscard]] std::vector<std::byte*> parts_of(const RawWindow& window, int ranks);
+[[nodiscard]] std::uint64_t place_hash(const RawWindow& window, const std::byte* address);
+
+}  // namespace baton::collectives

@@ -1,0 +1,129 @@
+// All to all with blocks of different sizes. All ranks tell all what they send and expect, and check all pairs, so that
+// all fail alike; then the blocks travel as in a mesh.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "collectives/run.hpp"
+
+namespace baton::collectives {
+namespace {
+
+class VectorRun {
+ public:
+  VectorRun(const Domain& me, HostMover& host, Mover& mover, const Request& request)
+      : host_(host),
+        mover_(mover),
+        request_(request),
+        bytes_(size_of(request.call.element)),
+        direct_(request.out.window() != nullptr && request.out.window()->belongs_to(me)) {}
+
+  void run(std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {
+    std::vector<std::uint64_t> counts(send_counts.begin(), send_counts.end());
+    counts.insert(counts.end(), receive_counts.begin(), receive_counts.end());
+    const std::size_t size = counts.size() * sizeof(std::uint64_t);
+    if (size > kSlotBytes) {
+      throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(),
+                                                 kSlotBytes / 2 / sizeof(std::uint64_t)));
+    }
+    std::uint64_t details = direct_ ? 1 : 0;
+    if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
+    host_.begin(request_.call, details, size, request_.timeout);
+    mover_.offer(reinterpret_cast<const std::byte*>(counts.data()), size);
+    meet(mover_);
+    check_pairs();
+    if (direct_) {
+      push();
+    } else {
+      exchange_pieces();
+    }
+    host_.end();
+  }
+
+ private:
+  [[nodiscard]] std::size_t sends(int from, int to) const { return count(from, static_cast<std::size_t>(to)); }
+  [[nodiscard]] std::size_t expects(int to, int from) const {
+    return count(to, static_cast<std::size_t>(host_.size()) + static_cast<std::size_t>(from));
+  }
+  [[nodiscard]] std::size_t count(int rank, std::size_t index) const {
+    std::uint64_t value = 0;
+    std::memcpy(&value, mover_.contribution(rank) + index * sizeof value, sizeof value);
+    return value;
+  }
+
+  void check_pairs() {
+    for (int from = 0; from < host_.size(); ++from) {
+      for (int to = 0; to < host_.size(); ++to) {
+        if (sends(from, to) == expects(to, from)) {
+          longest_ = std::max(longest_, sends(from, to));
+          continue;
+        }
+        throw Error(Code::mismatch,
+                    fmt::format("rank {} sends {} {} to rank {}, which expects {}", from, sends(from, to),
+                                name_of(request_.call.element), to, expects(to, from)));
+      }
+    }
+  }
+
+  void push() {
+    const std::vector<std::byte*> parts = parts_of(*request_.out.window(), host_.size());
+    const auto offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
+    const std::byte* source = request_.in.address();
+    for (int to = 0; to < host_.size(); ++to) {
+      std::size_t before = 0;
+      for (int from = 0; from < host_.rank(); ++from) before += expects(to, from);
+      const std::size_t block = sends(host_.rank(), to) * bytes_;
+      mover_.copy(parts[static_cast<std::size_t>(to)] + offset + before * bytes_, source, block);
+      source += block;
+    }
+    meet(mover_);
+  }
+
+  void exchange_pieces() {
+    const std::size_t piece = kStagingBytes / static_cast<std::size_t>(host_.size()) / bytes_;
+    if (piece == 0 && longest_ != 0) {
+      throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks needs a window", host_.size()));
+    }
+    for (std::size_t first = 0; first < longest_; first += piece) {
+      const std::size_t staging = host_.next_staging();
+      std::byte* mine = host_.parts()[static_cast<std::size_t>(host_.rank())] + staging;
+      const auto part = [&](std::size_t count) { return first >= count ? 0 : std::min(piece, count - first); };
+      std::size_t before = 0;
+      for (int to = 0; to < host_.size(); ++to) {
+        const std::size_t count = sends(host_.rank(), to);
+        mover_.copy(mine + static_cast<std::size_t>(to) * piece * bytes_,
+                    request_.in.address() + (before + std::min(first, count)) * bytes_, part(count) * bytes_);
+        before += count;
+      }
+      meet(mover_);
+      before = 0;
+      for (int from = 0; from < host_.size(); ++from) {
+        const std::size_t count = expects(host_.rank(), from);
+        const std::byte* theirs = host_.parts()[static_cast<std::size_t>(from)] + staging;
+        mover_.copy(request_.out.address() + (before + std::min(first, count)) * bytes_,
+                    theirs + static_cast<std::size_t>(host_.rank()) * piece * bytes_, part(count) * bytes_);
+        before += count;
+      }
+    }
+  }
+
+  HostMover& host_;
+  Mover& mover_;
+  const Request& request_;
+  std::size_t bytes_;
+  bool direct_;
+  std::size_t longest_ = 0;
+};
+
+}  // namespace
+
+void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Request& request,
+                      std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {
+  VectorRun(me, host, mover, request).run(send_counts, receive_counts);
+}
+
+}  // namespace baton::collectives

@@ -1,0 +1,42 @@
+// Which algorithms there are, and which one is taken.
+#pragma once
+
+#include <string_view>
+
+#include "collectives/call.hpp"
+#include "collectives/mover.hpp"
+#include "collectives/work.hpp"
+
+namespace baton::collectives {
+
+/// What an algorithm needs to reach.
+enum class Reach : std::uint8_t {
+  contributions,  // slots of the scratch window
+  data,           // inputs or outputs of the others, as they are or staged; whichever the operation says
+  outputs,        // it works in the outputs of all ranks
+};
+
+struct AlgorithmInfo {
+  Operation operation;
+  Algorithm algorithm;
+  Reach reach;
+  void (*run)(Mover& mover, const Work& work);
+};
+
+/// Nothing: this operation cannot be done so.
+[[nodiscard]] const AlgorithmInfo* find_algorithm(Operation operation, Algorithm algorithm) noexcept;
+[[nodiscard]] std::span<const AlgorithmInfo> all_algorithms() noexcept;
+
+/// Whether the data of a call lies where the others reach it.
+enum class Location : std::uint8_t { in_windows, elsewhere };
+
+/// The algorithm for `bytes` (a rank's whole contribution) on `ranks` ranks, from the table of measurements.
+[[nodiscard]] const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, int ranks,
+                                                    Location location) noexcept;
+
+/// What BATON_COLLECTIVE says about `operation`, or automatic. Throws bad_option for a text that makes no sense.
+[[nodiscard]] Algorithm forced_by_environment(Operation operation);
+/// For tests: the same for a given text.
+[[nodiscard]] Algorithm forced_by(std::string_view text, Operation operation);
+
+}  // namespace baton::collectives

@@ -1,0 +1,184 @@
+// A test of the tests: an algorithm with any one wait left out is found by a few seeds; none is found without that.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/fiber.hpp"
+#include "cases.hpp"
+#include "collectives/run.hpp"
+#include "seeded.hpp"
+#include "support/scale.hpp"
+
+namespace baton::test {
+namespace {
+
+using collectives::HostMover;
+using collectives::Mover;
+using collectives::Operation;
+
+/// Passes everything on, but for the wait with the number `left_out`. Others have turns between any two verbs,
+/// and very many of them on a rank that is `slow`.
+class SkippingMover final : public Mover {
+ public:
+  SkippingMover(Mover& real, int left_out, bool slow)
+      : Mover(real.rank(), real.size()), real_(real), left_out_(left_out), turns_(slow ? 50 : 1) {}
+  [[nodiscard]] int waits() const noexcept { return waits_; }
+
+  void offer(const std::byte* data, std::size_t bytes) override {
+    give_turns();
+    real_.offer(data, bytes);
+  }
+  void announce() override {
+    give_turns();
+    real_.announce();
+  }
+  void wait_announced(int peer) override {
+    if (is_kept()) real_.wait_announced(peer);
+  }
+  void all_announced() override { real_.all_announced(); }
+  [[nodiscard]] const std::byte* contribution(int peer) const override { return real_.contribution(peer); }
+  [[nodiscard]] bool arrive() override {
+    give_turns();
+    return real_.arrive();
+  }
+  void release() override {
+    give_turns();
+    real_.release();
+  }
+  void wait_released() override {
+    if (is_kept()) real_.wait_released();
+  }
+  [[nodiscard]] std::byte* common() override { return real_.common(); }
+  void step() override {
+    give_turns();
+    real_.step();
+  }
+  void wait_step(int peer, std::uint64_t steps) override {
+    if (is_kept()) real_.wait_step(peer, steps);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    give_turns();
+    real_.copy(to, from, bytes);
+  }
+  void reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element, ReduceOp op,
+              std::uint32_t divisor) override {
+    give_turns();
+    real_.reduce(to, from, count, element, op, divisor);
+  }
+
+ private:
+  void give_turns() const {
+    for (int turn = 0; turn < turns_; ++turn) yield_fiber();
+  }
+  bool is_kept() {
+    give_turns();
+    return ++waits_ != left_out_;
+  }
+  Mover& real_;
+  int left_out_;
+  int turns_;
+  int waits_ = 0;
+};
+
+constexpr int kRanks = 4;
+constexpr int kNone = -1;
+
+struct Outcome {
+  bool failed = false;
+  int waits = 0;  // of the mutated rank, in the calls that are followed by as many as reuse anything of theirs
+};
+constexpr int kMutatedCalls = 2;
+constexpr int kCalls = 4;
+
+/// Makes the call a few times; `mutant` leaves its wait `left_out` out.
+Outcome run_mutant(const Case& one, std::uint64_t seed, int mutant, int left_out) {
+  Outcome outcome;
+  std::size_t wrong = 0;
+  const std::string failure = run_seeded(kRanks, seed, [&](Domain me) {
+    const Buffers buffers(me, bytes_of(one, kRanks));
+    HostMover host(me);
+    SkippingMover mover(host, me.rank() == mutant ? left_out : kNone,
+                        seed % 2 == 0 && static_cast<int>(seed / 2 % kRanks) == me.rank());
+    const Maker maker = [&](const Domain& domain, const Case& made, ConstData in, Data out) {
+      collectives::Request request;
+      request.call = {made.operation, made.element, made.op, made.root, made.count};
+      request.in = in;
+      request.out = out;
+      request.algorithm = made.algorithm;
+      // Ranks that lost each other over a mutant need not be waited for.
+      request.timeout = left_out == kNone ? std::chrono::milliseconds(20'000) : std::chrono::milliseconds(15);
+      run(domain, host, mover, request);
+    };
+    me.barrier();
+    for (int round = 0; round < kCalls; ++round) {
+      wrong += wrong_elements(me, buffers, one, round, maker);
+      if (me.rank() == mutant && round + 1 == kMutatedCalls) outcome.waits = mover.waits();
+    }
+    me.barrier();
+  });
+  outcome.failed = wrong != 0 || !failure.empty();
+  return outcome;
+}
+
+std::vector<Case> mutated_cases() {
+  std::vector<Case> cases;
+  for (const auto& info : collectives::all_algorithms()) {
+    if (info.operation == Operation::barrier) continue;
+    for (const Memory memory : {Memory::windows, Memory::own}) {
+      Case one{.operation = info.operation, .count = 130, .root = 1, .memory = memory, .algorithm = info.algorithm};
+      // Contributions do not depend on where the data is.
+      if (info.reach == collectives::Reach::contributions && memory == Memory::own) continue;
+      // Staged pieces begin with a meeting, which makes up for the waits at the end of the piece before.
+      const bool staged_only = info.operation == Operation::reduce;
+      if (info.reach == collectives::Reach::outputs && memory == Memory::own && !staged_only) continue;
+      if (info.operation == Operation::broadcast) one.placing = Placing::in_place;
+      cases.push_back(one);
+    }
+  }
+  return cases;
+}
+
+TEST(Seeds, FindNothingInWholeAlgorithms) {
+  for (const Case& one : mutated_cases()) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(10)); ++seed)
+      ASSERT_FALSE(run_mutant(one, seed, 0, kNone).failed) << describe(one) << ", seed " << seed;
+  }
+}
+
+/// The meeting before a tree protects what a parent reads; nobody reads from the root, which need not wait there.
+bool is_redundant(const Case& one, int rank) {
+  return one.operation == Operation::reduce && one.algorithm == Algorithm::tree && rank == one.root;
+}
+
+TEST(Seeds, FindEveryWaitThatIsLeftOut) {
+#if defined(BATON_SANITIZE_ADDRESS) || defined(BATON_SANITIZE_THREAD)
+  GTEST_SKIP() << "mutants do what sanitizers report";
+#endif
+  constexpr std::uint64_t kSeeds = 60;
+  int mutants = 0;
+  std::vector<std::string> survivors;
+  for (const Case& one : mutated_cases()) {
+    for (int mutant = 0; mutant < (scaled(1000) > 1000 ? kRanks : 2); ++mutant) {
+      if (is_redundant(one, mutant)) continue;
+      int most = 0;
+      std::set<int> found;
+      // How often a rank waits at a meeting depends on who comes last.
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) most = std::max(most, run_mutant(one, seed, mutant, kNone).waits);
+      for (int wait = 1; wait <= most; ++wait) {
+        ++mutants;
+        for (std::uint64_t seed = 1; seed <= kSeeds && found.count(wait) == 0; ++seed) {
+          if (run_mutant(one, seed, mutant, wait).failed) found.insert(wait);
+        }
+        if (found.count(wait) == 0) {
+          survivors.push_back(describe(one) + ", rank " + std::to_string(mutant) + ", wait " + std::to_string(wait));
+        }
+      }
+    }
+  }
+  std::string text;
+  for (const std::string& survivor : survivors) text += "\n  " + survivor;
+  EXPECT_TRUE(survivors.empty()) << survivors.size() << " of " << mutants << " mutants survive:" << text;
+}
+
+}  // namespace
+}  // namespace baton::test

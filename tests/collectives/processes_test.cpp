@@ -1,0 +1,97 @@
+// Collectives of real processes: right, and ended by the death of a rank in the middle of any of them.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "cases.hpp"
+#include "collectives/selection.hpp"
+#include "ending.hpp"
+#include "job.hpp"
+#include "support/rank_program.hpp"
+#include "support/require.hpp"
+#include "support/scenario_run.hpp"
+
+namespace {
+
+using namespace baton;
+using namespace baton::test;
+using baton::test::Case;
+using collectives::Operation;
+
+const Wishes kProcesses = {.sizes = {4}, .hostings = {Hosting::processes}};
+
+std::vector<Case> cases_of(Operation operation, Algorithm algorithm) {
+  std::vector<Case> cases;
+  for (const Memory memory : {Memory::windows, Memory::own}) {
+    for (const std::size_t count : {1U, 900U, 70'000U}) {
+      Case one{.operation = operation, .count = count, .root = 1, .memory = memory, .algorithm = algorithm};
+      if (operation == Operation::broadcast) one.placing = Placing::in_place;
+      cases.push_back(one);
+    }
+  }
+  return cases;
+}
+
+/// The operation that the environment names by its number, over and over, until somebody dies.
+void repeat_until_death(Domain me) {
+  const auto operation = static_cast<Operation>(std::atoi(std::getenv("TEST_OPERATION")));
+  const std::vector<Case> cases = cases_of(operation, Algorithm::automatic);
+  const Buffers buffers(me, bytes_of(cases[2], me.size()));
+  std::thread killer;
+  if (me.rank() == 2) {
+    // In the middle of whatever the other thread does then.
+    killer = std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      tell("dying");
+      ::kill(::getpid(), SIGKILL);
+    });
+  }
+  for (int round = 0;; ++round)
+    REQUIRE_EQUAL(wrong_elements(me, buffers, cases[static_cast<std::size_t>(round) % cases.size()], round), 0U);
+}
+
+}  // namespace
+
+SCENARIO(EveryAlgorithm, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}}) {
+  const Buffers buffers(me, bytes_of(cases_of(Operation::all_to_all, Algorithm::automatic)[2], me.size()));
+  for (const auto& info : collectives::all_algorithms()) {
+    for (const Case& one : cases_of(info.operation, info.algorithm)) {
+      for (int round = 0; round < 2; ++round) REQUIRE_EQUAL(wrong_elements(me, buffers, one, round), 0U);
+    }
+  }
+}
+
+SCENARIO_BEFORE_JOIN(CollectivesUntilDeath, kProcesses) {
+  survives_with_error([&] { repeat_until_death(join_and_tell(me)); });
+}
+
+namespace baton::test {
+namespace {
+
+TEST(Processes, GetRightResultsFromEveryAlgorithm) {
+  for (const int size : {2, 3, 5})
+    EXPECT_TRUE(run_scenario(scenario_named("EveryAlgorithm"), Hosting::processes, size));
+}
+
+class Death : public testing::TestWithParam<int> {};
+
+TEST_P(Death, InTheMiddleOfAnOperationIsToldToAll) {
+  Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam())});
+  job.start();
+  job.finish();
+  for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Death, testing::Range(0, collectives::kOperations), [](const auto& param) {
+  return std::string(collectives::name_of(static_cast<Operation>(param.param)));
+});
+
+}  // namespace
+}  // namespace baton::test
