@@ -1,5 +1,5 @@
-// What tasks do: nothing, or as much as is asked for, while the clock runs; in a run besides, something that shows their
-// order.
+// What tasks do: nothing, or as much as is asked for, while the clock runs; in a run besides, something that shows
+// their order.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Baton: all of its public interface.
+// Baton: all of its public interface but worker.hpp, because a program that includes that one is also its chips, and
+// chip_worker.hpp.
 #pragma once
 
 #include <baton/chip.hpp>           // cores and memory that run graphs of kernels
@@ -10,6 +11,7 @@
 #include <baton/inproc.hpp>         // many ranks in one process
 #include <baton/join.hpp>           // becoming a rank
 #include <baton/kernel_handle.hpp>  // kernels as values
+#include <baton/kernel_source.hpp>  // kernels and orchestrations compiled at run time
 #include <baton/options.hpp>        // environment variables
 #include <baton/remote_ptr.hpp>     // addresses in the windows of peers
 #include <baton/signal.hpp>         // notify and wait

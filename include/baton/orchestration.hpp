@@ -10,13 +10,13 @@
 //   }
 #pragma once
 
-#include <baton/graph.hpp>
 #include <baton/chip_args.hpp>
+#include <baton/graph.hpp>
 
 /// Defines an orchestration for a chip under a name: a function of a graph and the arguments that it is submitted with.
 /// `graph` and `args` are the names of its parameters. KernelFile::orchestration() finds it in its library.
-#define BATON_ORCHESTRATION(name, graph, args)                                                 \
-  extern "C" __attribute__((visibility("default"))) void baton_orchestration_##name(           \
-      ::baton::Graph& graph, const ::baton::ChipArgs& args);                                   \
-  extern "C" void baton_orchestration_##name([[maybe_unused]] ::baton::Graph& graph,           \
+#define BATON_ORCHESTRATION(name, graph, args)                                                                      \
+  extern "C" __attribute__((visibility("default"))) void baton_orchestration_##name(::baton::Graph& graph,          \
+                                                                                    const ::baton::ChipArgs& args); \
+  extern "C" void baton_orchestration_##name([[maybe_unused]] ::baton::Graph& graph,                                \
                                              [[maybe_unused]] const ::baton::ChipArgs& args)

@@ -77,6 +77,13 @@ class CompileCommand : public Command {
   bool clear_cache_ = false;
 };
 
+/// baton test PATH: runs tests of kernels. The Python package does it; this finds it.
+class TestCommand : public Command {
+ public:
+  explicit TestCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+};
+
 /// baton doctor: says what works on this machine.
 class DoctorCommand : public Command {
  public:

@@ -39,7 +39,8 @@ bool is_plain_name(std::string_view name) { return !name.starts_with('_') && !na
 void make_baton_global() {
   static const bool done = [] {
     Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&make_baton_global), &info) == 0 || info.dli_fname == nullptr) return false;
+    if (::dladdr(reinterpret_cast<const void*>(&make_baton_global), &info) == 0 || info.dli_fname == nullptr)
+      return false;
     // Not closed: it stays global.
     return ::dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) != nullptr;
   }();

@@ -13,7 +13,9 @@ class Version2 : public testing::Test {
  protected:
   Version2() {
     kernel.write("/proc/self/cgroup", "0::/job/step\n");
-    kernel.write("/proc/self/mountinfo", std::string("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n") + kUnified);
+    std::string mounts = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n";
+    mounts += kUnified;
+    kernel.write("/proc/self/mountinfo", mounts);
   }
   FakeKernelFiles kernel;
 };

@@ -1,0 +1,125 @@
+"""Chips."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from baton import _core
+from baton._core import CapturedGraph, Graph, Kernel, Tensor
+from baton._dtypes import dtype_name, shape_of, to_numpy
+
+
+def view(array: Any, *, writable: bool = False) -> Tensor:
+    """A tensor over an array, strides included, without a copy. For kernels that follow strides: submit() takes
+    contiguous arrays as they are, and refuses others lest a kernel that does not look at strides read the wrong
+    elements."""
+    return _core.view(array, writable)
+
+
+class Chip:
+    """A simulated chip in this process: cores, memory, and the runtime that runs graphs on them.
+
+        with baton.Chip() as chip:
+            chip.run(lambda g: g.submit(scale, x, y, 2.0))
+
+    platform           the generation: "a2a3sim" (24 cube and 48 vector cores) or "a5sim"
+    domain             makes the chip a rank: its kernels reach the windows of all domains of that rank
+    clusters           0: as many as the platform has
+    workers            threads that run cores; 0: as many as there are processors for each rank
+    task_window        tasks in flight before a submission waits; 0: BATON_TASK_WINDOW
+    output_heap_bytes  memory for graph.output(); 0: BATON_OUTPUT_HEAP
+    seed               what a chip leaves open follows from it; None: BATON_SEED
+
+    Kernels work on NumPy arrays in place (and on anything else with the buffer protocol or DLPack), or on tensors of
+    the chip. Use a chip from one thread at a time.
+    """
+
+    def __init__(self, platform: str = "a2a3sim", *, domain: Any = None, clusters: int = 0, workers: int = 0,
+                 task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None):
+        of_domain = getattr(domain, "_core", domain)
+        self._core = _core.make_chip(of_domain, platform, clusters, workers, task_window, output_heap_bytes,
+                                     seed)
+        self.platform = platform
+
+    def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph, *args: Any, **options: Any) -> None:
+        """Calls `orchestration(graph)`, which submits kernels, and returns when all of them are complete.
+
+        With a kernel and its arguments instead, submits that one: chip.run(scale, x, y, 2.0). With a captured graph,
+        runs that; instead=[(x, x2)] uses x2 where it was captured with x. edges="named": only after= and tokens= of
+        submit() make edges.
+
+        Raises what went wrong first, once: Error with task, kernel and the line of the submission, or the exception of
+        the orchestration. The chip can be used again then. Ctrl-C returns at once; what runs ends by itself, and the
+        next use of the chip waits for that.
+        """
+        if isinstance(orchestration, Kernel):
+            kernel = orchestration
+            self._core.run(lambda graph: graph.submit(kernel, *args, **options), "inferred")
+        elif isinstance(orchestration, CapturedGraph):
+            self._core.run_captured(orchestration, list(options.pop("instead", ())))
+        else:
+            edges = options.pop("edges", "inferred")
+            if args or options:
+                raise TypeError("arguments are for kernels; an orchestration takes only the graph")
+            self._core.run(orchestration, edges)
+
+    def capture(self, orchestration: Callable[[Graph], Any], edges: str = "inferred") -> CapturedGraph:
+        """Builds a graph without running it; chip.run(captured) does, as often as wanted, without finding any edge
+        again. The orchestration may neither wait() nor get() nor set(): nothing has happened yet."""
+        return self._core.capture(orchestration, edges)
+
+    def alloc(self, shape: int | Sequence[int], dtype: Any = "float32", name: str = "buffer") -> Tensor:
+        """Memory of the chip, zeroed. It is given back with the last tensor or array that uses it."""
+        return self._core.alloc(shape_of(shape), dtype_name(dtype), name)
+
+    def tensor(self, array: Any, name: str = "buffer") -> Tensor:
+        """A copy of an array in the memory of the chip."""
+        source = _core.view(array, False)
+        made = self._core.alloc(list(source.shape), source.dtype, name)
+        self._core.copy_in(made, array)
+        return made
+
+    def free(self, tensor: Tensor) -> None:
+        """Gives memory back now. Raises Error while arrays still use it."""
+        self._core.free(tensor)
+
+    def add(self, array: Any, name: str = "external") -> Tensor:
+        """Lets kernels use the memory of an array until remove() or the end of the chip. run() does so by itself for
+        what is submitted; this is for memory that kernels find by address."""
+        return self._core.add(array, name)
+
+    def remove(self, tensor: Tensor) -> None:
+        """The opposite of add()."""
+        self._core.remove(tensor)
+
+    def copy_in(self, to: Tensor, array: Any) -> None:
+        """Copies an array into a contiguous tensor, whole. Types must agree: nothing is converted."""
+        self._core.copy_in(to, array)
+
+    def copy_out(self, tensor: Tensor, array: Any) -> None:
+        """Copies a contiguous tensor into an array, whole. numpy.asarray(tensor) needs no copy."""
+        self._core.copy_out(tensor, array)
+
+    @property
+    def clusters(self) -> int:
+        return self._core.clusters
+
+    @property
+    def vector_cores(self) -> int:
+        return self._core.vector_cores
+
+    def close(self) -> None:
+        """Ends the chip. Arrays over its memory stay good."""
+        self._core.close()
+
+    def __enter__(self) -> Chip:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<baton.Chip {self.platform}>"
+
+
+Tensor.numpy = to_numpy

@@ -1,0 +1,383 @@
+"""Nodes: many chips on this machine, driven by one function."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import enum
+import os
+import pathlib
+import signal
+from typing import Any, Callable, Iterator, Sequence
+
+from baton import _core
+from baton._core import IN, INOUT, NO_DEP, OUT, Kernel, TaskConfig, Tensor
+from baton._dtypes import dtype_name, numpy_dtype, shape_of
+from baton._sub_workers import SubWorkers
+
+
+class TensorArgType(enum.Enum):
+    """What a task does with a tensor."""
+
+    INPUT = 0
+    OUTPUT = 1
+    INOUT = 2
+    OUTPUT_EXISTING = 3
+    NO_DEP = 4
+
+
+_MARKS = {TensorArgType.INPUT: IN, TensorArgType.OUTPUT: OUT, TensorArgType.INOUT: INOUT,
+          TensorArgType.OUTPUT_EXISTING: OUT, TensorArgType.NO_DEP: NO_DEP}
+
+
+class TaskArgs:
+    """The arguments of one task, in the order of the kernel's parameters.
+
+        args = TaskArgs().add_tensor(x, TensorArgType.INPUT).add_tensor(y, TensorArgType.OUTPUT).add_scalar(2.0)
+
+    For a kernel with a signature a plain list does: [x, y, 2.0].
+    """
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+
+    def add_tensor(self, tensor: Any, kind: TensorArgType = TensorArgType.INPUT) -> TaskArgs:
+        self._items.append(_MARKS[kind](tensor))
+        return self
+
+    def add_scalar(self, value: Any) -> TaskArgs:
+        self._items.append(value)
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+@dataclasses.dataclass(frozen=True)
+class CommBufferSpec:
+    """A buffer in the window of every member of a domain. `nbytes` may be left out."""
+
+    name: str
+    dtype: Any = "float32"
+    count: int = 0
+    nbytes: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class DomainMember:
+    """What one chip has of a domain.
+
+    device_ctx          for kernels: the address of its CommContext
+    local_window_base   the start of its window, in the address space of the chip
+    buffers             name -> Tensor, for TaskArgs, copy_to() and copy_from()
+    """
+
+    chip: int
+    domain_rank: int
+    domain_size: int
+    device_ctx: int
+    local_window_base: int
+    actual_window_size: int
+    buffers: dict[str, Tensor]
+
+
+class DomainHandle:
+    """The windows of a domain: handle[i] is what chip i has of it; a chip that is no member is a KeyError."""
+
+    def __init__(self, core: _core.NodeDomain):
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def workers(self) -> list[int]:
+        """The members, as chips of the node, by rank."""
+        return self._core.chips
+
+    def __getitem__(self, chip: int) -> DomainMember:
+        if not self._core.contains(chip):
+            raise KeyError(f'chip {chip} is no member of "{self.name}", whose members are {self.workers}')
+        return DomainMember(**self._core.member(chip))
+
+    def __contains__(self, chip: int) -> bool:
+        return self._core.contains(chip)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.workers)
+
+    def __len__(self) -> int:
+        return len(self.workers)
+
+    def release(self) -> None:
+        """Chips unmap their windows after the tasks that were submitted to them before."""
+        self._core.release()
+
+
+class Orchestration:
+    """What the function of Worker.run() submits to. Used until that function returns."""
+
+    def __init__(self, core: _core.Orchestration, sub_workers: SubWorkers):
+        self._core, self._sub_workers = core, sub_workers
+
+    @property
+    def chip_count(self) -> int:
+        return self._core.chip_count
+
+    @contextlib.contextmanager
+    def allocate_domain(self, name: str, workers: Sequence[int], window_size: int = 0,
+                        buffers: Sequence[CommBufferSpec] = ()) -> Iterator[DomainHandle]:
+        """Gives the chips `workers` zeroed windows and places `buffers` in them, each on a cache line of its own.
+
+            with orch.allocate_domain("tp", [0, 1], buffers=[CommBufferSpec("data", "float32", 256)]) as domain:
+                ...
+
+        Ranks follow the order of `workers`. window_size 0: as many bytes as the buffers need. Domains may overlap and
+        exist side by side. The windows go when the block ends, after the tasks that use them.
+        """
+        specs = []
+        for spec in buffers:
+            dtype = dtype_name(spec.dtype)
+            specs.append((spec.name, dtype, spec.count or spec.nbytes // numpy_dtype(dtype).itemsize))
+        handle = DomainHandle(self._core.allocate_domain(name, list(workers), window_size, specs))
+        try:
+            yield handle
+        finally:
+            handle.release()
+
+    def submit_next_level(self, kernel: Kernel, args: TaskArgs | Sequence[Any], config: TaskConfig | None = None, *,
+                          worker: int) -> int:
+        """Runs a kernel on chip `worker`, after the tasks that its tensors make it wait for. Returns the task."""
+        return self._core.submit_next_level(kernel, tuple(args), worker, config or TaskConfig())
+
+    def submit_next_level_group(self, kernel: Kernel, args_list: Sequence[TaskArgs | Sequence[Any]],
+                                config: TaskConfig | None = None, *, workers: Sequence[int]) -> int:
+        """Runs a kernel on several chips, with args_list[i] on workers[i]. The members may wait for each other.
+        Returns the task that stands for all."""
+        return self._core.submit_next_level_group(kernel, [tuple(args) for args in args_list], list(workers),
+                                                  config or TaskConfig())
+
+    def submit_sub(self, function: Callable, args: TaskArgs | Sequence[Any] = ()) -> int:
+        """Calls function(*arrays, *scalars) in a process of its own, after the tasks that its tensors make it wait for.
+        Tensors are marked (IN(x), OUT(y), or TaskArgs); the function gets them as arrays over the same memory."""
+        marked = [item for item in args if isinstance(item, _core.MarkedArgument)]
+        scalars = [item for item in args if not isinstance(item, _core.MarkedArgument)]
+        return self._core.submit_sub(self._sub_workers.caller(function, scalars), tuple(marked))
+
+    def alloc(self, shape: int | Sequence[int], dtype: Any = "float32", name: str = "alloc",
+              worker: int | None = None) -> Tensor:
+        """Memory that all chips reach, or that of one chip, zeroed; it lives until the scope ends and nobody uses it."""
+        return self._core.alloc(shape_of(shape), dtype_name(dtype), name, -1 if worker is None else worker)
+
+    def copy_to(self, tensor: Tensor, array: Any) -> None:
+        """Waits for the tasks that use the tensor, then copies an array into it. It may lie in a window."""
+        self._core.copy_to(tensor, array)
+
+    def copy_from(self, tensor: Tensor, array: Any) -> None:
+        """Waits for the tasks that write the tensor, then copies it into an array."""
+        self._core.copy_from(array, tensor)
+
+    def wait(self, task: int) -> None:
+        """Waits until the task is complete."""
+        self._core.wait(task)
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """What alloc() gives inside lives until the block ends."""
+        depth = self._core.open_scope()
+        try:
+            yield
+        finally:
+            self._core.close_scope(depth)
+
+
+class Worker:
+    """A node: many chips on this machine, each in a process of its own, driven by one function.
+
+        with baton.Worker(devices="0-3") as node:
+            xs = [node.tensor(np.arange(256, dtype="f4") + 100 * r) for r in range(4)]
+            node.allreduce(xs)
+            print(xs[0][:4])
+
+    level            3: a node. 2: one chip in this process
+    platform         the generation of the chips: "a2a3sim" or "a5sim"
+    device_ids       one chip for each; or devices="0-3". Chips are named by their index here
+    num_sub_workers  processes that run the Python functions of submit_sub()
+    inproc           all chips in this process: starts in milliseconds, a crash takes everything along
+    clusters, chip_threads  of each chip; 0: as many as the platform has, and as there are processors
+
+    In an orchestration, tasks wait for each other because of their tensors:
+
+        def orchestration(orch):
+            with orch.allocate_domain("all", [0, 1], buffers=[CommBufferSpec("cells", "int32", 4)]) as domain:
+                orch.submit_next_level_group(kernel, [[domain[i].buffers["cells"], domain[i].device_ctx]
+                                                      for i in (0, 1)], workers=[0, 1])
+
+        node.run(orchestration)
+
+    What fails raises baton.Error with chip, task, kernel and place. Chips that died are started again by the next run.
+    Ctrl-C ends every wait.
+    """
+
+    def __init__(self, level: int = 3, platform: str = "a2a3sim", device_ids: Sequence[int] | None = None, *,
+                 devices: str | Sequence[int] | None = None, num_sub_workers: int = 1, inproc: bool = False,
+                 clusters: int = 0, chip_threads: int = 0):
+        given = device_ids if device_ids is not None else devices if devices is not None else [0]
+        self.device_ids = _core.parse_device_list(given) if isinstance(given, str) else list(given)
+        self.level, self.platform, self._inproc = level, platform, inproc or level == 2
+        self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads)
+        self._sub_workers = SubWorkers(max(1, num_sub_workers))
+        self._node: _core.Node | None = None
+        self._closed = False
+        self._registered: list[Any] = []
+        self._threads: concurrent.futures.ThreadPoolExecutor | None = None
+        self._reducers: dict[str, Kernel] = {}
+
+    def init(self) -> Worker:
+        """Starts the chips, if they were not started yet; the first use does so, too."""
+        if self._node is None:
+            if self._closed:
+                from baton._errors import Code, Error
+                raise Error(Code.released, "this worker was closed")
+            self._node = _core.make_node(*self._options)
+        return self
+
+    @property
+    def _core(self) -> _core.Node:
+        return self.init()._node
+
+    def register(self, target: Any) -> Any:
+        """Names a kernel or a function that tasks will use, and returns it. Kernels may be given as sources."""
+        if isinstance(target, (str, pathlib.Path)):
+            from baton._kernels import kernel
+            target = kernel(target)
+        elif not isinstance(target, Kernel):
+            self._sub_workers.caller(target, [])  # says now if it cannot travel to another process
+        self._registered.append(target)
+        return target
+
+    def run(self, orchestration: Callable[..., Any], args: Any = None, config: Any = None) -> None:
+        """Calls orchestration(orch), or orchestration(orch, args, config) if there are any, and returns when all that
+        it submitted is complete. Raises the first cause of what went wrong."""
+        sub_workers = self._sub_workers
+        extra = () if args is None and config is None else (args, config)
+        failures: list[BaseException] = []
+        with sub_workers.collect(failures):
+            try:
+                self._core.run(lambda core: orchestration(Orchestration(core, sub_workers), *extra))
+            except _core_error() as error:
+                if failures and error.__cause__ is None:
+                    raise error from failures[0]  # with the traceback of the other process
+                raise
+
+    def submit(self, orchestration: Callable[..., Any], args: Any = None, config: Any = None
+               ) -> concurrent.futures.Future:
+        """run() on a thread of its own. The future's result() waits, and raises what the run raised."""
+        if self._threads is None:
+            self._threads = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="baton-run")
+        self.init()
+        return self._threads.submit(self.run, orchestration, args, config)
+
+    def create_buffer(self, shape: int | Sequence[int], dtype: Any = "float32", name: str = "buffer",
+                      worker: int | None = None) -> Tensor:
+        """Zeroed memory that all chips and this process share, or memory of one chip. It is given back with the last
+        tensor or array that uses it."""
+        return self._core.create_buffer(shape_of(shape), dtype_name(dtype), name, -1 if worker is None else worker)
+
+    def free_buffer(self, tensor: Tensor) -> None:
+        """Gives memory back once no task uses it any more. Raises Error while arrays do."""
+        self._core.free(tensor)
+
+    def tensor(self, array: Any, name: str = "buffer"):
+        """A copy of an array in memory that all chips share: a NumPy array, for kernels and for reading in place."""
+        import numpy
+        source = numpy.ascontiguousarray(array)
+        made = self.create_buffer(source.shape, source.dtype, name).numpy()
+        made[...] = source
+        return made
+
+    def copy_to(self, tensor: Tensor, array: Any) -> None:
+        """Copies an array into a tensor of the node, of a chip or of a window."""
+        self._core.copy_to(tensor, array)
+
+    def copy_from(self, tensor: Tensor, array: Any) -> None:
+        """Copies a tensor into an array."""
+        self._core.copy_from(array, tensor)
+
+    def allreduce(self, tensors: Sequence[Any]) -> None:
+        """Sums arrays of the node element by element, tensors[i] on chip i, in place: everybody gets the sum."""
+        count = len(tensors)
+        if not 1 <= count <= self.chip_count:
+            raise ValueError(f"allreduce of {count} tensors on {self.chip_count} chips: one for each chip, at most")
+        views = [_core.view(tensor, True) for tensor in tensors]
+        first = views[0]
+        if any(view.shape != first.shape or view.dtype != first.dtype for view in views):
+            raise ValueError("allreduce: all tensors must have the same shape and type")
+        reducer = self._reducer(first.dtype)
+        flat = [view.reshape([view.size]) for view in views]
+        chips = list(range(count))
+
+        def orchestration(orch: Orchestration) -> None:
+            specs = [CommBufferSpec("staged", first.dtype, first.size), CommBufferSpec("arrived", "int32", 1)]
+            with orch.allocate_domain("allreduce", chips, buffers=specs) as domain:
+                orch.submit_next_level_group(reducer, [
+                    [flat[i], domain[i].buffers["staged"], domain[i].buffers["arrived"], domain[i].device_ctx]
+                    for i in chips], workers=chips)
+
+        self.run(orchestration)
+
+    def _reducer(self, dtype: str) -> Kernel:
+        types = {"float32": "float", "bool": None, "float16": None, "bfloat16": None}
+        element = types.get(dtype, f"{dtype}_t")
+        if element is None:
+            raise ValueError(f"allreduce does not add {dtype}; convert to float32 or an integer type")
+        if dtype not in self._reducers:
+            from baton._kernels import kernel
+            source = pathlib.Path(__file__).resolve().parent / "kernels" / "allreduce.cpp"
+            self._reducers[dtype] = kernel(source, defines={"ELEMENT": element})
+        return self._reducers[dtype]
+
+    @property
+    def chip_count(self) -> int:
+        return self._core.chip_count
+
+    def pid_of(self, worker: int) -> int:
+        """The process of a chip."""
+        return self._core.pid_of(worker)
+
+    def restart(self) -> None:
+        """Starts the chips again. Memory of the node stays, memory of chips does not."""
+        self._core.restart()
+
+    def close(self) -> None:
+        """Waits for runs and ends the chips. Arrays over memory of the node stay good."""
+        if self._threads is not None:
+            self._threads.shutdown()
+        if self._node is not None:
+            if self._node.abandoned and not self._inproc:
+                # A run that was interrupted may wait for ever: it ends with its chips.
+                for chip in range(self._node.chip_count):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(self._node.pid_of(chip), signal.SIGKILL)
+            self._node.close()
+        self._node, self._closed = None, True
+        self._sub_workers.close()
+
+    def __enter__(self) -> Worker:
+        return self.init()
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<baton.Worker level {self.level}, {self.platform}, devices {_core.format_device_list(self.device_ids)}>"
+
+
+def _core_error() -> type[BaseException]:
+    from baton._errors import Error
+    return Error

@@ -1,0 +1,5 @@
+import sys
+
+from baton.runner.command import main
+
+sys.exit(main())

@@ -1,0 +1,174 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "bind.hpp"
+#include "chip_host.hpp"
+#include "gil.hpp"
+#include "graph.hpp"
+#include "place.hpp"
+
+namespace baton::python {
+namespace {
+
+std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int clusters,
+                                    int workers, std::uint64_t task_window, std::uint64_t output_heap_bytes,
+                                    std::optional<std::uint64_t> seed) {
+  return std::make_shared<ChipHost>(domain, ChipOptions{.platform = platform,
+                                                        .clusters = clusters,
+                                                        .workers = workers,
+                                                        .task_window = task_window,
+                                                        .output_heap_bytes = output_heap_bytes,
+                                                        .seed = seed});
+}
+
+/// Calls `function` with the graph and takes the graph back, whatever happens.
+void orchestrate(ChipHost& host, Graph& graph, LentGraph& lent, const nb::callable& function) {
+  const auto handle = std::make_shared<GraphHandle>(host, graph, lent);
+  try {
+    function(handle);
+  } catch (...) {
+    handle->finish();
+    throw;
+  }
+  handle->finish();
+}
+
+Edges edges_named(const std::string& name) {
+  if (name == "inferred") return Edges::inferred;
+  if (name == "named") return Edges::named;
+  throw Error(Code::invalid_argument, fmt::format("there are no '{}' edges", name), {"there are inferred and named"});
+}
+
+void run(const std::shared_ptr<ChipHost>& host, const nb::callable& function, const std::string& edges) {
+  const Place where = calling_place();
+  const GraphOptions options{.edges = edges_named(edges)};
+  host->run([=](Chip& chip, LentGraph& lent) { chip.run([&](Graph& graph) { lent.lend(graph); }, options, where); },
+            [&](Graph& graph, LentGraph& lent) { orchestrate(*host, graph, lent, function); });
+}
+
+/// A captured graph with the memory that it uses. It ends on the thread of the chip.
+class Captured {
+ public:
+  Captured(std::shared_ptr<ChipHost> host, std::shared_ptr<CapturedGraph> graph, ChipHost::Held held)
+      : host_(std::move(host)), ticket_(host_->ticket()), graph_(std::move(graph)), held_(std::move(held)) {}
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  ~Captured() {
+    static_cast<void>(ticket_->thread->post([graph = std::move(graph_)](Chip&) mutable { graph.reset(); }));
+  }
+  [[nodiscard]] CapturedGraph& get() const noexcept { return *graph_; }
+  [[nodiscard]] const std::shared_ptr<CapturedGraph>& shared() const noexcept { return graph_; }
+  [[nodiscard]] const ChipHost* host() const noexcept { return host_.get(); }
+
+ private:
+  std::shared_ptr<ChipHost> host_;
+  std::shared_ptr<ChipTicket> ticket_;
+  std::shared_ptr<CapturedGraph> graph_;
+  ChipHost::Held held_;
+};
+
+std::shared_ptr<Captured> capture(const std::shared_ptr<ChipHost>& host, const nb::callable& function,
+                                  const std::string& edges) {
+  const Place where = calling_place();
+  const GraphOptions options{.edges = edges_named(edges)};
+  auto made = std::make_shared<std::shared_ptr<CapturedGraph>>();
+  auto held = host->capture(
+      [=](Chip& chip, LentGraph& lent) {
+        *made = std::make_shared<CapturedGraph>(chip.capture([&](Graph& graph) { lent.lend(graph); }, options, where));
+      },
+      [&](Graph& graph, LentGraph& lent) { orchestrate(*host, graph, lent, function); });
+  return std::make_shared<Captured>(host, *made, std::move(held));
+}
+
+void run_captured(const std::shared_ptr<ChipHost>& host, const Captured& captured, const nb::list& bindings) {
+  if (captured.host() != host.get()) throw Error(Code::invalid_argument, "another chip captured this graph");
+  std::vector<Array> arrays;
+  std::vector<Binding> list;
+  for (const nb::handle pair : bindings) {
+    const Array before = array_of(pair[0], "the array that was captured", Writable::no, Layout::strided);
+    const Array after = array_of(pair[1], "the array to use instead", Writable::no, Layout::strided);
+    arrays.push_back(after);
+    list.push_back({before.tensor, after.tensor});
+  }
+  host->run_captured(arrays, [graph = captured.shared(), list](Chip& chip) { chip.run_captured(*graph, list); });
+}
+
+/// Both contiguous, of the same type and number of elements.
+void copy(const Array& to, const Array& from, const char* what) {
+  if (to.get().dtype() != from.get().dtype() || to.tensor.element_count() != from.tensor.element_count()) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: {} does not fit {}", what, from.tensor.describe(), to.tensor.describe()),
+                {"convert it first, for example with x.astype(...)"});
+  }
+  if (!to.tensor.is_contiguous() || !from.tensor.is_contiguous()) {
+    throw Error(Code::invalid_argument, fmt::format("{}: a tensor with gaps is not copied as a whole", what),
+                {"copy its parts, or use numpy.asarray(tensor)[...] = x"});
+  }
+  const auto bytes = static_cast<std::size_t>(to.tensor.element_count()) * size_of(to.tensor.dtype());
+  const Unlocked unlocked;
+  std::memmove(reinterpret_cast<void*>(to.tensor.address()), reinterpret_cast<const void*>(from.tensor.address()),
+               bytes);
+}
+
+}  // namespace
+
+void bind_chip(nb::module_& module) {
+  nb::class_<Captured>(module, "CapturedGraph",
+                       "A graph that was built once, for chip.run() to run many times without finding any edge again.")
+      .def_prop_ro("task_count", [](const Captured& captured) { return captured.get().task_count(); })
+      .def_prop_ro("edge_count", [](const Captured& captured) { return captured.get().edge_count(); })
+      .def(
+          "set_scalar",
+          [](Captured& captured, TaskId task, std::size_t scalar, const nb::object& value) {
+            if (PyFloat_Check(value.ptr())) {
+              captured.get().set_scalar(task, scalar, nb::cast<float>(value));
+            } else {
+              captured.get().set_scalar(task, scalar, nb::cast<std::int64_t>(value));
+            }
+          },
+          nb::arg("task"), nb::arg("scalar"), nb::arg("value"),
+          "Changes number `scalar`, from 0, of the scalars of a task, for the runs that follow. A Python float is a "
+          "32-bit one.")
+      .def(
+          "drawing", [](const Captured& captured) { return captured.get().drawing(); },
+          "Tasks and edges in the language of Graphviz.");
+  nb::class_<ChipHost>(module, "Chip")
+      .def("alloc", [](ChipHost& host, const std::vector<std::int64_t>& shape, const std::string& dtype,
+                       const std::string& name) { return host.alloc(dtype_named(dtype), shape, name); })
+      .def("free", &ChipHost::free)
+      .def("add",
+           [](ChipHost& host, const nb::object& object, const std::string& name) {
+             const Array array = array_of(object, "the array", Writable::no, Layout::strided);
+             host.add(array, name);
+             return array;
+           })
+      .def("remove", [](ChipHost& host, const Array& array) { host.remove(array); })
+      .def("run", run)
+      .def("capture", capture)
+      .def("run_captured", run_captured)
+      .def("copy_in",
+           [](ChipHost& host, const Array& to, const nb::object& from) {
+             static_cast<void>(host.chip());
+             copy(to, array_of(from, "what is copied", Writable::no), "copy_in");
+           })
+      .def("copy_out",
+           [](ChipHost& host, const Array& from, const nb::object& to) {
+             static_cast<void>(host.chip());
+             copy(array_of(to, "what is copied to", Writable::yes), from, "copy_out");
+           })
+      .def("close", &ChipHost::close)
+      .def_prop_ro("clusters", [](ChipHost& host) { return host.chip().clusters(); })
+      .def_prop_ro("vector_cores", [](ChipHost& host) { return host.chip().vector_cores(); });
+  module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("clusters"),
+             nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"), nb::arg("seed").none());
+}
+
+}  // namespace baton::python

@@ -1,0 +1,311 @@
+#include "graph.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "bind.hpp"
+#include "gil.hpp"
+#include "kernel.hpp"
+#include "place.hpp"
+
+namespace baton::python {
+
+Graph& GraphHandle::graph() const {
+  if (graph_ == nullptr) {
+    throw Error(Code::released, "a graph was used after its orchestration returned",
+                {"submit inside the function that chip.run() calls"});
+  }
+  return *graph_;
+}
+ChipHost& GraphHandle::host() const { return static_cast<void>(graph()), *host_; }
+LentGraph& GraphHandle::lent() const { return static_cast<void>(graph()), *lent_; }
+
+std::uint64_t GraphHandle::open(Graph::Scope scope) {
+  scopes_.push_back(std::make_unique<Graph::Scope>(std::move(scope)));
+  return scopes_.size();
+}
+
+void GraphHandle::close(std::uint64_t scope) {
+  if (graph_ == nullptr || scopes_.size() < scope) return;  // finish() was quicker
+  while (scopes_.size() >= scope) scopes_.pop_back();
+}
+
+void GraphHandle::finish() {
+  while (!scopes_.empty()) scopes_.pop_back();
+  graph_ = nullptr;
+}
+
+namespace {
+
+/// A scope of `with graph.scope():`.
+struct ScopeHandle {
+  std::shared_ptr<GraphHandle> graph;
+  bool manual;
+  std::uint64_t id = 0;
+
+  void enter() {
+    const Place where = calling_place();
+    id = graph->open(manual ? graph->graph().manual_scope(where) : graph->graph().scope(where));
+  }
+  void exit() {
+    const Unlocked unlocked;
+    graph->close(id);
+  }
+};
+
+/// How a task is run, from keyword arguments.
+TaskOptions options_from(const nb::kwargs& given, ChipHost& host) {
+  TaskOptions options;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    if (name == "blocks") {
+      options.blocks = nb::cast<std::uint32_t>(value);
+    } else if (name == "start_together") {
+      options.start_together = nb::cast<bool>(value);
+    } else if (name == "priority") {
+      options.priority = nb::cast<std::int32_t>(value);
+    } else if (name == "after") {
+      options.after = nb::cast<std::vector<TaskId>>(value);
+    } else if (name == "tokens") {
+      for (const nb::handle token : value) {
+        const Array array = array_of(token, "a token", Writable::no);
+        host.use(array);
+        options.tokens.push_back(array.tensor);
+      }
+    } else {
+      throw nb::type_error(fmt::format("submit() has no argument '{}'; there are blocks, start_together, priority, "
+                                       "after and tokens",
+                                       name)
+                               .c_str());
+    }
+  }
+  return options;
+}
+
+TaskId submit(GraphHandle& handle, const LoadedKernel& kernel, const nb::args& given, const nb::kwargs& keywords) {
+  Graph& graph = handle.graph();
+  const Place where = calling_place();
+  const CallArguments arguments(&kernel.get(), given);
+  handle.host().use(kernel);
+  const TaskOptions options = options_from(keywords, handle.host());
+  for (const Array& array : arguments.arrays()) handle.host().use(array);
+  const Unlocked unlocked;
+  return graph.submit_arguments(kernel.get(), arguments.get(), options, where);
+}
+
+/// The C++ interface takes these lists of arguments as braces only: one call for each length.
+constexpr std::size_t kListedArguments = 16;
+template <class Call, std::size_t... kIndex>
+TaskId call_listed([[maybe_unused]] std::span<const Argument> arguments, const Call& call,
+                   std::index_sequence<kIndex...>) {
+  return call(std::initializer_list<Argument>{arguments[kIndex]...});
+}
+template <std::size_t kCount = 0, class Call>
+TaskId with_list(std::span<const Argument> arguments, const Call& call) {
+  if (arguments.size() == kCount) return call_listed(arguments, call, std::make_index_sequence<kCount>());
+  if constexpr (kCount < kListedArguments) return with_list<kCount + 1>(arguments, call);
+  throw Error(Code::unsupported, fmt::format("{} arguments; a task of a cluster or without a kernel takes at most {}",
+                                             arguments.size(), kListedArguments));
+}
+
+TaskId submit_cluster(GraphHandle& handle, const nb::args& given, const nb::object& cube, const nb::object& vectors,
+                      const nb::kwargs& keywords) {
+  Graph& graph = handle.graph();
+  const Place where = calling_place();
+  std::vector<LoadedKernel> keep;
+  keep.reserve(3);
+  const auto taken = [&](nb::handle kernel) -> const Kernel* {
+    if (kernel.is_none()) return nullptr;
+    keep.push_back(nb::cast<LoadedKernel>(kernel));
+    handle.host().use(keep.back());
+    return &keep.back().get();
+  };
+  ClusterTask task;
+  task.cube = taken(cube);
+  std::size_t place = 0;
+  for (const nb::handle vector : vectors) {
+    if (place == task.vector.size()) throw nb::value_error("a cluster has two vector cores");
+    task.vector[place++] = taken(vector);
+  }
+  const CallArguments arguments(keep.empty() ? nullptr : &keep.front().get(), given);
+  const TaskOptions options = options_from(keywords, handle.host());
+  for (const Array& array : arguments.arrays()) handle.host().use(array);
+  const Unlocked unlocked;
+  return with_list(arguments.get(),
+                   [&](std::initializer_list<Argument> list) { return graph.submit(task, list, options, where); });
+}
+
+TaskId submit_empty(GraphHandle& handle, const nb::args& given, const nb::kwargs& keywords) {
+  Graph& graph = handle.graph();
+  const Place where = calling_place();
+  const CallArguments arguments(nullptr, given);
+  const TaskOptions options = options_from(keywords, handle.host());
+  for (const Array& array : arguments.arrays()) handle.host().use(array);
+  const Unlocked unlocked;
+  return with_list(arguments.get(),
+                   [&](std::initializer_list<Argument> list) { return graph.submit_empty(list, options, where); });
+}
+
+Array submit_notification_wait(GraphHandle& handle, const nb::object& signal, std::int32_t expected) {
+  const Array array = array_of(signal, "the signal", Writable::no, Layout::strided);
+  handle.host().use(array);
+  if (array.tensor.dtype() != DType::int32) {
+    throw Error(Code::invalid_argument, "a signal is an int32", {"pass one element of a tensor of int32"});
+  }
+  return {handle.graph().submit_notification_wait(reinterpret_cast<const std::int32_t*>(array.tensor.address()),
+                                                  expected, calling_place()),
+          nullptr};
+}
+
+Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const std::string& dtype_name) {
+  const DType dtype = dtype_named(dtype_name);
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  for (const std::int64_t extent : shape) {
+    if (extent <= 0 || __builtin_mul_overflow(bytes, extent, &bytes)) {
+      throw Error(Code::invalid_argument, fmt::format("an output cannot have a dimension of {} elements", extent));
+    }
+  }
+  const Place where = calling_place();
+  Graph& graph = handle.graph();
+  const Unlocked unlocked;
+  const Tensor made = graph.output(DType::uint8, {bytes}, where);
+  return {Tensor(made.buffer(), dtype, shape,
+                 Tensor(Buffer{.address = 0, .bytes = made.buffer().bytes}, dtype, shape).strides(),
+                 made.offset() / static_cast<std::int64_t>(size_of(dtype))),
+          nullptr};
+}
+
+/// One element, as a tensor of one dimension.
+Tensor element_of(const Array& array, const nb::args& position) {
+  Tensor element = array.get();
+  if (position.size() != static_cast<std::size_t>(element.dims())) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{} numbers for an element of {}", position.size(), element.describe()));
+  }
+  for (std::size_t i = 0; i + 1 < position.size(); ++i) element = element.index(nb::cast<std::int64_t>(position[i]));
+  const auto last = nb::cast<std::int64_t>(position[position.size() - 1]);
+  return element.slice(last, last + 1);
+}
+
+template <class T>
+nb::object get_as(GraphHandle& handle, const Tensor& element) {
+  auto value = std::make_shared<T>();
+  handle.lent().run_there([value, element](Graph& graph) { *value = graph.get<T>(element, {0}); });
+  return nb::cast(*value);
+}
+
+template <class T>
+void set_as(GraphHandle& handle, const Tensor& element, nb::handle given) {
+  const auto value = nb::cast<T>(given);
+  handle.lent().run_there([value, element](Graph& graph) { graph.set<T>(element, {0}, value); });
+}
+
+[[noreturn]] void refuse_element(const Tensor& element) {
+  throw Error(Code::unsupported, fmt::format("Python has no single element of {}", name_of(element.dtype())),
+              {"use .reinterpret('uint16') and convert the bits"});
+}
+
+nb::object get(GraphHandle& handle, const nb::object& tensor, const nb::args& position) {
+  const Array array = array_of(tensor, "the tensor", Writable::no, Layout::strided);
+  const Tensor element = element_of(array, position);
+  handle.host().use(array);
+  switch (element.dtype()) {
+    case DType::float32: return get_as<float>(handle, element);
+    case DType::int32: return get_as<std::int32_t>(handle, element);
+    case DType::int16: return get_as<std::int16_t>(handle, element);
+    case DType::int8: return get_as<std::int8_t>(handle, element);
+    case DType::uint8: return get_as<std::uint8_t>(handle, element);
+    case DType::int64: return get_as<std::int64_t>(handle, element);
+    case DType::uint64: return get_as<std::uint64_t>(handle, element);
+    case DType::uint16: return get_as<std::uint16_t>(handle, element);
+    case DType::uint32: return get_as<std::uint32_t>(handle, element);
+    case DType::boolean: return get_as<bool>(handle, element);
+    case DType::float16:
+    case DType::bfloat16: break;
+  }
+  refuse_element(element);
+}
+
+void set(GraphHandle& handle, const nb::object& tensor, const nb::args& position, const nb::object& value) {
+  const Array array = array_of(tensor, "the tensor", Writable::yes, Layout::strided);
+  const Tensor element = element_of(array, position);
+  handle.host().use(array);
+  switch (element.dtype()) {
+    case DType::float32: return set_as<float>(handle, element, value);
+    case DType::int32: return set_as<std::int32_t>(handle, element, value);
+    case DType::int16: return set_as<std::int16_t>(handle, element, value);
+    case DType::int8: return set_as<std::int8_t>(handle, element, value);
+    case DType::uint8: return set_as<std::uint8_t>(handle, element, value);
+    case DType::int64: return set_as<std::int64_t>(handle, element, value);
+    case DType::uint64: return set_as<std::uint64_t>(handle, element, value);
+    case DType::uint16: return set_as<std::uint16_t>(handle, element, value);
+    case DType::uint32: return set_as<std::uint32_t>(handle, element, value);
+    case DType::boolean: return set_as<bool>(handle, element, value);
+    case DType::float16:
+    case DType::bfloat16: break;
+  }
+  refuse_element(element);
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& module) {
+  nb::class_<ScopeHandle>(module, "Scope", "What is submitted inside `with graph.scope():` lives until its end.")
+      .def("__enter__", [](ScopeHandle& scope) { scope.enter(); })
+      .def("__exit__", [](ScopeHandle& scope, const nb::args&) { scope.exit(); });
+  nb::class_<GraphHandle>(module, "Graph",
+                          "What an orchestration submits kernels to; chip.run() passes one. Used until the "
+                          "orchestration returns.")
+      .def("submit", submit, nb::arg("kernel"), nb::arg("args"), nb::arg("kwargs"),
+           nb::sig("def submit(self, kernel: Kernel, *args: object, blocks: int = 1, start_together: bool = False, "
+                   "priority: int = 0, after: Sequence[int] = (), tokens: Sequence[Tensor] = ()) -> int"),
+           "Submits a kernel with its arguments: tensors or arrays, and numbers, in the order of its parameters. Edges "
+           "to earlier tasks follow from what both do with their tensors. Waits while too many tasks are in flight.\n\n"
+           "blocks: run N blocks of the kernel. start_together: all of them at the same time. priority: higher ones "
+           "first. after: tasks to wait for, too. tokens: tensors whose writers to wait for.\n\n"
+           "Returns the number of the task.")
+      .def(
+          "submit_cluster", submit_cluster, nb::arg("args"), nb::kw_only(), nb::arg("cube").none() = nb::none(),
+          nb::arg("vectors") = nb::tuple(), nb::arg("kwargs"),
+          "Submits a task for a whole cluster: a cube kernel and up to two vector kernels that get the same arguments.")
+      .def("submit_empty", submit_empty, nb::arg("args"), nb::arg("kwargs"),
+           "Submits a task without a kernel: only edges. Arguments are marked: IN(x), OUT(x).")
+      .def("submit_notification_wait", submit_notification_wait, nb::arg("signal"), nb::arg("expected"),
+           "A task that completes when the signal, an int32, is at least `expected`. Returns a token: whoever takes it "
+           "as an input, or in tokens=, waits for that.")
+      .def("output", output, nb::arg("shape"), nb::arg("dtype") = "float32",
+           "Memory of the runtime for a result that only later tasks use: it lives until the scope ends.")
+      .def(
+          "keep", [](GraphHandle& handle, const Array& array) { handle.graph().keep(array.tensor); }, nb::arg("output"),
+          "The output lives on in the scope around the present one.")
+      .def(
+          "scope",
+          [](const std::shared_ptr<GraphHandle>& handle) {
+            return ScopeHandle{handle, false};
+          },
+          "with graph.scope(): outputs made inside end with it.")
+      .def(
+          "manual_scope",
+          [](const std::shared_ptr<GraphHandle>& handle) {
+            return ScopeHandle{handle, true};
+          },
+          "with graph.manual_scope(): only after= and tokens= make edges inside.")
+      .def("get", get, nb::arg("tensor"), nb::arg("position"), "One element; waits for the tasks that write it.")
+      .def("set", set, nb::arg("tensor"), nb::arg("position"), nb::kw_only(), nb::arg("value"),
+           "Waits for the tasks that write or read the element, then changes it.")
+      .def(
+          "wait",
+          [](GraphHandle& handle, TaskId task) { handle.lent().run_there([task](Graph& graph) { graph.wait(task); }); },
+          nb::arg("task"), "Waits until the task is complete.")
+      .def_prop_ro("clusters", [](const GraphHandle& handle) { return handle.graph().clusters(); })
+      .def_prop_ro("vector_cores", [](const GraphHandle& handle) { return handle.graph().vector_cores(); });
+}
+
+}  // namespace baton::python

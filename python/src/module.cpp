@@ -1,0 +1,15 @@
+#include "bind.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The C++ side of Baton. Use the package `baton`, which adds documentation and convenience.";
+  baton::python::bind_errors(module);
+  baton::python::bind_options(module);
+  baton::python::bind_tensor(module);
+  baton::python::bind_kernels(module);
+  baton::python::bind_graph(module);
+  baton::python::bind_chip(module);
+  baton::python::bind_domain(module);
+  baton::python::bind_comm(module);
+  baton::python::bind_chip_worker(module);
+  baton::python::bind_node(module);
+}

@@ -1,0 +1,21 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <baton/device_list.hpp>
+#include <baton/options.hpp>
+
+#include "bind.hpp"
+#include "place.hpp"
+
+namespace baton::python {
+
+void bind_options(nb::module_& module) {
+  module.def("set_package_folder", &set_package_folder);
+  module.attr("__version__") = BATON_VERSION;
+  module.def(
+      "parse_device_list", [](const std::string& text) { return parse_device_list(text); }, nb::arg("text"));
+  module.def("format_device_list", &format_device_list, nb::arg("devices"));
+  module.def("wait_timeout_seconds", [] { return std::chrono::duration<double>(options().wait_timeout).count(); });
+}
+
+}  // namespace baton::python

@@ -1,0 +1,229 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include "bind.hpp"
+#include "gil.hpp"
+#include "kernel.hpp"
+#include "node.hpp"
+#include "place.hpp"
+
+namespace baton::python {
+
+Orchestration& OrchestrationView::get() const {
+  if (orchestration_ == nullptr) {
+    throw Error(Code::released, "an orchestration was used after its function returned",
+                {"submit inside the function that worker.run() calls"});
+  }
+  return *orchestration_;
+}
+Lent<Orchestration>& OrchestrationView::lent() const { return static_cast<void>(get()), *lent_; }
+
+std::size_t OrchestrationView::open_scope() {
+  scopes_.push_back(std::make_unique<Orchestration::Scope>(get().scope()));
+  return scopes_.size();
+}
+
+void OrchestrationView::close_scope(std::size_t depth) {
+  while (orchestration_ != nullptr && scopes_.size() >= depth) scopes_.pop_back();
+}
+
+void OrchestrationView::finish() {
+  while (!scopes_.empty()) scopes_.pop_back();
+  orchestration_ = nullptr;
+}
+
+namespace {
+
+/// Buffers in windows of chips, and memory that ends with a scope: no array may outlive it.
+class ScopedMemory final : public Memory {
+ public:
+  ScopedMemory(const Buffer& buffer, const char* why) noexcept : Memory(buffer, Writable::yes), why_(why) {}
+  [[nodiscard]] const char* why_no_array() const noexcept override { return why_; }
+
+ private:
+  const char* why_;
+};
+
+Array scoped(const Tensor& tensor, const char* why) {
+  return {tensor, std::make_shared<ScopedMemory>(tensor.buffer(), why)};
+}
+
+TensorArgType type_of(Access access) {
+  switch (access) {
+    case Access::in: return TensorArgType::input;
+    case Access::out: return TensorArgType::output;
+    case Access::inout: return TensorArgType::inout;
+    case Access::no_dependency: return TensorArgType::no_dep;
+  }
+  return TensorArgType::inout;
+}
+
+/// Arguments for a chip: checked against the kernel, in its order.
+TaskArgs task_args(OrchestrationView& view, const Kernel* kernel, nb::handle given) {
+  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(given)));
+  for (const Array& array : call.arrays()) view.hold(array);
+  TaskArgs args;
+  for (const Argument& argument : call.get()) {
+    if (argument.tensor() != nullptr) {
+      args.add_tensor(*argument.tensor(), type_of(argument.access()));
+    } else {
+      args.add_slot(argument.slot());
+    }
+  }
+  return args;
+}
+
+struct Config {
+  std::uint32_t blocks;
+  bool start_together;
+  std::int32_t priority;
+  [[nodiscard]] TaskConfig get() const { return {blocks, start_together, priority}; }
+};
+
+Callable callable_of(const LoadedKernel& kernel) { return Callable::in_library(kernel.library(), kernel.get()); }
+
+TaskId submit_next_level(OrchestrationView& view, const LoadedKernel& kernel, const nb::object& args, int worker,
+                         const Config& config) {
+  const Place where = calling_place();
+  const TaskArgs list = task_args(view, &kernel.get(), args);
+  Orchestration& orchestration = view.get();
+  const Unlocked unlocked;
+  return orchestration.submit_next_level(callable_of(kernel), list, worker, config.get(), where);
+}
+
+TaskId submit_next_level_group(OrchestrationView& view, const LoadedKernel& kernel, const nb::object& args_list,
+                               const std::vector<int>& workers, const Config& config) {
+  const Place where = calling_place();
+  std::vector<TaskArgs> lists;
+  for (const nb::handle args : args_list) lists.push_back(task_args(view, &kernel.get(), args));
+  Orchestration& orchestration = view.get();
+  const Unlocked unlocked;
+  return orchestration.submit_next_level_group(callable_of(kernel), lists, workers, config.get(), where);
+}
+
+/// `function` is called with the list of tensors, on a thread of the node. Scalars are its own business.
+TaskId submit_sub(OrchestrationView& view, const nb::callable& function, const nb::object& args) {
+  const Place where = calling_place();
+  const TaskArgs list = task_args(view, nullptr, args);
+  Orchestration& orchestration = view.get();
+  // The node destroys the function on a thread without the GIL.
+  const std::shared_ptr<PyObject> held(nb::callable(function).release().ptr(), [](PyObject* last) {
+    const Locked locked;
+    Py_DECREF(last);
+  });
+  SubFunction call = [held](const ChipArgs& given) {
+    const Locked locked;
+    nb::list tensors;
+    for (std::size_t i = 0; i < given.tensor_count(); ++i) {
+      const Tensor& tensor = given.tensor(i);
+      // The task keeps the memory until the function returns.
+      tensors.append(nb::cast(Array{tensor, std::make_shared<Memory>(tensor.buffer(), Writable::yes)}));
+    }
+    nb::borrow<nb::callable>(held.get())(tensors);
+  };
+  const Unlocked unlocked;
+  return orchestration.submit_sub(std::move(call), list, where);
+}
+
+Array alloc(OrchestrationView& view, const std::vector<std::int64_t>& shape, const std::string& dtype,
+            const std::string& name, int chip) {
+  Orchestration& orchestration = view.get();
+  const Tensor made = chip < 0 ? orchestration.alloc(dtype_named(dtype), shape, name)
+                               : orchestration.alloc_on(chip, dtype_named(dtype), shape, name);
+  return scoped(made, "it ends with its scope");
+}
+
+std::size_t bytes_of(const Array& array) {
+  return static_cast<std::size_t>(array.tensor.element_count()) * size_of(array.tensor.dtype());
+}
+
+NodeDomain allocate_domain(OrchestrationView& view, const std::string& name, const std::vector<int>& workers,
+                           std::size_t window_bytes,
+                           const std::vector<std::tuple<std::string, std::string, std::size_t>>& buffers) {
+  std::vector<CommBufferSpec> specs;
+  for (const auto& [buffer, dtype, count] : buffers) specs.push_back({buffer, dtype_named(dtype), count});
+  const Place where = calling_place();
+  auto made = std::make_shared<DomainHandle>();
+  view.lent().run_there([=](Orchestration& orchestration) {
+    *made = orchestration.allocate_domain(name, workers, window_bytes, specs, where);
+  });
+  return {made};
+}
+
+nb::dict member(const NodeDomain& domain, int chip) {
+  const DomainMember& found = (*domain.handle)[chip];
+  nb::dict buffers;
+  for (const DomainMember::Placed& placed : found.buffers) {
+    buffers[placed.name.c_str()] = scoped(placed.tensor, "it lies in the window of a chip");
+  }
+  nb::dict out;
+  out["chip"] = found.chip;
+  out["domain_rank"] = found.domain_rank;
+  out["domain_size"] = found.domain_size;
+  out["device_ctx"] = found.device_ctx;
+  out["local_window_base"] = found.local_window_base;
+  out["actual_window_size"] = found.actual_window_size;
+  out["buffers"] = buffers;
+  return out;
+}
+
+}  // namespace
+
+void bind_orchestration(nb::module_& module) {
+  nb::class_<Config>(module, "TaskConfig")
+      .def(
+          "__init__",
+          [](Config* made, std::uint32_t blocks, bool start_together, std::int32_t priority) {
+            new (made) Config{blocks, start_together, priority};
+          },
+          nb::arg("blocks") = 1, nb::arg("start_together") = false, nb::arg("priority") = 0)
+      .def_rw("blocks", &Config::blocks)
+      .def_rw("start_together", &Config::start_together)
+      .def_rw("priority", &Config::priority);
+  nb::class_<NodeDomain>(module, "NodeDomain")
+      .def_prop_ro("name", [](const NodeDomain& domain) { return domain.handle->name(); })
+      .def_prop_ro("chips", [](const NodeDomain& domain) { return domain.handle->chips(); })
+      .def("contains", [](const NodeDomain& domain, int chip) { return domain.handle->contains(chip); })
+      .def("member", member)
+      .def("release", [](const NodeDomain& domain) {
+        const Unlocked unlocked;
+        domain.handle->release();
+      });
+  nb::class_<OrchestrationView>(module, "Orchestration")
+      .def_prop_ro("chip_count", [](const OrchestrationView& view) { return view.get().chip_count(); })
+      .def("submit_next_level", submit_next_level)
+      .def("submit_next_level_group", submit_next_level_group)
+      .def("submit_sub", submit_sub)
+      .def("alloc", alloc)
+      .def("allocate_domain", allocate_domain)
+      .def("copy_to",
+           [](OrchestrationView& view, const Array& to, const nb::object& from) {
+             const Array source = array_of(from, "what is copied", Writable::no);
+             view.lent().run_there([to, source](Orchestration& orchestration) {
+               orchestration.copy_to(to.tensor, reinterpret_cast<const void*>(source.tensor.address()),
+                                     bytes_of(source));
+             });
+           })
+      .def("copy_from",
+           [](OrchestrationView& view, const nb::object& to, const Array& from) {
+             const Array target = array_of(to, "what is copied to", Writable::yes);
+             view.lent().run_there([from, target](Orchestration& orchestration) {
+               orchestration.copy_from(reinterpret_cast<void*>(target.tensor.address()), from.tensor, bytes_of(target));
+             });
+           })
+      .def("wait",
+           [](OrchestrationView& view, TaskId task) {
+             view.lent().run_there([task](Orchestration& orchestration) { orchestration.wait(task); });
+           })
+      .def("open_scope", &OrchestrationView::open_scope)
+      .def("close_scope", &OrchestrationView::close_scope);
+}
+
+}  // namespace baton::python

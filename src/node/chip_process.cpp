@@ -1,0 +1,186 @@
+// A process that is a chip of a node.
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "base/log.hpp"
+#include "base/processors.hpp"
+#include "comm/backends/shm/descriptor_message.hpp"
+#include "comm/domain_state.hpp"
+#include "comm/memfd.hpp"
+#include "job/connect.hpp"
+#include "node/chip_server.hpp"
+#include "node/chips.hpp"
+#include "node/code_address.hpp"
+#include "node/start_message.hpp"
+
+namespace baton::node {
+namespace {
+
+bool main_program_asks = false;
+
+/// The node is gone, or does not want this process any more.
+[[noreturn]] void end_now(int code) { ::_exit(code); }
+
+/// Takes in the buffers that the node gives, and ends the process with the node. On a thread of its own, so that
+/// neither waits for tasks.
+class NodeWatch {
+ public:
+  NodeWatch(ProcessId node, BufferTable& buffers, std::function<void()> on_buffer)
+      : node_(node), buffers_(buffers), on_buffer_(std::move(on_buffer)), thread_([this] { watch(); }) {
+    thread_.detach();
+  }
+
+ private:
+  [[noreturn]] void watch() {
+    while (true) {
+      pollfd entries[] = {{kSocketFd, POLLIN, 0}, {node_.fd(), POLLIN, 0}};
+      const int wait_ms =
+          node_.fd() >= 0 ? -1 : static_cast<int>(std::chrono::milliseconds(DeathWatch::poll_interval()).count());
+      if (::poll(entries, node_.fd() >= 0 ? 2 : 1, wait_ms) < 0 && errno != EINTR) end_now(1);
+      if (node_.ended()) end_now(1);
+      if (entries[0].revents != 0) receive();
+    }
+  }
+
+  void receive() {
+    BufferMail mail{};
+    shm::Attachments with;
+    const ssize_t length = shm::receive_with_descriptor(kSocketFd, &mail, sizeof mail, with);
+    if (length == 0) end_now(0);
+    if (length != static_cast<ssize_t>(sizeof mail)) return;
+    try {
+      auto memory = comm::map_memfd(with.descriptor, mail.bytes);
+      mail.name[sizeof mail.name - 1] = '\0';
+      buffers_.insert(mail.id, {static_cast<std::byte*>(memory->address()), mail.bytes, mail.name, memory});
+      on_buffer_();
+    } catch (const Error& error) {
+      log::warn("a buffer of the node cannot be mapped: {}", error.message());
+    }
+  }
+
+  DeathWatch node_;
+  BufferTable& buffers_;
+  std::function<void()> on_buffer_;
+  std::thread thread_;
+};
+
+void tell_start(wire::ChipPhase phase) {
+  const StartNews news = phase == wire::ChipPhase::ready ? StartNews::ready : StartNews::failed;
+  while (::send(kSocketFd, &news, sizeof news, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+std::shared_ptr<comm::SharedMemory> map_node() {
+  const UniqueFd fd(kSegmentFd);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail_system("fstat of the node's segment");
+  auto memory = comm::map_memfd(fd, static_cast<std::uint64_t>(status.st_size));
+  const auto& header = *static_cast<const wire::NodeHeader*>(memory->address());
+  if (header.magic != wire::kNodeMagic || header.version != wire::kNodeVersion || header.bytes != memory->bytes()) {
+    fail(Code::protocol, "the node that started this chip is of another version of Baton");
+  }
+  return memory;
+}
+
+/// Tasks and control messages: as fibers of one thread where the chip has one, else on threads of their own.
+bool serve(ChipServer& server, const StartMessage& start, const comm::World& world) {
+  const int threads = start.chip.workers > 0 ? start.chip.workers : std::max(1, usable_processors() / start.size);
+  bool made = false;
+  if (threads > 1) {
+    std::thread control([&] { server.run_control(); });
+    made = server.run_tasks(start.chip, tell_start);
+    if (!made) end_now(1);
+    control.join();
+    return made;
+  }
+  FiberPool pool({.workers = 1, .seed = options().seed, .place = world.parking_place()});
+  pool.add([&] {
+    made = server.run_tasks(start.chip, tell_start);
+    if (!made) end_now(1);
+  });
+  pool.add([&] { server.run_control(); });
+  pool.run();
+  return made;
+}
+
+void report_failure(wire::NodeHeader& header, std::size_t chip, const Failure& failure) {
+  ChipMailbox mailbox(header, chip, FutexScope::shared);
+  StreamWriter reports(views_of(header, chip).reports);
+  MessageWriter report;
+  report.begin(MessageKind::failure);
+  report.put(std::uint64_t{0});
+  put_failure(report, failure);
+  Doorbell nobody;
+  const ParkingPlace place{&nobody, FutexScope::process, Crowding::spare};
+  static_cast<void>(mailbox.write(reports, report.finish(), place, Deadline::after(options().wait_timeout)));
+  mailbox.set_phase(wire::ChipPhase::failed);
+}
+
+int chip_main(int rank) {
+  // The node decides what an interrupt from the terminal means.
+  ::signal(SIGINT, SIG_IGN);
+  const auto memory = map_node();
+  auto& header = *static_cast<wire::NodeHeader*>(memory->address());
+  const auto chip = static_cast<std::size_t>(rank);
+  StreamReader control(views_of(header, chip).control);
+  const auto record = control.next();
+  if (!record) fail(Code::protocol, "the node did not say what this chip is");
+  MessageReader message(*record);
+  const StartMessage start = get_start(message);
+  control.release();
+  // The thread below uses them until the process ends.
+  static BufferTable buffers;
+  static std::atomic<wire::ControlHeader*> joined{nullptr};
+  static const NodeWatch watch(start.node, buffers, [chip] {
+    // Pairs with the store below. Before that no task runs, and so nobody waits for buffers.
+    wire::ControlHeader* mine = joined.load(std::memory_order_acquire);
+    if (mine != nullptr) wire::doorbell_of(*mine, chip).ring_always(FutexScope::shared);
+  });
+  try {
+    Options mine = options();
+    mine.launcher = start.launcher;
+    const auto world = job::connect("shm:" + start.job, rank, start.size, mine);
+    joined.store(&world->control(), std::memory_order_release);
+    ChipServer server(header, Domain(comm::DomainState::of_world(world)), buffers, FutexScope::shared);
+    const bool ended_well = serve(server, start, *world);
+    joined.store(nullptr, std::memory_order_release);
+    world->leave(comm::Farewell::leave);
+    return ended_well ? 0 : 1;
+  } catch (...) {
+    report_failure(header, chip, failure_of(std::current_exception()));
+    tell_start(wire::ChipPhase::failed);
+    return 1;
+  }
+}
+
+}  // namespace
+
+bool program_can_be_chip() noexcept { return main_program_asks; }
+
+bool become_chip_if_asked(const void* anchor) {
+  // Libraries include the header, too; only the program itself can be started again.
+  if (!find_code(anchor).file.empty()) return true;
+  main_program_asks = true;
+  const char* asked = std::getenv(kChipVariable);
+  if (asked == nullptr) return true;
+  const int rank = std::atoi(asked);
+  ::unsetenv(kChipVariable);
+  int code = 1;
+  try {
+    code = chip_main(rank);
+  } catch (const std::exception& error) {
+    log::write(LogLevel::error, fmt::format("chip {}: {}", rank, error.what()));
+  }
+  // Nothing of the program that this process was started from has run, so nothing of it is torn down.
+  end_now(code);
+}
+
+}  // namespace baton::node

@@ -1,0 +1,188 @@
+#include "node/chip_server.hpp"
+
+#include <algorithm>
+
+#include "base/fail.hpp"
+#include "comm/domain_state.hpp"
+#include "node/task_message.hpp"
+
+namespace baton::node {
+namespace {
+
+/// Runs whose failure a chip remembers, so that tasks which follow it are not run. Older ones have ended.
+constexpr std::size_t kRememberedFailures = 64;
+
+Access access_of(TensorArgType type) {
+  switch (type) {
+    case TensorArgType::input: return Access::in;
+    case TensorArgType::output:
+    case TensorArgType::output_existing: return Access::out;
+    case TensorArgType::inout: return Access::inout;
+    case TensorArgType::no_dep: return Access::no_dependency;
+  }
+  return Access::inout;
+}
+
+comm::World& world_of(const Domain& me) { return comm::DomainAccess::state(me)->world(); }
+
+}  // namespace
+
+ChipServer::ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope)
+    : me_(me),
+      buffers_(buffers),
+      place_(world_of(me).parking_place()),
+      timeout_(world_of(me).wait_timeout()),
+      mailbox_(node, static_cast<std::size_t>(me.rank()), scope),
+      views_(views_of(node, static_cast<std::size_t>(me.rank()))),
+      tasks_(views_.tasks),
+      reports_(views_.reports) {}
+
+bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(wire::ChipPhase)>& on_start) {
+  std::unique_ptr<Chip> chip;
+  try {
+    chip = std::make_unique<Chip>(me_, options);
+  } catch (...) {
+    report(failure_of(std::current_exception()), 0);
+    mailbox_.set_phase(wire::ChipPhase::failed);
+    on_start(wire::ChipPhase::failed);
+    return false;
+  }
+  chip_ = chip.get();
+  mailbox_.set_phase(wire::ChipPhase::ready);
+  on_start(wire::ChipPhase::ready);
+  while (!stopped_) {
+    const auto record = tasks_.next();
+    if (!record) {
+      if (tasks_.has_part()) mailbox_.ring();
+      static_cast<void>(wait_until(
+          place_, [this] { return tasks_.readable(); }, Deadline::never(), [] {}));
+      continue;
+    }
+    MessageReader message(*record);
+    deal_with(message);
+    mailbox_.tell_completed(++dealt_with_);
+  }
+  return true;
+}
+
+void ChipServer::deal_with(MessageReader& message) {
+  switch (message.kind()) {
+    case MessageKind::run: return run_task(message);
+    case MessageKind::define: callables_.define(message); break;
+    case MessageKind::release_domain: {
+      const auto id = message.get<std::uint64_t>();
+      const std::lock_guard lock(mutex_);
+      domains_.erase(id);
+      break;
+    }
+    case MessageKind::forget_buffer: forget_buffer(message.get<std::uint64_t>()); break;
+    default: stopped_ = true; break;
+  }
+  tasks_.release();
+}
+
+void ChipServer::run_task(MessageReader& message) {
+  const auto task = message.get<TaskWire>();
+  try {
+    if (failed_runs_.contains(task.run)) {
+      tasks_.release();
+      return;
+    }
+    execute(message, task);
+  } catch (...) {
+    if (failed_runs_.size() == kRememberedFailures) failed_runs_.erase(failed_runs_.begin());
+    failed_runs_.insert(task.run);
+    report(failure_of(std::current_exception()), dealt_with_ + 1);
+  }
+}
+
+void ChipServer::execute(MessageReader& message, const TaskWire& task) {
+  tensors_.clear();
+  scalars_.clear();
+  arguments_.clear();
+  // Arguments refer to tensors by their addresses.
+  tensors_.reserve(task.tensors);
+  std::exception_ptr failure;
+  const ChipCallables::Entry* entry = nullptr;
+  try {
+    for (std::uint32_t i = 0; i < task.args; ++i) {
+      const auto arg = message.get<ArgWire>();
+      if (arg.is_tensor != 0) {
+        tensors_.push_back(read_tensor(message, arg));
+        arguments_.emplace_back(access_of(static_cast<TensorArgType>(arg.type)), tensors_.back());
+      } else {
+        scalars_.push_back(arg.value);
+        arguments_.emplace_back(arg.value);
+      }
+    }
+    entry = &callables_.at(task.callable);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  tasks_.release();
+  if (failure) std::rethrow_exception(failure);
+  chip_->run([&](Graph& graph) {
+    if (entry->function != nullptr) return entry->function(graph, ChipArgs(tensors_, scalars_));
+    TaskOptions options;
+    options.blocks = task.blocks;
+    options.start_together = task.start_together != 0;
+    options.priority = task.priority;
+    graph.submit_arguments(entry->kernel, arguments_, options, Place{});
+  });
+}
+
+Tensor ChipServer::read_tensor(MessageReader& message, const ArgWire& arg) {
+  const auto memory = message.get<MemoryWire>();
+  std::array<std::int64_t, kMaxDims> shape{};
+  std::array<std::int64_t, kMaxDims> strides{};
+  const std::size_t dims = std::min<std::size_t>(arg.dims, kMaxDims);
+  for (std::size_t d = 0; d < dims; ++d) shape[d] = message.get<std::int64_t>();
+  for (std::size_t d = 0; d < dims; ++d) strides[d] = message.get<std::int64_t>();
+  return Tensor({.address = address_of(memory), .bytes = memory.bytes}, static_cast<DType>(arg.dtype),
+                Tensor::Extents(shape.data(), dims), Tensor::Extents(strides.data(), dims), arg.value);
+}
+
+std::uint64_t ChipServer::address_of(const MemoryWire& memory) {
+  if ((memory.buffer & kDomainBuffer) == 0) {
+    return reinterpret_cast<std::uint64_t>(buffer(memory.buffer).buffer.address + memory.begin);
+  }
+  const std::lock_guard lock(mutex_);
+  const auto found = domains_.find(memory.buffer & ~kDomainBuffer);
+  if (found == domains_.end()) fail(Code::released, "a task uses the windows of a domain that was released");
+  return reinterpret_cast<std::uint64_t>(found->second.window.local() + memory.begin);
+}
+
+const ChipServer::Known& ChipServer::buffer(std::uint64_t id) {
+  if (const auto known = known_.find(id); known != known_.end()) return known->second;
+  std::optional<MappedBuffer> found;
+  const auto came = [&] {
+    if (!found) found = buffers_.find(id);
+    return found.has_value();
+  };
+  if (!wait_until(place_, came, Deadline::within(timeout_), [] {})) {
+    fail(Code::wait_timeout, "chip {} waited for the memory of buffer {}, which the node announced", me_.rank(), id);
+  }
+  Known known{.buffer = *found, .whole = {}};
+  const Buffer memory{.address = reinterpret_cast<std::uint64_t>(found->address), .bytes = found->bytes};
+  chip_->add_memory(memory, found->name);
+  known.whole = Tensor(memory, DType::uint8, {static_cast<std::int64_t>(found->bytes)});
+  return known_.emplace(id, std::move(known)).first->second;
+}
+
+void ChipServer::forget_buffer(std::uint64_t id) {
+  const auto known = known_.find(id);
+  if (known != known_.end()) {
+    chip_->remove(known->second.whole);
+    known_.erase(known);
+  }
+  buffers_.erase(id);
+}
+
+void ChipServer::report(const Failure& failure, std::uint64_t record) {
+  report_.begin(MessageKind::failure);
+  report_.put(record);
+  put_failure(report_, failure);
+  static_cast<void>(mailbox_.write(reports_, report_.finish(), place_, Deadline::within(timeout_)));
+}
+
+}  // namespace baton::node

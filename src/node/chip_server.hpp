@@ -1,0 +1,81 @@
+// The chip's side of a node: runs the tasks of its mailbox in their order, and serves its control messages beside them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include <baton/chip.hpp>
+#include <baton/domain.hpp>
+
+#include "node/buffer_table.hpp"
+#include "node/chip_callables.hpp"
+#include "node/chip_mailbox.hpp"
+#include "node/message.hpp"
+
+namespace baton::node {
+
+/// The windows of a domain that this chip is a member of.
+struct OpenDomain {
+  Domain domain;
+  RawWindow window;
+};
+
+/// Everything but construction and destruction: run_tasks() on one thread or fiber, run_control() on another.
+class ChipServer {
+ public:
+  /// `me`: the rank that this chip is. `scope`: whether the node is another process.
+  ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope);
+
+  /// Makes the chip, tells the node, works until it says stop. False, after a report, if the chip could not be made.
+  /// `on_start` is called in both cases, before the work.
+  bool run_tasks(const ChipOptions& options, const std::function<void(wire::ChipPhase)>& on_start);
+  void run_control();
+
+ private:
+  struct Known {
+    MappedBuffer buffer;
+    Tensor whole;  // as the chip knows it
+  };
+
+  void deal_with(MessageReader& message);
+  void run_task(MessageReader& message);
+  void execute(MessageReader& message, const struct TaskWire& task);
+  [[nodiscard]] Tensor read_tensor(MessageReader& message, const struct ArgWire& arg);
+  [[nodiscard]] std::uint64_t address_of(const struct MemoryWire& memory);
+  [[nodiscard]] const Known& buffer(std::uint64_t id);
+  void forget_buffer(std::uint64_t id);
+  void report(const Failure& failure, std::uint64_t record);
+
+  void serve_control(MessageReader& message, MessageWriter& reply);
+  void open_domain(MessageReader& message, MessageWriter& reply);
+  void copy_window(MessageReader& message);
+
+  Domain me_;
+  BufferTable& buffers_;
+  ParkingPlace place_;
+  std::chrono::nanoseconds timeout_;
+  ChipMailbox mailbox_;
+  MailboxViews views_;
+  StreamReader tasks_;
+  StreamWriter reports_;
+  Chip* chip_ = nullptr;
+  ChipCallables callables_;
+  std::unordered_map<std::uint64_t, Known> known_;
+  std::set<std::uint64_t> failed_runs_;
+  std::uint64_t dealt_with_ = 0;  // records
+  bool stopped_ = false;
+  MessageWriter report_;
+  // Of the task that runs; kept for the next one.
+  std::vector<Tensor> tensors_;
+  std::vector<std::int64_t> scalars_;
+  std::vector<Argument> arguments_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, OpenDomain> domains_;  // guarded by mutex_
+};
+
+}  // namespace baton::node

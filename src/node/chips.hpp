@@ -1,0 +1,73 @@
+// The chips of a node, from its side: how they are started, reached and ended. One object for each time they are
+// started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <baton/worker.hpp>
+
+#include "base/deadline.hpp"
+#include "base/futex.hpp"
+#include "comm/memfd.hpp"
+#include "wire/control.hpp"
+#include "wire/node_mailbox.hpp"
+
+namespace baton::node {
+
+/// Memory of the node that chips may use.
+struct SharedBuffer {
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;
+  std::string name;
+  UniqueFd fd;
+  std::shared_ptr<comm::SharedMemory> memory;
+};
+
+/// Called on another thread when a chip ended that nobody asked to: "SIGKILL", "exit code 3".
+using DeathListener = std::function<void(std::size_t chip, const std::string& how)>;
+
+class Chips {
+ public:
+  Chips() = default;
+  Chips(const Chips&) = delete;
+  Chips& operator=(const Chips&) = delete;
+  /// Ends what is left, by force.
+  virtual ~Chips() = default;
+
+  [[nodiscard]] virtual wire::NodeHeader& header() noexcept = 0;
+  /// What the chips are ranks of.
+  [[nodiscard]] virtual wire::ControlHeader& control() noexcept = 0;
+  [[nodiscard]] virtual FutexScope scope() const noexcept = 0;
+  [[nodiscard]] virtual pid_t pid(std::size_t chip) const noexcept = 0;
+
+  /// Makes a buffer known to a chip before the tasks that use it are sent.
+  virtual void give(std::size_t chip, const SharedBuffer& buffer) = 0;
+
+  /// After all were told to stop: waits until they have ended; those that have not by `deadline` are killed. No death
+  /// is told afterwards.
+  virtual void end(const Deadline& deadline) noexcept = 0;
+  /// Ends a chip by force, if that is possible.
+  virtual void kill(std::size_t chip) noexcept = 0;
+
+  /// After a change of something that a chip may wait for.
+  void ring(std::size_t chip) noexcept { wire::doorbell_of(control(), chip).ring(scope()); }
+};
+
+/// Each in a process of its own. Throws Error: launch_failed, join_timeout, or why a chip could not start.
+[[nodiscard]] std::unique_ptr<Chips> start_process_chips(const WorkerOptions& options, DeathListener on_death);
+/// All in this process.
+[[nodiscard]] std::unique_ptr<Chips> start_inproc_chips(const WorkerOptions& options);
+
+/// The segment of `chips` chips, ready for use. `memory` is zeroed.
+[[nodiscard]] wire::MailboxSizes mailbox_sizes() noexcept;
+void write_node_header(void* memory, std::uint32_t chips) noexcept;
+
+/// Whether this program becomes a chip when it is started as one.
+[[nodiscard]] bool program_can_be_chip() noexcept;
+
+}  // namespace baton::node

@@ -1,0 +1,139 @@
+// Chips in the process of their node, as fibers of a few threads.
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include <baton/options.hpp>
+
+#include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "base/processors.hpp"
+#include "comm/backends/inproc/inproc_job.hpp"
+#include "comm/domain_state.hpp"
+#include "node/chip_server.hpp"
+#include "node/chips.hpp"
+
+namespace baton::node {
+namespace {
+
+class InprocChips final : public Chips {
+ public:
+  explicit InprocChips(const WorkerOptions& options)
+      : count_(options.devices.size()),
+        segment_(comm::create_memfd(wire::kNodeSegmentName, wire::node_segment_bytes(count_, mailbox_sizes()))),
+        memory_(comm::map_memfd(segment_, wire::node_segment_bytes(count_, mailbox_sizes()))),
+        job_(std::make_shared<inproc::Job>(static_cast<std::uint32_t>(count_), "node", comm::Hosting::fibers)),
+        buffers_(count_) {
+    write_node_header(memory_->address(), static_cast<std::uint32_t>(count_));
+    const ChipOptions chip{.platform = options.platform,
+                           .clusters = options.clusters,
+                           .workers = options.chip_threads,
+                           .task_window = options.chip_task_window,
+                           .output_heap_bytes = options.output_heap_bytes};
+    for (std::uint32_t rank = 0; rank < count_; ++rank) job_->enter(rank);
+    thread_ = std::thread([this, chip] { run(chip); });
+    try {
+      await_start();
+    } catch (...) {
+      stop_all();
+      thread_.join();
+      throw;
+    }
+  }
+
+  ~InprocChips() override { end(Deadline::never()); }
+
+  [[nodiscard]] wire::NodeHeader& header() noexcept override {
+    return *static_cast<wire::NodeHeader*>(memory_->address());
+  }
+  [[nodiscard]] wire::ControlHeader& control() noexcept override { return job_->control(); }
+  [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::process; }
+  [[nodiscard]] pid_t pid(std::size_t /*chip*/) const noexcept override { return ::getpid(); }
+
+  void give(std::size_t chip, const SharedBuffer& buffer) override {
+    buffers_[chip].insert(buffer.id,
+                          {static_cast<std::byte*>(buffer.memory->address()), buffer.bytes, buffer.name, nullptr});
+  }
+
+  // Their waits have deadlines of their own: a part of this process cannot be killed.
+  void end(const Deadline& /*deadline*/) noexcept override {
+    if (thread_.joinable()) thread_.join();
+  }
+  void kill(std::size_t /*chip*/) noexcept override {}
+
+ private:
+  void run(const ChipOptions& chip) {
+    const int workers = options().seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
+    FiberPool pool({.workers = workers,
+                    .seed = options().seed,
+                    .place = {&job_->control().doorbell, FutexScope::process,
+                              crowding_of(static_cast<std::size_t>(workers) + 1)}});
+    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+      pool.add([this, rank, &chip] { run_chip(rank, chip); });
+    }
+    pool.run();
+  }
+
+  void run_chip(std::uint32_t rank, const ChipOptions& chip) {
+    auto world = std::make_shared<comm::World>(inproc::connect(job_, rank), rank, job_->name(), options().wait_timeout);
+    const auto server = std::make_shared<ChipServer>(header(), Domain(comm::DomainState::of_world(world)),
+                                                     buffers_[rank], FutexScope::process);
+    // It ends by itself, after this fiber or before.
+    spawn_fiber([server] { server->run_control(); });
+    static_cast<void>(server->run_tasks(chip, [](wire::ChipPhase) {}));
+    world->leave(comm::Farewell::leave);
+  }
+
+  void await_start() {
+    const Deadline deadline = Deadline::after(options().join_timeout);
+    const ParkingPlace place{&header().waiters, FutexScope::process, crowding_of(2)};
+    for (std::size_t i = 0; i < count_; ++i) {
+      const auto phase = [&] {
+        return static_cast<wire::ChipPhase>(wire::mailbox_of(header(), i).phase.load(std::memory_order_seq_cst));
+      };
+      const auto started = [&] { return phase() != wire::ChipPhase::starting; };
+      if (!wait_until(place, started, deadline, [] {})) {
+        fail(Code::join_timeout, "chip {} of {} was not ready in time", i, count_);
+      }
+      if (phase() == wire::ChipPhase::failed) throw_report(i);
+    }
+  }
+
+  [[noreturn]] void throw_report(std::size_t chip) {
+    StreamReader reports(views_of(header(), chip).reports);
+    const auto record = reports.next();
+    if (!record) fail(Code::internal, "chip {} could not start and did not say why", chip);
+    MessageReader message(*record);
+    static_cast<void>(message.get<std::uint64_t>());
+    const Failure failure = get_failure(message);
+    throw Error(failure.code, failure.message, failure.notes);
+  }
+
+  void stop_all() {
+    MessageWriter message;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const MailboxViews views = views_of(header(), i);
+      message.begin(MessageKind::stop);
+      static_cast<void>(StreamWriter(views.tasks).write(message.finish()));
+      message.begin(MessageKind::stop_control);
+      static_cast<void>(StreamWriter(views.control).write(message.finish()));
+      ring(i);
+    }
+  }
+
+  std::size_t count_;
+  UniqueFd segment_;
+  std::shared_ptr<comm::SharedMemory> memory_;
+  std::shared_ptr<inproc::Job> job_;
+  std::vector<BufferTable> buffers_;  // by chip
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Chips> start_inproc_chips(const WorkerOptions& options) {
+  return std::make_unique<InprocChips>(options);
+}
+
+}  // namespace baton::node

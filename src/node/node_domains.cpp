@@ -1,0 +1,211 @@
+// Domains over chips, and what else chips do beside tasks.
+#include <algorithm>
+#include <cstring>
+
+#include "base/fail.hpp"
+#include "node/worker_state.hpp"
+
+namespace baton::node {
+namespace {
+
+/// Where the tensors of windows have their addresses; they are never compared with those of host memory.
+constexpr auto kWindowSpace = static_cast<MemorySpace>(1);
+/// Of buffers in a window: a cache line, which is also what tiles are aligned to.
+constexpr std::uint64_t kBufferAlign = 64;
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign; }
+
+/// The offset of each buffer, and behind the last of them the end.
+std::vector<std::uint64_t> place_buffers(std::string_view domain, std::span<const CommBufferSpec> buffers) {
+  std::vector<std::uint64_t> offsets = {0};
+  for (const CommBufferSpec& spec : buffers) {
+    std::uint64_t bytes = 0;
+    if (spec.count == 0 || __builtin_mul_overflow(spec.count, size_of(spec.dtype), &bytes)) {
+      fail(Code::invalid_argument, "domain \"{}\": buffer \"{}\" cannot have {} elements", domain, spec.name,
+           spec.count);
+    }
+    const auto same_name = [&](const CommBufferSpec& other) { return other.name == spec.name; };
+    if (std::count_if(buffers.begin(), buffers.end(), same_name) > 1) {
+      fail(Code::invalid_argument, "domain \"{}\": two buffers have the name \"{}\"", domain, spec.name);
+    }
+    offsets.push_back(offsets.back() + aligned(bytes));
+  }
+  return offsets;
+}
+
+}  // namespace
+
+void WorkerState::send_control(int chip, std::span<const std::byte> message) {
+  const StreamWriter::Written written = lane(chip).control.write(message);
+  chips_->ring(static_cast<std::size_t>(chip));
+  if (written.bytes != message.size()) {
+    fail(Code::invalid_argument, "a control message of {} bytes is longer than the mailbox of a chip", message.size());
+  }
+}
+
+MessageReader WorkerState::await_reply(int chip, Lock& lock) {
+  Lane& from = lane(chip);
+  std::optional<std::span<const std::byte>> record;
+  const bool came = wait_locked(lock, Deadline::after(2 * timeout_), Replies::count, [&] {
+    record = from.replies.next();
+    return record.has_value() || !from.death.empty();
+  });
+  if (!came)
+    fail(Code::wait_timeout, "chip {} (pid {}) did not answer", chip, chips_->pid(static_cast<std::size_t>(chip)));
+  if (!record) {
+    throw Error(Code::rank_failed, fmt::format("chip {} (pid {}) died: {}", chip,
+                                               chips_->pid(static_cast<std::size_t>(chip)), from.death));
+  }
+  return MessageReader(*record);
+}
+
+std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name, std::span<const int> chips,
+                                                           std::size_t window_bytes,
+                                                           std::span<const CommBufferSpec> buffers) {
+  if (chips.empty()) fail(Code::invalid_argument, "domain \"{}\" has no members", name);
+  for (const int chip : chips) {
+    check_chip("allocate_domain", chip);
+    if (std::count(chips.begin(), chips.end(), chip) > 1) {
+      fail(Code::invalid_argument, "domain \"{}\": chip {} is named twice", name, chip);
+    }
+  }
+  const std::vector<std::uint64_t> offsets = place_buffers(name, buffers);
+  const std::uint64_t bytes = window_bytes == 0 ? offsets.back() : window_bytes;
+  if (bytes < offsets.back()) {
+    fail(Code::out_of_memory, "domain \"{}\": its {} buffers need {} bytes, the window has {}", name, buffers.size(),
+         offsets.back(), bytes);
+  }
+  if (bytes == 0) fail(Code::invalid_argument, "domain \"{}\" has windows of 0 bytes and no buffers", name);
+
+  auto domain = std::make_shared<DomainRecord>();
+  domain->name = name;
+  domain->chips.assign(chips.begin(), chips.end());
+  domain->bytes = bytes;
+  const std::lock_guard control(control_mutex_);
+  Lock lock(mutex_);
+  if (closed_) fail(Code::released, "the worker was closed");
+  for (const int chip : chips) {
+    if (!lane(chip).death.empty()) fail(Code::rank_failed, "chip {} died: {}", chip, lane(chip).death);
+  }
+  domain->id = ++last_domain_;
+  domain->generation = generation_;
+  control_message_.begin(MessageKind::open_domain);
+  control_message_.put(domain->id);
+  control_message_.put_text(name);
+  control_message_.put(bytes);
+  control_message_.put(static_cast<std::uint32_t>(chips.size()));
+  for (const int chip : chips) control_message_.put(static_cast<std::int32_t>(chip));
+  const auto message = control_message_.finish();
+  for (const int chip : chips) send_control(chip, message);
+
+  std::exception_ptr failure;
+  for (std::size_t rank = 0; rank < chips.size(); ++rank) {
+    const int chip = chips[rank];
+    DomainMember member{.chip = chip,
+                        .domain_rank = static_cast<int>(rank),
+                        .domain_size = static_cast<int>(chips.size()),
+                        .device_ctx = 0,
+                        .local_window_base = 0,
+                        .actual_window_size = 0,
+                        .buffers = {}};
+    try {
+      MessageReader reply = await_reply(chip, lock);
+      if (reply.kind() == MessageKind::done) {
+        member.device_ctx = reply.get<std::uint64_t>();
+        member.local_window_base = reply.get<std::uint64_t>();
+        member.actual_window_size = reply.get<std::uint64_t>();
+      } else if (!failure) {
+        const Failure told = get_failure(reply);
+        failure = std::make_exception_ptr(Error(told.code, told.message, told.notes));
+      }
+      release_reply(chip);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    const std::uint64_t window = next_window_;
+    next_window_ += (bytes + (1U << 20U)) / (1U << 20U) * (1U << 20U);
+    domain->windows.push_back(window);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const Buffer memory{.address = window + offsets[i],
+                          .bytes = buffers[i].count * size_of(buffers[i].dtype),
+                          .space = kWindowSpace,
+                          .id = kDomainBuffer | domain->id << kDomainRankBits | rank};
+      member.buffers.push_back({buffers[i].name,
+                                Tensor(memory, buffers[i].dtype, {static_cast<std::int64_t>(buffers[i].count)}),
+                                member.local_window_base + offsets[i], offsets[i]});
+    }
+    domain->members.push_back(std::move(member));
+  }
+  domains_.emplace(domain->id, domain);
+  if (failure) {
+    lock.unlock();
+    release_domain(*domain);
+    std::rethrow_exception(failure);
+  }
+  return domain;
+}
+
+void WorkerState::release_domain(DomainRecord& domain) noexcept {
+  const Lock lock(mutex_);
+  if (domain.released.exchange(true, std::memory_order_relaxed)) return;
+  domains_.erase(domain.id);
+  if (!chips_ || closed_ || domain.generation != generation_) return;
+  MessageWriter message;
+  for (const int chip : domain.chips) {
+    if (!lane(chip).death.empty()) continue;
+    message.begin(MessageKind::release_domain);
+    message.put(domain.id);
+    // In the order of submission: tasks before it may use the windows.
+    enqueue(add_unit(nullptr, chip, kNoCallable, Place{}), message.finish());
+  }
+  settle();
+}
+
+bool WorkerState::usable(const DomainRecord& domain) {
+  const Lock lock(mutex_);
+  return !domain.released.load(std::memory_order_relaxed) && !closed_ && domain.generation == generation_;
+}
+
+/// In chunks through the staging memory of the chip: while it copies one, this thread copies the next.
+void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::lock_guard control(control_mutex_);
+  Lock lock(mutex_);
+  std::size_t rank = 0;
+  const auto domain = domain_of(tensor, rank);
+  const int chip = domain->chips[rank];
+  if (!lane(chip).death.empty()) fail(Code::rank_failed, "chip {} died: {}", chip, lane(chip).death);
+  const std::uint64_t begin = tensor.address() - domain->windows[rank];
+  const std::span<std::byte> staging = lane(chip).staging;
+  const std::size_t half = staging.size() / 2;
+  const std::size_t chunks = (bytes + half - 1) / half;
+  const auto size_of_chunk = [&](std::size_t chunk) { return std::min(half, bytes - chunk * half); };
+  const auto place_of_chunk = [&](std::size_t chunk) { return staging.data() + (chunk % 2) * half; };
+  const auto start = [&](std::size_t chunk) {
+    lock.unlock();
+    if (from != nullptr) std::memcpy(place_of_chunk(chunk), from + chunk * half, size_of_chunk(chunk));
+    lock.lock();
+    control_message_.begin(from != nullptr ? MessageKind::copy_in : MessageKind::copy_out);
+    control_message_.put(domain->id);
+    control_message_.put(begin + chunk * half);
+    control_message_.put(static_cast<std::uint64_t>((chunk % 2) * half));
+    control_message_.put(static_cast<std::uint64_t>(size_of_chunk(chunk)));
+    send_control(chip, control_message_.finish());
+  };
+  std::optional<Failure> failure;
+  const auto end = [&](std::size_t chunk) {
+    MessageReader reply = await_reply(chip, lock);
+    if (reply.kind() != MessageKind::done && !failure) failure = get_failure(reply);
+    release_reply(chip);
+    lock.unlock();
+    if (to != nullptr && !failure) std::memcpy(to + chunk * half, place_of_chunk(chunk), size_of_chunk(chunk));
+    lock.lock();
+  };
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk >= 2) end(chunk - 2);
+    start(chunk);
+  }
+  for (std::size_t chunk = chunks >= 2 ? chunks - 2 : 0; chunk < chunks; ++chunk) end(chunk);
+  if (failure) throw Error(failure->code, failure->message, failure->notes);
+}
+
+}  // namespace baton::node

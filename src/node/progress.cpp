@@ -1,0 +1,238 @@
+// The way of tasks to their chips and back.
+#include <algorithm>
+
+#include "base/fail.hpp"
+#include "node/worker_state.hpp"
+
+namespace baton::node {
+
+void WorkerState::write_out(int chip, std::span<const std::byte> message) {
+  Lane& to = lane(chip);
+  std::size_t written = 0;
+  if (to.backlog.empty()) {
+    const StreamWriter::Written result = to.tasks.write(message);
+    if (result.reader_was_idle) chips_->ring(static_cast<std::size_t>(chip));
+    written = result.bytes;
+  }
+  if (written == message.size()) return;
+  to.backlog.insert(to.backlog.end(), message.begin() + static_cast<std::ptrdiff_t>(written), message.end());
+  to.backlogged.store(true, std::memory_order_relaxed);
+}
+
+void WorkerState::send(int chip, graph::TaskId id, std::span<const std::byte> message) {
+  lane(chip).flying.push_back(id);
+  write_out(chip, message);
+}
+
+/// Sends what can be sent now: first what the ring had no room for, then tasks that wait for nobody elsewhere.
+void WorkerState::pump(int chip) {
+  Lane& to = lane(chip);
+  if (!to.backlog.empty()) {
+    const StreamWriter::Written result = to.tasks.write(to.backlog);
+    if (result.reader_was_idle) chips_->ring(static_cast<std::size_t>(chip));
+    to.backlog.erase(to.backlog.begin(), to.backlog.begin() + static_cast<std::ptrdiff_t>(result.bytes));
+    to.backlogged.store(!to.backlog.empty(), std::memory_order_relaxed);
+  }
+  while (!to.queue.empty()) {
+    Unit& next = unit(to.queue.front());
+    if (next.phase == Unit::Phase::waiting) {
+      if (next.unmet > 0) return;
+      next.phase = Unit::Phase::sent;
+      --blocked_;
+      send(chip, next.id, next.message);
+      next.message = {};
+    }
+    to.queue.pop_front();
+  }
+}
+
+bool WorkerState::take_reports(Lane& from) {
+  bool any = false;
+  while (const auto record = from.reports.next()) {
+    any = true;
+    MessageReader message(*record);
+    const auto number = message.get<std::uint64_t>();
+    from.failures.emplace(number, get_failure(message));
+    from.reports.release();
+  }
+  return any || from.reports.has_part();
+}
+
+bool WorkerState::progress() {
+  bool changed = false;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& from = lanes_[i];
+    // Pairs with the store in ChipMailbox::tell_completed(): reports and effects of these records are visible.
+    const std::uint64_t completed = from.box->completed.load(std::memory_order_seq_cst);
+    if (from.reports.readable() && take_reports(from)) chips_->ring(i);
+    if (completed != from.seen) {
+      changed = true;
+      while (from.seen < completed && !from.flying.empty()) {
+        ++from.seen;
+        const graph::TaskId id = from.flying.front();
+        from.flying.pop_front();
+        if (id == 0) continue;
+        const auto failure = from.failures.empty() ? from.failures.end() : from.failures.find(from.seen);
+        if (failure == from.failures.end()) {
+          complete(id, nullptr);
+        } else {
+          complete(id, &failure->second);
+          from.failures.erase(failure);
+        }
+      }
+      from.seen = completed;
+      from.box->seen.store(completed, std::memory_order_seq_cst);
+    }
+    if (!from.backlog.empty()) pump(static_cast<int>(i));
+  }
+  if (changed) {
+    forget_complete();
+    tell_waiters();
+  }
+  return changed;
+}
+
+void WorkerState::complete(graph::TaskId id, const Failure* failure) {
+  Unit& done = unit(id);
+  if (done.phase == Unit::Phase::done) return;
+  if (failure != nullptr && done.run != nullptr) {
+    Failure told = *failure;
+    told.notes.push_back(describe(done));
+    fail_run(*done.run, std::move(told));
+  }
+  finish(unit(id));
+}
+
+void WorkerState::finish(Unit& done) {
+  if (done.phase == Unit::Phase::waiting) --blocked_;
+  done.phase = Unit::Phase::done;
+  done.message = {};
+  done.found = {};
+  done.sub.reset();
+  if (done.run != nullptr) --done.run->pending;
+  const std::vector<graph::TaskId> dependents = std::move(done.dependents);
+  for (const graph::TaskId id : dependents) {
+    Unit& next = unit(id);
+    if (--next.unmet > 0 || next.phase != Unit::Phase::waiting) continue;
+    if (next.chip != kHost) {
+      pump(next.chip);
+    } else {
+      next.phase = Unit::Phase::sent;
+      --blocked_;
+      sub_workers_->start(next.id, std::move(*next.sub));
+    }
+  }
+}
+
+/// The tasks of the run that have not been sent are not run.
+void WorkerState::cancel(RunState& run) {
+  if (run.failed) return;
+  run.failed = true;
+  for (Unit& one : units_) {
+    if (one.run == &run && one.phase == Unit::Phase::waiting) finish(one);
+  }
+}
+
+void WorkerState::fail_run(RunState& run, Failure failure) {
+  run.failures.push_back(std::move(failure));
+  cancel(run);
+}
+
+void WorkerState::forget_complete() {
+  const graph::TaskId before = first_;
+  while (!units_.empty() && units_.front().phase == Unit::Phase::done) {
+    // A chip's queue may still name a unit that was never sent.
+    if (units_.front().chip != kHost) {
+      auto& queue = lane(units_.front().chip).queue;
+      while (!queue.empty() && queue.front() <= first_) queue.pop_front();
+    }
+    units_.pop_front();
+    ++first_;
+  }
+  if (first_ == before) return;
+  map_.forget_before(first_);
+  if (!unused_.empty()) drop_unused();
+}
+
+void WorkerState::tell_waiters() noexcept {
+  // Pairs with the load in news(): either a waiter sees it, or the ring finds the waiter announced.
+  epoch_.fetch_add(1, std::memory_order_seq_cst);
+  if (chips_) chips_->header().waiters.ring(chips_->scope());
+}
+
+bool WorkerState::news(std::uint64_t epoch, Replies replies) const noexcept {
+  if (epoch_.load(std::memory_order_seq_cst) != epoch) return true;
+  const auto readable = [](const RingView& view) {
+    return view.ring->head.load(std::memory_order_seq_cst) != view.ring->tail.load(std::memory_order_seq_cst);
+  };
+  for (const Lane& from : lanes_) {
+    if (from.box->completed.load(std::memory_order_seq_cst) != from.box->seen.load(std::memory_order_seq_cst)) {
+      return true;
+    }
+    if (readable(from.report_ring)) return true;
+    if (replies == Replies::count && readable(from.reply_ring)) return true;
+    if (!from.backlogged.load(std::memory_order_relaxed)) continue;
+    const wire::ByteRing& ring = *from.task_ring.ring;
+    const std::uint64_t used = ring.head.load(std::memory_order_seq_cst) - ring.tail.load(std::memory_order_seq_cst);
+    if (used < from.task_ring.size) return true;
+  }
+  return false;
+}
+
+/// Before the lock is given back: if nobody makes progress from now on although somebody waits for it, the service
+/// thread does.
+void WorkerState::settle() {
+  if (!chips_) return;
+  wire::NodeHeader& header = chips_->header();
+  const auto backlogged = [](const Lane& one) { return !one.backlog.empty(); };
+  const bool wanted = attended_ == 0 && (blocked_ > 0 || std::any_of(lanes_.begin(), lanes_.end(), backlogged));
+  const std::uint32_t armed = wanted ? 1 : 0;
+  if (header.armed.load(std::memory_order_relaxed) != armed) header.armed.store(armed, std::memory_order_seq_cst);
+  // What was completed before chips could see that somebody cares, or that its predecessor was counted.
+  if (wanted && news(epoch_.load(std::memory_order_relaxed), Replies::ignore)) header.service.ring(chips_->scope());
+}
+
+bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies replies, FunctionRef<bool()> holds) {
+  ++attended_;
+  bool held = false;
+  while (true) {
+    progress();
+    held = holds();
+    if (held || deadline.passed()) break;
+    settle();
+    std::size_t busy = 1;
+    for (const Lane& one : lanes_) busy += one.flying.empty() ? 0U : 1U;
+    const ParkingPlace place{&chips_->header().waiters, chips_->scope(), crowding_of(busy)};
+    const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
+    lock.unlock();
+    static_cast<void>(wait_until(
+        place, [&] { return news(epoch, replies); }, deadline, [] {}));
+    lock.lock();
+  }
+  --attended_;
+  settle();
+  return held;
+}
+
+std::string WorkerState::describe(const Unit& unit) const {
+  std::string what = unit.callable == kNoCallable ? "a host function" : "'" + callables_[unit.callable].name + "'";
+  std::string text = fmt::format("task {} of the node, {}", unit.id, what);
+  if (unit.chip != kHost) text += fmt::format(", on chip {}", unit.chip);
+  if (unit.where.line != 0) text += fmt::format(", submitted at {}:{}", unit.where.file, unit.where.line);
+  return text;
+}
+
+void WorkerState::sub_ended(graph::TaskId id, const std::exception_ptr& failure) {
+  const Lock lock(mutex_);
+  if (!failure) {
+    complete(id, nullptr);
+  } else {
+    const Failure told = failure_of(failure);
+    complete(id, &told);
+  }
+  forget_complete();
+  tell_waiters();
+  settle();
+}
+
+}  // namespace baton::node

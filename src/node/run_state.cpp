@@ -1,0 +1,54 @@
+#include "node/run_state.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace baton::node {
+namespace {
+
+/// What a chip says of a failure that began elsewhere.
+bool follows_from_another(const Failure& failure) {
+  return failure.code == Code::peer_left || failure.code == Code::wait_timeout || failure.code == Code::peer_died;
+}
+
+}  // namespace
+
+std::exception_ptr RunState::root_cause() const {
+  // The node's own word on a chip that died comes with the code of a rank that failed.
+  const auto root = std::find_if_not(failures.begin(), failures.end(), follows_from_another);
+  if (root != failures.end()) return std::make_exception_ptr(Error(root->code, root->message, root->notes));
+  if (thrown) return thrown;
+  if (failures.empty()) return nullptr;
+  const Failure& first = failures.front();
+  return std::make_exception_ptr(Error(first.code, first.message, first.notes));
+}
+
+void RunState::finish(std::exception_ptr result) {
+  const std::lock_guard lock(mutex_);
+  result_ = std::move(result);
+  finished_ = true;
+  ended_.notify_all();
+}
+
+bool RunState::finished() const {
+  const std::lock_guard lock(mutex_);
+  return finished_;
+}
+
+void RunState::wait() const {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return finished_; });
+}
+
+bool RunState::wait_for(std::chrono::nanoseconds timeout) const {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, timeout, [this] { return finished_; });
+}
+
+std::exception_ptr RunState::result() const {
+  const std::lock_guard lock(mutex_);
+  return result_;
+}
+
+}  // namespace baton::node

@@ -1,0 +1,287 @@
+// From submissions to tasks with edges.
+#include <algorithm>
+
+#include "base/fail.hpp"
+#include "node/code_address.hpp"
+#include "node/worker_state.hpp"
+
+namespace baton::node {
+namespace {
+
+graph::Access access_of(TensorArgType type) {
+  switch (type) {
+    case TensorArgType::input:
+    case TensorArgType::no_dep: return graph::Access::read;
+    case TensorArgType::output:
+    case TensorArgType::output_existing: return graph::Access::write;
+    case TensorArgType::inout: return graph::Access::read_write;
+  }
+  return graph::Access::read_write;
+}
+
+}  // namespace
+
+void WorkerState::check_chip(const char* what, int chip) const {
+  if (chip < 0 || chip >= chip_count()) {
+    fail(Code::out_of_range, "{}: there is no chip {}; this node has chips 0 to {}", what, chip, chip_count() - 1);
+  }
+}
+
+/// Whether the run can still submit, and to this chip.
+void WorkerState::check_run(const RunState& run, int chip) {
+  if (run.failed) std::rethrow_exception(run.root_cause());
+  if (chip != kHost && !lane(chip).death.empty()) {
+    fail(Code::rank_failed, "chip {} (pid {}) died: {}", chip, chips_->pid(static_cast<std::size_t>(chip)),
+         lane(chip).death);
+  }
+}
+
+void WorkerState::await_room(Lock& lock) {
+  if (units_.size() < options_.task_window) return;
+  static_cast<void>(
+      wait_locked(lock, Deadline::never(), Replies::ignore, [this] { return units_.size() < options_.task_window; }));
+}
+
+Unit& WorkerState::add_unit(RunState* run, int chip, std::uint32_t callable, const Place& where) {
+  Unit& made = units_.emplace_back();
+  made.id = first_ + units_.size() - 1;
+  made.group_first = made.id;
+  made.chip = chip;
+  made.callable = callable;
+  made.run = run;
+  made.where = where;
+  if (run != nullptr) ++run->pending;
+  ++blocked_;
+  return made;
+}
+
+void WorkerState::record(Unit& made, const TaskArgs& args) {
+  const graph::TaskId id = made.id;
+  for (const TaskArgs::Arg& arg : args.all()) {
+    if (!arg.is_tensor || arg.type == TensorArgType::no_dep) continue;
+    map_.record(
+        graph::view_of(arg.tensor), access_of(arg.type), id, [this](graph::TaskId earlier) { return live(earlier); },
+        [this, id](graph::TaskId earlier) { depend(unit(id), earlier); });
+  }
+}
+
+void WorkerState::depend(Unit& made, graph::TaskId earlier) {
+  Unit& before = unit(earlier);
+  if (before.group_first == made.group_first) {
+    // Members of a group do not wait for each other, but this one waits for what the other was found to wait for, and
+    // hides the other from those that come later.
+    const std::vector<graph::TaskId> found = before.found;
+    for (const graph::TaskId one : found) {
+      if (live(one)) depend_on_one(made, one);
+    }
+    for (graph::TaskId id = made.group_first; id <= made.id; ++id) unit(id).entangled = true;
+    return;
+  }
+  if (!before.entangled) return depend_on_one(made, earlier);
+  const graph::TaskId first = before.group_first;
+  const std::uint32_t size = before.group_size;
+  for (graph::TaskId id = first; id < first + size; ++id) {
+    if (live(id)) depend_on_one(made, id);
+  }
+}
+
+void WorkerState::depend_on_one(Unit& made, graph::TaskId earlier) {
+  Unit& before = unit(earlier);
+  if (made.group_size > 1) made.found.push_back(earlier);
+  // A chip works in the order of submission.
+  if (before.chip == made.chip && made.chip != kHost) return;
+  before.dependents.push_back(made.id);
+  ++made.unmet;
+}
+
+std::uint32_t WorkerState::number_of(const Callable& callable) {
+  const auto add = [&] {
+    callables_.push_back({callable, callable.name()});
+    return static_cast<std::uint32_t>(callables_.size() - 1);
+  };
+  if (!callable.library().empty()) {
+    const char kind = callable.kind() == Callable::Kind::kernel ? 'k' : 'o';
+    const auto [found, fresh] = in_libraries_.try_emplace(callable.library() + '\n' + kind + callable.name(), 0U);
+    if (fresh) found->second = add();
+    return found->second;
+  }
+  const void* code = callable.kind() == Callable::Kind::kernel
+                         ? reinterpret_cast<const void*>(callable.kernel().function)
+                         : reinterpret_cast<const void*>(callable.function());
+  if (code == nullptr) fail(Code::invalid_argument, "there is no code to run: the callable is empty");
+  const auto [found, fresh] = linked_.try_emplace(code, 0U);
+  if (fresh) found->second = add();
+  return found->second;
+}
+
+void WorkerState::define(int chip, std::uint32_t number) {
+  std::vector<bool>& defined = lane(chip).defined;
+  if (number < defined.size() && defined[number]) return;
+  if (defined.size() <= number) defined.resize(number + 1);
+  const Callable& callable = callables_[number].callable;
+  const bool is_kernel = callable.kind() == Callable::Kind::kernel;
+  CallableWire kind = is_kernel ? CallableWire::linked_kernel : CallableWire::orchestration;
+  CodeAddress code;
+  CodeAddress signature;
+  if (!callable.library().empty()) {
+    kind = is_kernel ? CallableWire::library_kernel : CallableWire::library_orchestration;
+    code.file = callable.library();
+  } else if (is_kernel) {
+    code = find_code(reinterpret_cast<const void*>(callable.kernel().function));
+    if (callable.kernel().signature != nullptr) signature = find_code(callable.kernel().signature);
+    // Made at run time, elsewhere: the chip does without.
+    if (signature.file != code.file) signature = {};
+  } else {
+    code = find_code(reinterpret_cast<const void*>(callable.function()));
+  }
+  MessageWriter message;
+  message.begin(MessageKind::define);
+  message.put(number);
+  message.put(kind);
+  message.put_text(callables_[number].name);
+  message.put(callable.kernel().core);
+  message.put_text(code.file);
+  message.put(code.offset);
+  message.put(signature.offset);
+  send(chip, 0, message.finish());
+  defined[number] = true;
+}
+
+void WorkerState::encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config,
+                         const RunState& run) {
+  std::uint32_t tensors = 0;
+  for (const TaskArgs::Arg& arg : args.all()) tensors += arg.is_tensor ? 1U : 0U;
+  message_.begin(MessageKind::run);
+  message_.put(TaskWire{run.id, callable, static_cast<std::uint32_t>(args.size()), tensors, config.blocks,
+                        config.priority, config.start_together ? 1U : 0U});
+  for (const TaskArgs::Arg& arg : args.all()) {
+    if (arg.is_tensor) {
+      put_tensor(message_, arg.tensor, arg.type, resolve(arg.tensor, chip));
+    } else {
+      put_scalar(message_, arg.scalar);
+    }
+  }
+}
+
+void WorkerState::enqueue(Unit& made, std::span<const std::byte> message) {
+  Lane& to = lane(made.chip);
+  if (made.unmet == 0 && to.queue.empty()) {
+    made.phase = Unit::Phase::sent;
+    --blocked_;
+    send(made.chip, made.id, message);
+    return;
+  }
+  made.message.assign(message.begin(), message.end());
+  to.queue.push_back(made.id);
+}
+
+graph::TaskId WorkerState::submit(RunState& run, const Callable& callable, const TaskArgs& args, int chip,
+                                  const TaskConfig& config, const Place& where) {
+  check_chip("submit_next_level", chip);
+  Lock lock(mutex_);
+  progress();
+  await_room(lock);
+  check_run(run, chip);
+  const std::uint32_t number = number_of(callable);
+  // All checks come before the first record: a task that is recorded hides those before it, so it must run.
+  encode(args, number, chip, config, run);
+  define(chip, number);
+  Unit& made = add_unit(&run, chip, number, where);
+  record(made, args);
+  const graph::TaskId id = made.id;
+  enqueue(made, message_.finish());
+  settle();
+  return id;
+}
+
+graph::TaskId WorkerState::submit_group(RunState& run, const Callable& callable, std::span<const TaskArgs> args_list,
+                                        std::span<const int> chips, const TaskConfig& config, const Place& where) {
+  if (chips.empty() || chips.size() != args_list.size()) {
+    fail(Code::invalid_argument, "submit_next_level_group: {} lists of arguments for {} chips", args_list.size(),
+         chips.size());
+  }
+  for (const int chip : chips) {
+    check_chip("submit_next_level_group", chip);
+    if (std::count(chips.begin(), chips.end(), chip) > 1) {
+      fail(Code::invalid_argument,
+           "submit_next_level_group: chip {} is named twice; its members would wait for each "
+           "other forever",
+           chip);
+    }
+  }
+  Lock lock(mutex_);
+  progress();
+  await_room(lock);
+  for (const int chip : chips) check_run(run, chip);
+  const std::uint32_t number = number_of(callable);
+  std::vector<std::vector<std::byte>> messages;
+  for (std::size_t i = 0; i < chips.size(); ++i) {
+    encode(args_list[i], number, chips[i], config, run);
+    const auto message = message_.finish();
+    messages.emplace_back(message.begin(), message.end());
+  }
+  const graph::TaskId first = first_ + units_.size();
+  for (std::size_t i = 0; i < chips.size(); ++i) {
+    define(chips[i], number);
+    Unit& made = add_unit(&run, chips[i], number, where);
+    made.group_first = first;
+    made.group_size = static_cast<std::uint32_t>(chips.size());
+    record(made, args_list[i]);
+  }
+  const bool entangled = std::any_of(units_.begin() + static_cast<std::ptrdiff_t>(first - first_), units_.end(),
+                                     [](const Unit& one) { return one.entangled; });
+  // Under one lock: any two groups come to all of their chips in the same order.
+  for (std::size_t i = 0; i < chips.size(); ++i) {
+    unit(first + i).entangled = entangled;
+    enqueue(unit(first + i), messages[i]);
+  }
+  settle();
+  return first + chips.size() - 1;
+}
+
+graph::TaskId WorkerState::submit_sub(RunState& run, SubFunction function, const TaskArgs& args, const Place& where) {
+  if (!function) fail(Code::invalid_argument, "submit_sub: the function is empty");
+  auto task = std::make_unique<SubTask>();
+  task->function = std::move(function);
+  Lock lock(mutex_);
+  progress();
+  await_room(lock);
+  check_run(run, kHost);
+  for (const TaskArgs::Arg& arg : args.all()) {
+    if (!arg.is_tensor) {
+      task->scalars.push_back(arg.scalar);
+      continue;
+    }
+    static_cast<void>(buffer_of(arg.tensor));
+    task->tensors.push_back(arg.tensor);
+  }
+  Unit& made = add_unit(&run, kHost, kNoCallable, where);
+  made.sub = std::move(task);
+  record(made, args);
+  const graph::TaskId id = made.id;
+  if (made.unmet == 0) {
+    made.phase = Unit::Phase::sent;
+    --blocked_;
+    sub_workers_->start(id, std::move(*made.sub));
+  }
+  settle();
+  return id;
+}
+
+void WorkerState::wait(RunState& run, graph::TaskId task) {
+  Lock lock(mutex_);
+  if (task == 0 || task >= first_ + units_.size())
+    fail(Code::invalid_argument, "there is no task {} to wait for", task);
+  // The last member of a group stands for all of them.
+  const graph::TaskId first = live(task) ? unit(task).group_first : task;
+  static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] {
+    if (run.failed) return true;
+    for (graph::TaskId id = first; id <= task; ++id) {
+      if (live(id)) return false;
+    }
+    return true;
+  }));
+  check_run(run, kHost);
+}
+
+}  // namespace baton::node

@@ -1,0 +1,60 @@
+// A task on its way to a chip.
+#pragma once
+
+#include <cstdint>
+
+#include <baton/task_args.hpp>
+
+#include "node/message.hpp"
+
+namespace baton::node {
+
+/// Buffers with this bit are the windows of a domain; the rest is its number.
+inline constexpr std::uint64_t kDomainBuffer = std::uint64_t{1} << 63U;
+
+/// In tensors of the node: the domain above so many bits, the rank below.
+inline constexpr std::uint64_t kDomainRankBits = 16;
+inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRankBits) - 1;
+
+/// What stands at the front of MessageKind::run.
+struct TaskWire {
+  std::uint64_t run;
+  std::uint32_t callable;
+  std::uint32_t args;
+  std::uint32_t tensors;
+  std::uint32_t blocks;
+  std::int32_t priority;
+  std::uint32_t start_together;
+};
+
+/// Memory of a tensor: bytes [begin, begin + bytes) of a buffer.
+struct MemoryWire {
+  std::uint64_t buffer;
+  std::uint64_t begin;
+  std::uint64_t bytes;
+};
+
+struct ArgWire {
+  std::uint8_t is_tensor;
+  std::uint8_t type;   // TensorArgType
+  std::uint8_t dtype;  // DType
+  std::uint8_t dims;
+  std::uint32_t zero;
+  std::int64_t value;  // of a scalar; the offset of a tensor
+};
+
+/// Of a callable that lives in a file.
+enum class CallableWire : std::uint32_t { linked_kernel, library_kernel, orchestration, library_orchestration };
+
+inline void put_scalar(MessageWriter& writer, std::int64_t slot) { writer.put(ArgWire{0, 0, 0, 0, 0, slot}); }
+
+inline void put_tensor(MessageWriter& writer, const Tensor& tensor, TensorArgType type, const MemoryWire& memory) {
+  const auto dims = static_cast<std::uint8_t>(tensor.dims());
+  writer.put(
+      ArgWire{1, static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(tensor.dtype()), dims, 0, tensor.offset()});
+  writer.put(memory);
+  for (const std::int64_t extent : tensor.shape()) writer.put(extent);
+  for (const std::int64_t stride : tensor.strides()) writer.put(stride);
+}
+
+}  // namespace baton::node

@@ -1,0 +1,309 @@
+// The life of a node: its chips are started, fail, are started again, and end.
+#include "node/worker_state.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include <baton/options.hpp>
+
+#include "base/fail.hpp"
+#include "base/log.hpp"
+#include "comm/health.hpp"
+
+namespace baton::node {
+namespace {
+
+/// After a failure: how long the tasks that run have to end by themselves, until their waits for each other are ended;
+/// and until their chips are.
+constexpr std::chrono::milliseconds kGrace{200};
+constexpr std::chrono::seconds kLastGrace{1};
+/// How long chips have to end when they are told to.
+constexpr std::chrono::seconds kEndGrace{5};
+
+WorkerOptions checked(WorkerOptions options) {
+  if (options.level != 2 && options.level != 3) {
+    fail(Code::invalid_argument, "there is no worker of level {}: 3 is a node, 2 one chip in this process",
+         options.level);
+  }
+  if (options.level == 2) {
+    if (options.devices.size() != 1) {
+      fail(Code::invalid_argument, "a worker of level 2 is one chip; {} devices were given", options.devices.size());
+    }
+    options.isolation = Isolation::inproc;
+  }
+  if (options.devices.empty() || options.devices.size() > kDomainRankMask) {
+    fail(Code::invalid_argument, "a node of {} chips is not possible", options.devices.size());
+  }
+  if (options.sub_workers < 1) {
+    fail(Code::invalid_argument, "{} threads for host functions: at least 1", options.sub_workers);
+  }
+  if (options.task_window == 0) fail(Code::invalid_argument, "a window of 0 tasks lets none run");
+  return options;
+}
+
+}  // namespace
+
+WorkerState::WorkerState(WorkerOptions options)
+    : options_(checked(std::move(options))),
+      process_(::getpid()),
+      timeout_(baton::options().wait_timeout),
+      sub_workers_(std::make_unique<SubWorkers>(
+          options_.sub_workers,
+          [this](std::uint64_t id, const std::exception_ptr& failure) { sub_ended(id, failure); })) {
+  start_chips();
+}
+
+WorkerState::~WorkerState() {
+  try {
+    close();
+  } catch (const std::exception& error) {
+    log::warn("closing a worker: {}", error.what());
+  }
+}
+
+void WorkerState::start_chips() {
+  chips_ =
+      options_.isolation == Isolation::inproc
+          ? start_inproc_chips(options_)
+          : start_process_chips(options_, [this](std::size_t chip, const std::string& how) { chip_died(chip, how); });
+  lanes_.clear();
+  for (std::size_t i = 0; i < options_.devices.size(); ++i) {
+    Lane& made = lanes_.emplace_back();
+    const MailboxViews views = views_of(chips_->header(), i);
+    made.box = &wire::mailbox_of(chips_->header(), i);
+    made.tasks = StreamWriter(views.tasks);
+    made.reports = StreamReader(views.reports);
+    made.control = StreamWriter(views.control);
+    made.replies = StreamReader(views.replies);
+    made.staging = views.staging;
+    made.task_ring = views.tasks;
+    made.report_ring = views.reports;
+    made.reply_ring = views.replies;
+  }
+  for (auto& [id, buffer] : buffers_) std::fill(buffer.given.begin(), buffer.given.end(), false);
+  ++generation_;
+  needs_restart_ = false;
+  stop_service_.store(false, std::memory_order_relaxed);
+  service_ = std::thread([this] { serve(); });
+}
+
+/// Works while no other thread does: what completes on one chip may be what another waits for.
+void WorkerState::serve() {
+  wire::NodeHeader& header = chips_->header();
+  const ParkingPlace place{&header.service, chips_->scope(), Crowding::packed};
+  const auto wanted = [&] {
+    if (stop_service_.load(std::memory_order_seq_cst)) return true;
+    return header.armed.load(std::memory_order_seq_cst) != 0 &&
+           news(epoch_.load(std::memory_order_seq_cst), Replies::ignore);
+  };
+  while (true) {
+    static_cast<void>(wait_until(place, wanted, Deadline::never(), [] {}));
+    if (stop_service_.load(std::memory_order_seq_cst)) return;
+    const Lock lock(mutex_);
+    progress();
+    settle();
+  }
+}
+
+/// With no run active. The mutex is not held: chips that die now say so.
+void WorkerState::stop_chips() noexcept {
+  std::chrono::nanoseconds grace = kEndGrace;
+  {
+    const Lock lock(mutex_);
+    if (!chips_) return;
+    // Those that a failed run has left behind may wait for each other.
+    if (needs_restart_) grace = std::chrono::nanoseconds(0);
+    MessageWriter message;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (!lanes_[i].death.empty()) continue;
+      message.begin(MessageKind::stop);
+      send(static_cast<int>(i), 0, message.finish());
+      message.begin(MessageKind::stop_control);
+      static_cast<void>(lanes_[i].control.write(message.finish()));
+      chips_->ring(i);
+    }
+  }
+  chips_->end(Deadline::after(grace));
+  // Pairs with the load in serve().
+  stop_service_.store(true, std::memory_order_seq_cst);
+  chips_->header().service.ring_always(chips_->scope());
+  if (service_.joinable()) service_.join();
+  const Lock lock(mutex_);
+  chips_.reset();
+  lanes_.clear();
+}
+
+/// Waits until the chips can take work; starts them again if they must be.
+void WorkerState::ready_for_use(Lock& lock) {
+  if (closed_) fail(Code::released, "the worker was closed");
+  if (!needs_restart_) return;
+  idle_.wait(lock, [this] { return active_ == 0 || !needs_restart_ || closed_; });
+  if (closed_) fail(Code::released, "the worker was closed");
+  if (!needs_restart_) return;
+  ++active_;  // nobody else begins
+  lock.unlock();
+  try {
+    stop_chips();
+    lock.lock();
+    start_chips();
+  } catch (...) {
+    // The next use tries again.
+    if (!lock.owns_lock()) lock.lock();
+    --active_;
+    idle_.notify_all();
+    throw;
+  }
+  --active_;
+  idle_.notify_all();
+}
+
+void WorkerState::begin_use() {
+  Lock lock(mutex_);
+  ready_for_use(lock);
+  ++active_;
+}
+
+void WorkerState::end_use() noexcept {
+  const Lock lock(mutex_);
+  --active_;
+  idle_.notify_all();
+}
+
+void WorkerState::restart() {
+  Lock lock(mutex_);
+  if (closed_) fail(Code::released, "the worker was closed");
+  needs_restart_ = true;
+  ready_for_use(lock);
+}
+
+void WorkerState::close() {
+  std::vector<Background> ended;
+  {
+    Lock lock(mutex_);
+    if (closed_) return;
+    idle_.wait(lock, [this] { return active_ == 0; });
+    if (closed_) return;
+    closed_ = true;
+    ended.swap(background_);
+  }
+  for (Background& one : ended) one.thread.join();
+  stop_chips();
+  const Lock lock(mutex_);
+  for (auto& [id, domain] : domains_) domain->released.store(true, std::memory_order_relaxed);
+  domains_.clear();
+  units_.clear();
+  buffers_.clear();
+  by_address_.clear();
+  unused_.clear();
+}
+
+bool WorkerState::of_another_process() const noexcept { return ::getpid() != process_; }
+
+int WorkerState::pid_of(int chip) {
+  check_chip("pid_of", chip);
+  Lock lock(mutex_);
+  ready_for_use(lock);
+  return static_cast<int>(chips_->pid(static_cast<std::size_t>(chip)));
+}
+
+void WorkerState::run(const OrchestrationFunction& orchestration, const Place& where) {
+  begin_use();
+  const auto run = std::make_shared<RunState>(++last_run_, where);
+  execute(run, orchestration);
+  if (const auto failure = run->result()) std::rethrow_exception(failure);
+}
+
+std::shared_ptr<RunState> WorkerState::start_run(OrchestrationFunction orchestration, const Place& where) {
+  reap_threads();
+  begin_use();
+  auto run = std::make_shared<RunState>(++last_run_, where);
+  const Lock lock(mutex_);
+  background_.push_back({std::thread([this, run, body = std::move(orchestration)] { execute(run, body); }), run});
+  return run;
+}
+
+void WorkerState::reap_threads() {
+  std::vector<Background> ended;
+  {
+    const Lock lock(mutex_);
+    const auto begin = std::partition(background_.begin(), background_.end(),
+                                      [](const Background& one) { return !one.run->finished(); });
+    std::move(begin, background_.end(), std::back_inserter(ended));
+    background_.erase(begin, background_.end());
+  }
+  for (Background& one : ended) one.thread.join();
+}
+
+void WorkerState::execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept {
+  std::exception_ptr thrown;
+  try {
+    Orchestration of_this_run(shared_from_this(), run);
+    orchestration(of_this_run);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  std::exception_ptr result;
+  {
+    Lock lock(mutex_);
+    if (thrown) {
+      run->thrown = thrown;
+      cancel(*run);
+    }
+    finish_tasks(*run, lock);
+    result = run->root_cause();
+  }
+  run->finish(result);
+  end_use();
+}
+
+void WorkerState::finish_tasks(RunState& run, Lock& lock) {
+  const auto complete = [&] { return run.pending == 0; };
+  static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] { return complete() || run.failed; }));
+  if (complete()) return;
+  if (wait_locked(lock, Deadline::after(kGrace), Replies::ignore, complete)) return;
+  abort();
+  if (wait_locked(lock, Deadline::after(kLastGrace), Replies::ignore, complete)) return;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const auto of_run = [&](graph::TaskId id) { return id != 0 && unit(id).run == &run; };
+    if (std::any_of(lanes_[i].flying.begin(), lanes_[i].flying.end(), of_run)) chips_->kill(i);
+  }
+  static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, complete));
+}
+
+/// What waits for signals of tasks that will never run would wait until its deadline: ends it now, as if all chips had
+/// died. They are started again before the next run.
+void WorkerState::abort() {
+  needs_restart_ = true;
+  for (std::uint32_t chip = 0; chip < lanes_.size(); ++chip) {
+    comm::mark_dead(chips_->control(), chip, wire::EndKind::error, 0, chips_->scope());
+  }
+}
+
+void WorkerState::chip_died(std::size_t chip, const std::string& how) {
+  const Lock lock(mutex_);
+  Lane& dead = lanes_[chip];
+  dead.death = how;
+  needs_restart_ = true;
+  progress();
+  Failure failure{Code::rank_failed, fmt::format("chip {} (pid {}) died: {}", chip, chips_->pid(chip), how), {}};
+  const auto running = std::find_if(dead.flying.begin(), dead.flying.end(),
+                                    [this](graph::TaskId id) { return id != 0 && unit(id).run != nullptr; });
+  if (running != dead.flying.end()) failure.notes.push_back("it ran " + describe(unit(*running)));
+  dead.flying.clear();
+  dead.backlog.clear();
+  dead.backlogged.store(false, std::memory_order_relaxed);
+  std::set<RunState*> told;
+  for (Unit& lost : units_) {
+    if (lost.chip != static_cast<int>(chip) || lost.phase == Unit::Phase::done) continue;
+    if (lost.run != nullptr && told.insert(lost.run).second) fail_run(*lost.run, failure);
+    if (lost.phase != Unit::Phase::done) finish(lost);
+  }
+  dead.queue.clear();
+  forget_complete();
+  tell_waiters();
+  settle();
+}
+
+}  // namespace baton::node

@@ -1,0 +1,227 @@
+// The simulated platforms: the C interface of a platform over Chip and Domain. One source for all profiles;
+// BATON_PLATFORM_NAME says which.
+#include <exception>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <baton/comm.h>
+#include <baton/platform.h>
+#include <baton/chip.hpp>
+#include <baton/error.hpp>
+#include <baton/join.hpp>
+#include <baton/kernel_source.hpp>
+
+namespace {
+
+/// What a CommHandle of this library points to.
+struct Group {
+  baton::Domain domain;
+  std::optional<baton::RawWindow> window;
+};
+
+Group* group_of(CommHandle handle) {
+  if (handle == nullptr) throw baton::Error(baton::Code::invalid_argument, "the handle is null");
+  return reinterpret_cast<Group*>(handle);
+}
+
+const baton::RawWindow& window_of(CommHandle handle) {
+  const Group* group = group_of(handle);
+  if (!group->window) {
+    throw baton::Error(baton::Code::invalid_argument, "comm_alloc_windows() was not called yet");
+  }
+  return *group->window;
+}
+
+thread_local std::string last_error;
+
+template <class Body>
+int guarded(Body&& body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (const baton::Error& error) {
+    last_error = error.what();
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    last_error = "out of memory";
+    return static_cast<int>(baton::Code::out_of_memory);
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return static_cast<int>(baton::Code::internal);
+  }
+}
+
+}  // namespace
+
+struct BatonDeviceKernel {
+  baton::LoadedKernel kernel;
+};
+
+/// The chip is made when it is first used: by then the device may have joined a group.
+struct BatonDevice {
+  std::optional<baton::Domain> domain;
+  std::unique_ptr<baton::Chip> chip;
+  std::map<std::uint64_t, baton::Tensor> memory;
+  std::vector<std::unique_ptr<BatonDeviceKernel>> kernels;
+
+  baton::Chip& get() {
+    if (!chip) {
+      const baton::ChipOptions options{.platform = BATON_PLATFORM_NAME};
+      chip = domain ? std::make_unique<baton::Chip>(*domain, options) : std::make_unique<baton::Chip>(options);
+    }
+    return *chip;
+  }
+};
+
+namespace {
+
+baton::Access access_of(std::uint32_t access) {
+  switch (access) {
+    case BATON_ARGUMENT_IN: return baton::Access::in;
+    case BATON_ARGUMENT_OUT: return baton::Access::out;
+    case BATON_ARGUMENT_INOUT: return baton::Access::inout;
+    default: break;
+  }
+  throw baton::Error(baton::Code::invalid_argument, "an argument has the access " + std::to_string(access));
+}
+
+baton::Tensor tensor_of(const BatonDeviceArgument& argument) {
+  if (argument.dims < 1 || argument.dims > BATON_ARGUMENT_DIMS) {
+    throw baton::Error(baton::Code::invalid_argument,
+                       "an argument has " + std::to_string(argument.dims) + " dimensions");
+  }
+  if (argument.dtype >= static_cast<std::uint32_t>(baton::kDTypeCount)) {
+    throw baton::Error(baton::Code::invalid_argument, "an argument has the dtype " + std::to_string(argument.dtype));
+  }
+  return baton::Tensor({.address = argument.address, .bytes = argument.bytes},
+                       static_cast<baton::DType>(argument.dtype), {argument.shape, argument.dims},
+                       {argument.strides, argument.dims}, argument.offset);
+}
+
+}  // namespace
+
+extern "C" {
+
+BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
+BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error.c_str(); }
+
+BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
+  return guarded([&] {
+    if (device_id < 0) {
+      throw baton::Error(baton::Code::out_of_range, "there is no device " + std::to_string(device_id));
+    }
+    *device_out = new BatonDevice;
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
+  return guarded([&] { delete device; });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_attach_comm(BatonDevice* device, void* comm) {
+  return guarded([&] {
+    if (device->chip) {
+      throw baton::Error(baton::Code::invalid_argument, "the device was used before it joined a group",
+                         {"join before the first allocation and the first kernel"});
+    }
+    device->domain = group_of(static_cast<CommHandle>(comm))->domain;
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {
+  return guarded([&] {
+    const baton::Tensor memory = device->get().alloc<std::uint8_t>({static_cast<std::int64_t>(bytes)});
+    device->memory.emplace(memory.address(), memory);
+    *address_out = memory.address();
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_free(BatonDevice* device, uint64_t address) {
+  return guarded([&] {
+    const auto found = device->memory.find(address);
+    if (found == device->memory.end()) throw baton::Error(baton::Code::released, "no live memory has this address");
+    device->get().free(found->second);
+    device->memory.erase(found);
+  });
+}
+
+// Host and simulated chip share their memory; addresses of windows are good, too.
+BATON_PLATFORM_EXPORT int baton_device_copy_in(BatonDevice* /*device*/, uint64_t to, const void* from, size_t bytes) {
+  __builtin_memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_device_copy_out(BatonDevice* /*device*/, void* to, uint64_t from, size_t bytes) {
+  __builtin_memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const char* path, const char* name,
+                                                   BatonDeviceKernel** kernel_out) {
+  return guarded([&] {
+    auto kernel = std::make_unique<BatonDeviceKernel>(BatonDeviceKernel{baton::KernelFile::load(path).kernel(name)});
+    *kernel_out = kernel.get();
+    device->kernels.push_back(std::move(kernel));
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_run(BatonDevice* device, BatonDeviceKernel* kernel,
+                                           const BatonDeviceArgument* arguments, size_t count, uint32_t blocks) {
+  return guarded([&] {
+    std::vector<baton::Tensor> tensors;
+    tensors.reserve(count);  // arguments refer to them
+    std::vector<baton::Argument> list;
+    for (size_t i = 0; i < count; ++i) {
+      if (arguments[i].access == BATON_ARGUMENT_SCALAR) {
+        list.emplace_back(static_cast<std::int64_t>(arguments[i].address));
+      } else {
+        tensors.push_back(tensor_of(arguments[i]));
+        list.emplace_back(access_of(arguments[i].access), tensors.back());
+      }
+    }
+    device->get().run(
+        [&](baton::Graph& graph) { graph.submit_arguments(kernel->kernel.get(), list, {.blocks = blocks}, {}); });
+  });
+}
+
+CommHandle comm_init(int rank, int nranks, void* /*stream*/, const char* rendezvous) {
+  CommHandle handle = nullptr;
+  guarded([&] {
+    if (rendezvous == nullptr) throw baton::Error(baton::Code::invalid_argument, "comm_init: rendezvous is null");
+    handle = reinterpret_cast<CommHandle>(new Group{baton::join(rendezvous, rank, nranks), std::nullopt});
+  });
+  return handle;
+}
+
+int comm_alloc_windows(CommHandle handle, size_t bytes, uint64_t* ctx_out) {
+  return guarded([&] {
+    Group* group = group_of(handle);
+    if (group->window) throw baton::Error(baton::Code::invalid_argument, "this handle has its windows already");
+    group->window = group->domain.raw_window("windows", bytes);
+    *ctx_out = reinterpret_cast<uint64_t>(group->window->context());
+  });
+}
+
+int comm_get_local_window_base(CommHandle handle, uint64_t* base_out) {
+  return guarded([&] { *base_out = reinterpret_cast<uint64_t>(window_of(handle).local()); });
+}
+
+int comm_get_window_size(CommHandle handle, size_t* bytes_out) {
+  return guarded([&] { *bytes_out = window_of(handle).bytes(); });
+}
+
+int comm_barrier(CommHandle handle) {
+  return guarded([&] { group_of(handle)->domain.barrier(); });
+}
+
+int comm_destroy(CommHandle handle) {
+  return guarded([&] { delete group_of(handle); });
+}
+
+const char* comm_last_error(void) { return last_error.c_str(); }
+
+}  // extern "C"

@@ -1,0 +1,250 @@
+// What goes wrong on a node: kernels, orchestrations, host functions, chips that die.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include <gmock/gmock.h>
+
+#include "node_fixture.hpp"
+#include "node_kernels.hpp"
+#include "support/require.hpp"
+
+namespace baton::test {
+namespace {
+
+class NodeFailure : public Node {
+ protected:
+  /// The node works: every chip doubles.
+  void expect_usable() {
+    const Tensor x = worker.create_buffer(DType::float32, {chips(), 4});
+    for (int i = 0; i < 4 * chips(); ++i) floats(x)[i] = 1;
+    worker.run([&](Orchestration& o) {
+      for (int chip = 0; chip < chips(); ++chip) {
+        TaskArgs args;
+        args.add_tensor(x.index(chip), TensorArgType::inout).add_scalar(2.0F);
+        o.submit_next_level(node_add, args, chip);
+      }
+    });
+    for (int i = 0; i < 4 * chips(); ++i) EXPECT_EQ(floats(x)[i], 3.0F);
+    worker.free_buffer(x);
+  }
+  static TaskArgs one(const Tensor& tensor) {
+    TaskArgs args;
+    args.add_tensor(tensor, TensorArgType::inout);
+    return args;
+  }
+};
+
+class NodeDeath : public NodeFailure {};
+
+constexpr NodeShape kProcesses[] = {{Isolation::processes, 2}, {Isolation::processes, 4}};
+constexpr NodeShape kShapes[] = {
+    {Isolation::processes, 2}, {Isolation::processes, 4}, {Isolation::inproc, 2}, {Isolation::inproc, 4}};
+INSTANTIATE_TEST_SUITE_P(, NodeFailure, testing::ValuesIn(kShapes),
+                         [](const auto& shape) { return name_of(shape.param); });
+INSTANTIATE_TEST_SUITE_P(, NodeDeath, testing::ValuesIn(kProcesses),
+                         [](const auto& shape) { return name_of(shape.param); });
+
+TEST_P(NodeFailure, OfAKernelNamesChipTaskKernelAndPlace) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  const Tensor y = worker.create_buffer(DType::float32, {4});
+  require_error(Code::invalid_argument,
+                {"kernel 'node_refuse'", "refused on purpose", "on chip 1", "failure_test.cpp", "submitted at"}, [&] {
+                  worker.run([&](Orchestration& o) {
+                    o.submit_next_level(node_refuse, one(x), 1);
+                    // On the same chip behind it, and on another one after it.
+                    for (int chip = 1; chip >= 0; --chip) {
+                      TaskArgs args;
+                      args.add_tensor(x, TensorArgType::input).add_tensor(y, TensorArgType::output);
+                      o.submit_next_level(node_twice, args, chip);
+                      TaskArgs more;
+                      more.add_tensor(y, TensorArgType::inout).add_scalar(1.0F);
+                      o.submit_next_level(node_add, more, chip);
+                    }
+                  });
+                });
+  EXPECT_EQ(floats(y)[0], 0.0F) << "ran although what it reads was never made";
+  expect_usable();
+}
+
+TEST_P(NodeFailure, OfTheOrchestrationEndsTheRun) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  try {
+    worker.run([&](Orchestration& o) {
+      TaskArgs args;
+      args.add_tensor(x, TensorArgType::inout).add_scalar(1.0F);
+      o.submit_next_level(node_add, args, 0);
+      throw std::runtime_error("the author gave up");
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "the author gave up");
+  }
+  expect_usable();
+}
+
+/// The task waits for a signal that nobody will send, now that the orchestration has ended.
+TEST_P(NodeFailure, OfTheOrchestrationEndsTasksThatWaitForItsOthers) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(worker.run([&](Orchestration& o) {
+    const DomainHandle domain = o.allocate_domain("lonely", {0, 1}, 0, {{"signal", DType::int32, 1}});
+    TaskArgs args;
+    args.add_tensor(domain[0].buffer("signal").tensor, TensorArgType::inout).add_scalar(1);
+    o.submit_next_level(node_await, args, 0);
+    throw std::runtime_error("the author gave up");
+  }),
+               std::runtime_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << "waited for the task's own deadline";
+  expect_usable();
+}
+
+/// One member of a group fails, the other waits for it.
+TEST_P(NodeFailure, OfAMemberEndsTheOthersOfItsGroup) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  require_error(Code::invalid_argument, {"refused on purpose", "on chip 1"}, [&] {
+    worker.run([&](Orchestration& o) {
+      const DomainHandle domain = o.allocate_domain("pair", {0, 1}, 0, {{"signal", DType::int32, 1}});
+      TaskArgs args;
+      args.add_tensor(domain[0].buffer("signal").tensor, TensorArgType::inout).add_scalar(1);
+      o.submit_next_level(node_await, args, 0);
+      o.submit_next_level(node_refuse, one(x), 1);
+    });
+  });
+  expect_usable();
+}
+
+TEST_P(NodeFailure, OfAHostFunctionIsTheRunsFailure) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  require_error(Code::internal, {"a host function says no", "submitted at", "failure_test.cpp"}, [&] {
+    worker.run([&](Orchestration& o) {
+      o.submit_sub([](const ChipArgs&) { throw std::runtime_error("a host function says no"); }, one(x));
+      TaskArgs args;
+      args.add_tensor(x, TensorArgType::inout).add_scalar(1.0F);
+      o.submit_next_level(node_add, args, 0);
+    });
+  });
+  EXPECT_EQ(floats(x)[0], 0.0F);
+  expect_usable();
+}
+
+TEST_P(NodeFailure, RestartsOnRequest) {
+  const int before = worker.pid_of(0);
+  worker.restart();
+  if (GetParam().isolation == Isolation::processes) {
+    EXPECT_NE(worker.pid_of(0), before);
+  }
+  expect_usable();
+}
+
+TEST_P(NodeFailure, ClosedWorkersSaySo) {
+  DomainHandle kept;
+  worker.run([&](Orchestration& o) { kept = o.allocate_domain("kept", {0, 1}, 64); });
+  worker.close();
+  worker.close();
+  require_error(Code::released, {"closed"}, [&] { worker.run([](Orchestration&) {}); });
+  require_error(Code::released, {"\"kept\""}, [&] { static_cast<void>(kept[0]); });
+}
+
+TEST_P(NodeDeath, OfAChipIsTheRootCause) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  const int victim = worker.pid_of(1);
+  require_error(Code::rank_failed,
+                {"chip 1", "SIGKILL", std::to_string(victim), "it ran", "'node_die'", "failure_test.cpp"}, [&] {
+                  worker.run([&](Orchestration& o) {
+                    const DomainHandle domain = o.allocate_domain("pair", {0, 1}, 0, {{"signal", DType::int32, 1}});
+                    TaskArgs args;
+                    args.add_tensor(domain[0].buffer("signal").tensor, TensorArgType::inout).add_scalar(1);
+                    o.submit_next_level(node_await, args, 0);
+                    o.submit_next_level(node_die, one(x), 1);
+                  });
+                });
+  floats(x)[0] = 5;
+  expect_usable();
+  EXPECT_EQ(floats(x)[0], 5.0F) << "host memory was lost";
+  EXPECT_NE(worker.pid_of(1), victim);
+}
+
+TEST_P(NodeDeath, BetweenRunsIsRepairedByTheNextRun) {
+  for (int chip = 0; chip < chips(); ++chip) ASSERT_EQ(::kill(worker.pid_of(chip), SIGKILL), 0);
+  // A run that begins before the deaths are known fails with them; then the chips are started again.
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  try {
+    worker.run([&](Orchestration& o) {
+      TaskArgs args;
+      args.add_tensor(x, TensorArgType::inout).add_scalar(1.0F);
+      o.submit_next_level(node_add, args, 0);
+    });
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::rank_failed) << error.what();
+  }
+  expect_usable();
+}
+
+TEST_P(NodeDeath, OfAChipReachesEveryRunThatUsedIt) {
+  std::vector<RunHandle> runs;
+  const Tensor x = worker.create_buffer(DType::float32, {8});
+  for (int i = 0; i < 3; ++i) {
+    runs.push_back(worker.submit([&, i](Orchestration& o) {
+      o.submit_next_level(node_die, one(x.slice(i, i + 1)), 0);
+      o.submit_next_level(node_twice,
+                          TaskArgs()
+                              .add_tensor(x.slice(i, i + 1), TensorArgType::input)
+                              .add_tensor(x.slice(4, 5), TensorArgType::output),
+                          1);
+    }));
+  }
+  for (const RunHandle& run : runs) require_error(Code::rank_failed, {"chip 0", "SIGKILL"}, [&] { run.result(); });
+  expect_usable();
+}
+
+TEST(NodeStart, FailsWithTheReason) {
+  WorkerOptions options = node_options({Isolation::processes, 2});
+  options.platform = "a9";
+  require_error(Code::invalid_argument, {"a9"}, [&] { const Worker worker(options); });
+  options.isolation = Isolation::inproc;
+  require_error(Code::invalid_argument, {"a9"}, [&] { const Worker worker(options); });
+  options = node_options({Isolation::processes, 2});
+  options.chip_program = "/nonexistent/chip";
+  require_error(Code::launch_failed, {"/nonexistent/chip"}, [&] { const Worker worker(options); });
+  options.chip_program = "/bin/false";
+  require_error(Code::launch_failed, {"exit code 1"}, [&] { const Worker worker(options); });
+  options.level = 2;
+  require_error(Code::invalid_argument, {"level 2"}, [&] { const Worker worker(options); });
+}
+
+TEST(NodeStart, IsNotUndoneByACopyInAForkedChild) {
+  auto worker = std::make_unique<Worker>(node_options({Isolation::processes, 2}));
+  const int before = worker->pid_of(1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    worker.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const Tensor x = worker->create_buffer(DType::float32, {4});
+  worker->run([&](Orchestration& o) {
+    o.submit_next_level(node_add, TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 1);
+  });
+  EXPECT_EQ(floats(x)[0], 1.0F);
+  EXPECT_EQ(worker->pid_of(1), before);
+}
+
+TEST(NodeStart, OfLevelTwoIsOneChipHere) {
+  WorkerOptions options = node_options({Isolation::processes, 1});
+  options.level = 2;
+  Worker worker(options);
+  EXPECT_EQ(worker.chip_count(), 1);
+  EXPECT_EQ(worker.pid_of(0), ::getpid());
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  worker.run([&](Orchestration& o) {
+    o.submit_next_level(node_add, TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 0);
+  });
+  EXPECT_EQ(floats(x)[0], 1.0F);
+}
+
+}  // namespace
+}  // namespace baton::test

@@ -1,0 +1,87 @@
+#include "node_kernels.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include <platform_comm/comm_context.h>
+#include <baton_kernel.hpp>
+#include <pto/comm/pto_comm_inst.hpp>
+
+namespace {
+
+template <class T>
+T* at_peer(const CommContext* context, T* local, uint32_t peer) {
+  const uint64_t offset = reinterpret_cast<uint64_t>(local) - context->windowsIn[context->rankId];
+  return reinterpret_cast<T*>(context->windowsIn[peer] + offset);
+}
+
+void meet(const CommContext* context, int32_t* signal, int32_t epoch) {
+  for (uint32_t peer = 0; peer < context->rankNum; ++peer) {
+    pto::comm::Signal there(at_peer(context, signal, peer));
+    pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+  }
+  pto::comm::Signal here(signal);
+  pto::comm::TWAIT(here, epoch * static_cast<int32_t>(context->rankNum), pto::comm::WaitCmp::GE);
+}
+
+}  // namespace
+
+namespace baton::test {
+
+BATON_KERNEL(node_twice, In<float> x, Out<float> y) {
+  for (int64_t i = 0; i < y.size(); ++i) y.data()[i] = 2 * x.data()[i];
+}
+
+BATON_KERNEL(node_add, InOut<float> y, float k) {
+  for (int64_t i = 0; i < y.size(); ++i) y.data()[i] += k;
+}
+
+BATON_KERNEL(node_refuse, InOut<float> y) {
+  (void)y;
+  static constexpr BatonPlace kPlace{"node_refuse", __FILE__, __LINE__, 0};
+  const BatonFailure failure{BATON_KERNEL_INVALID_ARGUMENT, 0, &kPlace, "refused on purpose"};
+  baton_core_current()->table->fail(baton_core_current(), &failure);
+}
+
+BATON_KERNEL(node_sum, InOut<int64_t> cells, InOut<int32_t> arrived, Out<int64_t> out, uint64_t context, int64_t value,
+             int32_t round) {
+  const auto* domain = reinterpret_cast<const CommContext*>(context);
+  for (uint32_t peer = 0; peer < domain->rankNum; ++peer) {
+    at_peer(domain, cells.data(), peer)[domain->rankId] = 100 * domain->rankId + value;
+  }
+  meet(domain, arrived.data(), 2 * round - 1);
+  int64_t sum = 0;
+  for (uint32_t peer = 0; peer < domain->rankNum; ++peer) sum += cells.data()[peer];
+  out.data()[0] = sum;
+  // Nobody writes the next round before everybody has read this one.
+  meet(domain, arrived.data(), 2 * round);
+}
+
+BATON_KERNEL(node_set, InOut<int64_t> out, int64_t index, int64_t value, int64_t late) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(late);
+  while (std::chrono::steady_clock::now() < until) baton_core_current()->table->yield(baton_core_current());
+  out.data()[index] = value;
+}
+
+BATON_KERNEL(node_await, InOut<int32_t> signal, int32_t expected) {
+  pto::comm::Signal one(signal.data());
+  pto::comm::TWAIT(one, expected, pto::comm::WaitCmp::GE);
+}
+
+BATON_KERNEL(node_die, InOut<float> y) {
+  (void)y;
+  ::kill(::getpid(), SIGKILL);
+}
+
+void four_times_plus(Graph& graph, const ChipArgs& args) {
+  const Tensor between = graph.output(DType::float32, {args.tensor(0).extent(0)});
+  graph.submit(node_twice, args.tensor(0), between);
+  graph.submit(node_twice, between, args.tensor(1));
+  graph.submit(node_add, args.tensor(1), args.scalar<float>(0));
+}
+
+void nothing(Graph& /*graph*/, const ChipArgs& /*args*/) {}
+
+}  // namespace baton::test

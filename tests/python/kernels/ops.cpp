@@ -1,0 +1,32 @@
+// Kernels for the tests of the Python package.
+#include <pto/comm/pto_comm_inst.hpp>
+
+#include <baton_kernel.hpp>
+
+BATON_KERNEL(scale, In<float> x, Out<float> y, float factor) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) y.data()[i] = x.data()[i] * factor;
+}
+
+BATON_KERNEL(add_one, InOut<int> x) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) x.data()[i] += 1;
+}
+
+BATON_KERNEL(copy_bits, In<bfloat16_t> x, Out<bfloat16_t> y) {
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(y.size()); ++i) y.data()[i] = x.data()[i];
+}
+
+/// Ends when somebody notifies `signal`.
+BATON_KERNEL(wait_for, InOut<int> signal) {
+  pto::comm::Signal here(signal.data());
+  pto::comm::TWAIT(here, 1, pto::comm::WaitCmp::GE);
+}
+
+/// Adds to the element of the next rank that corresponds to the first of `x`.
+BATON_KERNEL(tell_next, InOut<int> x, std::uint64_t context) {
+  auto* ctx = reinterpret_cast<CommContext*>(context);
+  const int next = static_cast<int>((ctx->rankId + 1) % ctx->rankNum);
+  pto::comm::Signal there(pto::comm::CommRemotePtr(ctx, x.data(), next));
+  pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+}
+
+BATON_KERNEL(crash, InOut<int> x) { *reinterpret_cast<volatile int*>(8) = x.data()[0]; }

@@ -1,0 +1,19 @@
+"""Functions that sub-workers run in the tests."""
+
+import os
+
+
+def triple(x, y, factor):
+    y[:] = x * 3 * factor
+
+
+def write_pid(y):
+    y[0] = os.getpid()
+
+
+def fail_with_value(y):
+    raise ValueError(f"wrong: {y[0]}")
+
+
+def die(y):
+    os._exit(7)

@@ -1,0 +1,197 @@
+"""Chips, graphs and kernels."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import baton
+from baton import IN, INOUT, OUT, SCALAR
+from conftest import HERE
+
+
+def test_a_chain_of_tasks_runs_in_the_order_of_its_edges(chip, ops):
+    x = np.zeros(8, dtype="i4")
+
+    def orchestration(g):
+        tasks = [g.submit(ops["add_one"], x) for _ in range(300)]
+        assert tasks == list(range(tasks[0], tasks[0] + 300))
+
+    chip.run(orchestration)
+    assert np.all(x == 300)
+
+
+def test_outputs_scopes_elements_and_waits(chip, ops):
+    x, y = np.arange(4, dtype="f4"), np.zeros(4, dtype="f4")
+
+    def orchestration(g):
+        assert g.clusters == 2 and g.vector_cores == 4
+        with g.scope():
+            middle = g.output([4])
+            g.submit(ops["scale"], x, middle, 2.0)
+            task = g.submit(ops["scale"], middle, y, 5.0)
+            g.wait(task)
+            assert g.get(y, 3) == 30.0
+        g.set(y, 0, value=-1.0)
+
+    chip.run(orchestration)
+    assert list(y) == [-1.0, 10.0, 20.0, 30.0]
+
+
+def test_explicit_edges_blocks_and_tokens(chip, ops):
+    x = np.zeros(1, dtype="i4")
+
+    def orchestration(g):
+        with g.manual_scope():
+            last = g.submit(ops["add_one"], x)
+            for _ in range(20):
+                last = g.submit(ops["add_one"], x, after=[last])
+        g.submit_empty(INOUT(x))
+
+    chip.run(orchestration)
+    assert x[0] == 21
+    with pytest.raises(TypeError, match="no argument 'block'"):
+        chip.run(lambda g: g.submit(ops["add_one"], x, block=2))
+
+
+def test_a_captured_graph_runs_many_times_and_with_other_memory(chip, ops):
+    x, y, other = np.ones(4, dtype="f4"), np.zeros(4, dtype="f4"), np.full(4, 100, dtype="f4")
+    tasks = []
+
+    def orchestration(g):
+        middle = g.output([4])
+        tasks.append(g.submit(ops["scale"], x, middle, 2.0))
+        g.submit(ops["scale"], middle, y, 3.0)
+
+    captured = chip.capture(orchestration)
+    assert captured.task_count == 2 and captured.edge_count == 1 and "digraph" in captured.drawing()
+    assert np.all(y == 0)  # nothing ran yet
+    for _ in range(3):
+        x += 1
+        chip.run(captured)
+        assert np.array_equal(y, 6 * x)
+    chip.run(captured, instead=[(x, other)])
+    assert np.all(y == 600)
+    captured.set_scalar(tasks[0], 0, 10.0)
+    chip.run(captured)
+    assert np.array_equal(y, 30 * x)
+    del captured
+    chip.run(ops["scale"], x, y, 1.0)  # the chip is good
+
+
+def test_a_graph_cannot_be_used_after_its_run(chip, ops):
+    kept = []
+    chip.run(kept.append)
+    with pytest.raises(baton.Error) as raised:
+        kept[0].submit(ops["add_one"], np.zeros(1, dtype="i4"))
+    assert raised.value.code == baton.Code.released
+
+
+def test_an_exception_of_the_orchestration_comes_out_as_it_is(chip, ops):
+    x = np.zeros(8, dtype="i4")
+
+    def orchestration(g):
+        g.submit(ops["add_one"], x)
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        chip.run(orchestration)
+    chip.run(ops["add_one"], x)  # the chip is good
+    assert np.all(x == 2)
+
+
+def test_a_kernel_that_crashes_is_an_error_with_task_kernel_and_place(chip, ops):
+    x = np.zeros(1, dtype="i4")
+
+    def orchestration(g):
+        g.submit(ops["add_one"], x)
+        g.submit(ops["crash"], x)
+        g.submit(ops["add_one"], x)  # never runs
+
+    with pytest.raises(baton.Error) as raised:
+        chip.run(orchestration)
+    error = raised.value
+    assert error.code == baton.Code.kernel_fault
+    assert error.kernel == "crash" and error.task == 2
+    assert error.place.file == __file__ and error.place.line == orchestration.__code__.co_firstlineno + 2
+    assert x[0] == 1
+    assert str(error).endswith("[BATON-E052]")
+
+
+def test_raw_kernels_with_and_without_a_signature(chip):
+    x, y = np.arange(4, dtype="f4"), np.zeros(4, dtype="f4")
+    raw = baton.kernel(HERE / "kernels" / "raw.cpp")
+    assert raw.signature is None
+    chip.run(lambda g: g.submit(raw, IN(x), OUT(y), np.float32(3)))
+    assert np.array_equal(y, 3 * x)
+    with pytest.raises(baton.Error, match="mark it"):
+        chip.run(raw, x, y, np.float32(3))
+    with pytest.raises(baton.Error, match="32 or 64 bits"):
+        chip.run(lambda g: g.submit(raw, IN(x), OUT(y), 3.0))
+
+    signed = baton.kernel(HERE / "kernels" / "raw.cpp", signature=[IN, OUT, (SCALAR, "factor", "float32")])
+    chip.run(signed, x, y, 4)
+    assert np.array_equal(y, 4 * x)
+    with pytest.raises(baton.Error, match="takes 3 arguments, got 2"):
+        chip.run(signed, x, y)
+
+
+def test_kernels_from_text_and_their_errors(chip):
+    triple = baton.kernel("""
+        #include <baton_kernel.hpp>
+        BATON_KERNEL(triple, InOut<int> x) { x.data()[0] *= 3 * FACTOR; }
+    """, defines={"FACTOR": 2})
+    x = np.array([7], dtype="i4")
+    chip.run(triple, x)
+    assert x[0] == 42 and triple.name == "triple" and "InOut<int32> x" in repr(triple)
+    with pytest.raises(baton.Error) as raised:
+        baton.kernel("void f() { not C++; }")
+    assert raised.value.code == baton.Code.compile_failed and "<kernel>:1" in str(raised.value)
+
+
+def test_a_kernel_that_nobody_holds_stays_loaded_until_its_task_is_complete(chip):
+    x = np.zeros(4, dtype="i4")
+
+    def orchestration(g):
+        for _ in range(50):
+            g.submit(baton.kernel(HERE / "kernels" / "ops.cpp", "add_one"), x)
+
+    chip.run(orchestration)
+    assert np.all(x == 50)
+
+
+def test_several_kernels_in_a_file(ops):
+    assert {"scale", "add_one", "crash"} <= set(ops)
+    with pytest.raises(KeyError):
+        ops["none"]
+    with pytest.raises(baton.Error, match="say which one"):
+        baton.kernel(ops.library)
+    assert baton.kernel(ops.library, "scale").name == "scale"
+
+
+def test_two_threads_with_a_chip_each(ops):
+    def live(result):
+        with baton.Chip(clusters=1, workers=1) as chip:
+            x = np.zeros(1, dtype="i4")
+            for _ in range(20):
+                chip.run(ops["add_one"], x)
+            result.append(int(x[0]))
+
+    results = []
+    threads = [threading.Thread(target=live, args=(results,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [20, 20]
+
+
+def test_a_wrong_platform_lists_those_there_are():
+    with pytest.raises(baton.Error, match="a2a3sim"):
+        baton.Chip("a9sim")
+
+
+def test_documentation():
+    assert "orchestration" in baton.Chip.run.__doc__
+    assert "arguments" in baton.Graph.submit.__doc__
+    assert baton.Code.kernel_fault == 52

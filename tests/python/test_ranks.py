@@ -1,0 +1,143 @@
+"""Ranks that share memory: domains, windows, signals, the C interface and the struct that kernels receive."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import baton
+from baton import comm
+
+
+def test_alone():
+    me = baton.join()
+    assert (me.rank, me.size) == (0, 1)
+    x = me.window("x", 16)
+    x[:] = 3
+    me.barrier()
+    assert np.asarray(x).sum() == 48 and x.peer(0)[5] == 3
+
+
+def test_threads_as_ranks_put_get_and_signal():
+    def body(me):
+        data = me.window("data", (2, 4), "int32")
+        signals = me.signals("signals", 2)
+        following, preceding = (me.rank + 1) % me.size, (me.rank - 1) % me.size
+        data.put_signal(following, np.full(8, me.rank, dtype="i4"), signals)
+        signals.wait(0, ">=", 1)
+        assert np.all(data.array == preceding)
+        me.barrier()
+        data.put(following, 100 + me.rank, first=7)
+        signals.notify(following, 1, value=5, op="set")
+        signals.wait(1, "==", 5)
+        assert data[1, 3] == 100 + preceding and not signals.test(1, "!=", 5)
+        assert list(data.get(following, first=6, count=2)) == [me.rank, 100 + me.rank]
+        half = me.subset("half", [0, 1]) if me.rank < 2 else None
+        if half:
+            assert (half.rank, half.size, half.members) == (me.rank, 2, [0, 1])
+        me.barrier()
+        return me.rank
+
+    assert baton.run_ranks(4, body) == [0, 1, 2, 3]
+
+
+def test_a_wait_that_times_out_says_who_waits_for_what():
+    def body(me):
+        signals = me.signals("ready", 1)
+        if me.rank == 0:
+            with pytest.raises(baton.Error) as raised:
+                signals.wait(timeout=0.05)
+            assert raised.value.code == baton.Code.wait_timeout and raised.value.rank == 0
+            assert 'signal 0 of "ready"' in raised.value.message
+        me.barrier()
+
+    baton.run_ranks(2, body)
+
+
+def test_a_window_is_not_released_under_an_array():
+    me = baton.join()
+    x = me.window("held", 8)
+    array = x.array
+    with pytest.raises(baton.Error, match="1 array"):
+        x.release()
+    del array
+    x.release()
+
+
+def test_the_struct_that_kernels_receive():
+    assert ctypes.sizeof(comm.CommContext) == 1056
+    offsets = {name: getattr(comm.CommContext, name).offset for name, _ in comm.CommContext._fields_}
+    assert offsets == {"workSpace": 0, "workSpaceSize": 8, "rankId": 16, "rankNum": 20, "winSize": 24, "windowsIn": 32,
+                       "windowsOut": 544}
+
+
+def test_the_base_of_every_rank_is_in_the_tables_of_all():
+    """Of threads, who share addresses: the base that a rank has is the one that its peers have for it, up to where
+    each mapped it. A mark in each window tells."""
+
+    def body(me):
+        handle = comm.comm_init(me.rank, me.size, "inproc:tables")
+        address = comm.comm_alloc_windows(handle, 4096)
+        base = comm.comm_get_local_window_base(handle)
+        assert comm.comm_get_window_size(handle) == 4096
+        context = comm.CommContext.from_address(address)
+        assert (context.rankId, context.rankNum, context.winSize) == (me.rank, me.size, 4096)
+        assert context.windowsIn[me.rank] == base
+        ctypes.c_uint64.from_address(base).value = 1000 + me.rank
+        comm.comm_barrier(handle)
+        for rank in range(me.size):
+            assert ctypes.c_uint64.from_address(context.windowsIn[rank]).value == 1000 + rank
+            assert context.windowsOut[rank] in (0, context.windowsIn[rank])
+        comm.comm_barrier(handle)
+        half = comm.comm_derive_context(handle, [me.rank, (me.rank + 1) % me.size], 0, 1024, 512)
+        derived = comm.CommContext.from_address(half)
+        assert (derived.rankId, derived.rankNum, derived.winSize) == (0, 2, 512)
+        assert derived.windowsIn[0] == base + 1024
+        comm.comm_barrier(handle)
+        comm.comm_destroy(handle)
+
+    baton.run_ranks(4, body)
+
+
+def test_errors_of_the_c_interface_have_codes():
+    with pytest.raises(baton.Error) as raised:
+        comm.comm_barrier(0)
+    assert raised.value.code == baton.Code.invalid_argument and "handle is null" in raised.value.message
+    with pytest.raises(baton.Error):
+        comm.comm_init(5, 2, "inproc:x")
+
+
+def test_processes_as_ranks_with_kernels_that_reach_windows(ranks, ops):
+    result = ranks(3, f"""
+import baton, numpy as np
+me = baton.join()
+x = me.window("x", 4, "int32")
+with baton.Chip(domain=me, clusters=1, workers=1) as chip:
+    tell = baton.kernel({ops.library!r}, "tell_next")
+    wait = baton.kernel({ops.library!r}, "wait_for")
+    me.barrier()
+    chip.run(tell, x, x.context)
+    chip.run(wait, x)
+assert x[0] == 1
+me.barrier()
+print("good", me.rank)
+""")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.count("good") == 3
+
+
+def test_a_peer_that_dies_is_an_error_with_its_rank(ranks):
+    result = ranks(2, """
+import baton, os, signal
+me = baton.join()
+signals = me.signals("s")
+me.barrier()
+if me.rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+try:
+    signals.wait()
+except baton.Error as error:
+    print("code", error.code.name, error.message, flush=True)
+""")
+    assert "code peer_died" in result.stdout, result.stdout + result.stderr
+    assert "rank 1" in result.stdout

@@ -1,0 +1,196 @@
+"""Nodes: chips as processes, domains, groups, sub-workers, failures."""
+
+import os
+import signal
+import traceback
+
+import numpy as np
+import pytest
+
+import baton
+import sub_functions
+from baton import IN, INOUT, OUT, CommBufferSpec, TaskArgs, TensorArgType
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["processes", "inproc"])
+def node(request):
+    with baton.Worker(level=3, platform="a2a3sim", device_ids=[0, 1, 2], num_sub_workers=2, inproc=request.param,
+                      clusters=1, chip_threads=1) as made:
+        yield made
+
+
+def test_the_first_example():
+    with baton.Worker(devices="0-3", clusters=1) as node:
+        xs = [node.tensor(np.arange(256, dtype="f4") + 100 * r) for r in range(4)]
+        node.allreduce(xs)
+        node.allreduce(xs)  # again, in place
+    expected = 4 * (4 * np.arange(256, dtype="f4") + 600)
+    for x in xs:  # arrays outlive the node
+        assert np.array_equal(x, expected)
+
+
+def test_tasks_wait_for_each_other_because_of_their_tensors(node, ops):
+    x = node.tensor(np.arange(32, dtype="f4"))
+    y, z = node.create_buffer(32), node.create_buffer(32)
+    scale = node.register(ops["scale"])
+
+    def orchestration(orch):
+        assert orch.chip_count == 3
+        for _ in range(5):
+            orch.submit_next_level(scale, [x, y, 2.0], worker=0)
+            args = TaskArgs().add_tensor(y, TensorArgType.INPUT).add_tensor(z, TensorArgType.OUTPUT).add_scalar(5.0)
+            last = orch.submit_next_level(scale, args, worker=1)
+        orch.wait(last)
+        assert np.asarray(z)[3] == 30
+
+    node.run(orchestration)
+    assert np.array_equal(z.numpy(), 10 * x)
+
+
+def test_domains_give_members_windows_and_ranks(node, ops):
+    def orchestration(orch, args, config):
+        assert (args, config) == ("mine", {"n": 1})
+        spec = [CommBufferSpec("cells", "int32", 4), CommBufferSpec("bytes", "float32", nbytes=64)]
+        with orch.allocate_domain("pair", [2, 0], buffers=spec) as domain:
+            assert domain.workers == [2, 0] and len(domain) == 2 and 2 in domain and 1 not in domain
+            assert (domain[2].domain_rank, domain[0].domain_rank, domain[0].domain_size) == (0, 1, 2)
+            assert domain[0].buffers["bytes"].shape == (16,) and domain[0].actual_window_size >= 80
+            with pytest.raises(KeyError, match="chip 1 is no member"):
+                domain[1]
+            cells = {chip: domain[chip].buffers["cells"] for chip in domain}
+            orch.copy_to(cells[2], np.array([0, 0, 0, 5], dtype="i4"))
+            orch.submit_next_level_group(ops["tell_next"], [[cells[i], domain[i].device_ctx] for i in domain],
+                                         workers=domain.workers)
+            orch.submit_next_level_group(ops["wait_for"], [[cells[i]] for i in domain], workers=domain.workers)
+            got = np.zeros(4, dtype="i4")
+            orch.copy_from(cells[2], got)
+            assert list(got) == [1, 0, 0, 5]  # its neighbour told it, once
+            with pytest.raises((baton.Error, BufferError), match="window of a chip"):
+                memoryview(cells[2])
+        with orch.scope():
+            middle = orch.alloc(8)
+            orch.submit_next_level(ops["scale"], [node.tensor(np.ones(8, dtype="f4")), middle, 2.0], worker=0)
+            orch.submit_next_level(ops["scale"], [middle, result, 4.0], worker=1)
+
+    result = node.create_buffer(8)
+    node.run(orchestration, "mine", {"n": 1})
+    assert np.all(result.numpy() == 8)
+
+
+def test_sub_workers_run_functions_in_processes_on_the_same_memory(node, ops):
+    x, y = node.tensor(np.arange(8, dtype="f4")), node.create_buffer(8)
+    pids = node.create_buffer(1, "int64")
+
+    def orchestration(orch):
+        orch.submit_next_level(ops["scale"], [x, y, 10.0], worker=0)
+        orch.submit_sub(sub_functions.triple, TaskArgs().add_tensor(y, TensorArgType.INPUT)
+                        .add_tensor(x, TensorArgType.OUTPUT).add_scalar(2))
+        orch.submit_sub(sub_functions.write_pid, [OUT(pids)])
+        orch.submit_next_level(ops["scale"], [x, y, 0.5], worker=1)
+
+    node.run(orchestration)
+    assert np.array_equal(y.numpy(), 30 * np.arange(8))
+    assert pids.numpy()[0] not in (0, os.getpid())
+
+
+def test_a_function_that_raises_keeps_its_traceback(node):
+    y = node.create_buffer(1)
+    with pytest.raises(baton.Error) as raised:
+        node.run(lambda orch: orch.submit_sub(sub_functions.fail_with_value, [INOUT(y)]))
+    cause = raised.value.__cause__
+    assert isinstance(cause, ValueError) and "wrong: 0.0" in str(cause)
+    text = "".join(traceback.format_exception(raised.value))
+    assert "sub_functions.py" in text and "in fail_with_value" in text
+    with pytest.raises(baton.Error, match="exit code 7"):
+        node.run(lambda orch: orch.submit_sub(sub_functions.die, [INOUT(y)]))
+    with pytest.raises(baton.Error, match="cannot travel"):
+        node.run(lambda orch: orch.submit_sub(lambda y: None, [INOUT(y)]))
+
+
+def test_errors_have_task_kernel_and_place(node, ops):
+    x = node.create_buffer(1, "int32")
+
+    def orchestration(orch):
+        orch.submit_next_level(ops["crash"], [x], worker=1)
+
+    with pytest.raises(baton.Error) as raised:
+        node.run(orchestration)
+    error = raised.value
+    assert error.code == baton.Code.kernel_fault and "crash" in str(error)
+    assert __file__ in str(error)
+    node.run(lambda orch: orch.submit_next_level(ops["add_one"], [x], worker=1))  # the node is good
+    assert x.numpy()[0] == 1
+
+
+def test_wrong_calls_are_told(node, ops):
+    own = np.zeros(4, dtype="f4")
+    with pytest.raises(baton.Error, match="no memory of this node"):
+        node.run(lambda orch: orch.submit_next_level(ops["scale"], [own, own.copy(), 1.0], worker=0))
+    with pytest.raises(baton.Error):
+        node.run(lambda orch: orch.submit_next_level(ops["add_one"], [node.create_buffer(1, "int32")], worker=9))
+    with pytest.raises(ValueError):
+        node.allreduce([own] * 7)
+    kept = []
+    node.run(kept.append)
+    with pytest.raises(baton.Error, match="after its function returned"):
+        kept[0].wait(1)
+    with pytest.raises(ZeroDivisionError):
+        node.run(lambda orch: 1 / 0)
+
+
+def test_runs_side_by_side(node, ops):
+    xs = [node.create_buffer(4, "int32") for _ in range(3)]
+    runs = [node.submit(lambda orch, x=x, i=i: [orch.submit_next_level(ops["add_one"], [x], worker=i)
+                                                for _ in range(10)]) for i, x in enumerate(xs)]
+    for run in runs:
+        run.result(timeout=30)
+    assert all(np.all(x.numpy() == 10) for x in xs)
+    bad = node.submit(lambda orch: {}["nothing"])
+    with pytest.raises(KeyError):
+        bad.result(timeout=30)
+
+
+def test_a_chip_that_is_killed_is_an_error_and_starts_again(ops):
+    with baton.Worker(devices="0-1", clusters=1, chip_threads=1) as node:
+        x = node.create_buffer(4, "int32")
+
+        def orchestration(orch):
+            orch.submit_next_level(ops["wait_for"], [x], worker=1)
+            os.kill(node.pid_of(1), signal.SIGKILL)
+
+        with pytest.raises(baton.Error) as raised:
+            node.run(orchestration)
+        assert "chip 1" in str(raised.value)
+        node.run(lambda orch: orch.submit_next_level(ops["add_one"], [x], worker=1))
+        assert x.numpy()[0] == 1
+
+
+def test_level_2_is_one_chip_in_this_process(ops):
+    with baton.Worker(level=2, clusters=1, chip_threads=1) as worker:
+        x = worker.create_buffer(4, "int32")
+        worker.run(lambda orch: orch.submit_next_level(ops["add_one"], [x], worker=0))
+        assert np.all(x.numpy() == 1) and worker.pid_of(0) == os.getpid()
+    with pytest.raises(baton.Error, match="closed"):
+        worker.create_buffer(1)
+
+
+def test_ctrl_c_ends_a_run_of_a_node(interrupted, ops):
+    code, output = interrupted(f"""
+import os
+os.environ['BATON_WAIT_TIMEOUT'] = '60s'
+import baton
+wait = baton.kernel({ops.library!r}, 'wait_for')
+try:
+    with baton.Worker(devices='0', clusters=1, chip_threads=1) as node:
+        x = node.create_buffer(1, 'int32')
+        node.run(lambda orch: (orch.submit_next_level(wait, [x], worker=0), print('READY', flush=True)))
+except KeyboardInterrupt:
+    print('INTERRUPTED', flush=True)
+""")
+    assert "INTERRUPTED" in output, output
+
+
+def test_help_reads_like_documentation():
+    assert "num_sub_workers" in baton.Worker.__doc__ and "with baton.Worker" in baton.Worker.__doc__
+    for method in ("run", "submit", "create_buffer", "copy_to", "allreduce", "close", "register"):
+        assert getattr(baton.Worker, method).__doc__
