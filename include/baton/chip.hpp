@@ -1,6 +1,7 @@
 // A chip: cores, memory, and the runtime that runs graphs on them.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,8 +55,10 @@ class BATON_API Chip {
  public:
   /// Without peers.
   explicit Chip(const ChipOptions& options = {});
-  /// A rank of `me`: its kernels reach the windows of all domains of this rank.
-  explicit Chip(const Domain& me, const ChipOptions& options = {});
+  /// A rank of `me`: its kernels reach the windows of all domains of this rank. (A template, because gcc 13 crashes
+  /// when it asks whether options in braces could be a Domain.)
+  template <std::same_as<Domain> Rank>
+  explicit Chip(const Rank& me, const ChipOptions& options = {}) : Chip(options, &me) {}
   Chip(const Chip&) = delete;
   Chip& operator=(const Chip&) = delete;
   ~Chip();
@@ -112,6 +115,7 @@ class BATON_API Chip {
   [[nodiscard]] int vector_cores() const noexcept { return 2 * clusters(); }
 
  private:
+  Chip(const ChipOptions& options, const Domain* me);
   void copy_bytes_in(const Tensor& to, DType dtype, const void* from, std::size_t count);
   void copy_bytes_out(const Tensor& from, DType dtype, void* to, std::size_t count);
 

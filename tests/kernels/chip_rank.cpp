@@ -54,11 +54,9 @@ ChipRank::ChipRank(const Domain& me, int clusters)
     : memory_(comm::DomainAccess::state(me)->world_pointer()),
       cores_(chip::profile_named("a2a3sim"), {.clusters = clusters}, memory_) {}
 
-void ChipRank::run(std::string_view kernel, const std::vector<std::int64_t>& arguments) {
-  run_blocks(kernel, arguments, 1);
-}
+void ChipRank::run(const char* kernel, const std::vector<std::int64_t>& arguments) { run_blocks(kernel, arguments, 1); }
 
-void ChipRank::run_blocks(std::string_view kernel, const std::vector<std::int64_t>& arguments, int blocks) {
+void ChipRank::run_blocks(const char* kernel, const std::vector<std::int64_t>& arguments, int blocks) {
   std::vector<chip::KernelCall> calls(static_cast<std::size_t>(blocks));
   for (int block = 0; block < blocks; ++block) {
     chip::KernelCall& call = calls[static_cast<std::size_t>(block)];

@@ -48,9 +48,9 @@ class ChipRank {
   [[nodiscard]] chip::SimCores& cores() noexcept { return cores_; }
 
   /// Runs one kernel on the first vector core to its end; throws what went wrong in it.
-  void run(std::string_view kernel, const std::vector<std::int64_t>& arguments);
+  void run(const char* kernel, const std::vector<std::int64_t>& arguments);
   /// Runs `blocks` blocks of a kernel, each on a vector core of its own.
-  void run_blocks(std::string_view kernel, const std::vector<std::int64_t>& arguments, int blocks);
+  void run_blocks(const char* kernel, const std::vector<std::int64_t>& arguments, int blocks);
 
  private:
   void wait_for_end(chip::KernelCall& call);

@@ -10,8 +10,8 @@ namespace baton {
 
 Chip::Chip(const ChipOptions& options)
     : state_(std::make_unique<chip::ChipState>(options, std::make_unique<chip::LocalMemory>())) {}
-Chip::Chip(const Domain& me, const ChipOptions& options)
-    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(me))) {}
+Chip::Chip(const ChipOptions& options, const Domain* me)
+    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(*me))) {}
 Chip::~Chip() = default;
 
 Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name) {

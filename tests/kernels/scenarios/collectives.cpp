@@ -23,7 +23,7 @@ float input(std::size_t i, int rank, int round) {
 
 /// Every size in the same window, whose first `floats` are the kernel's; each size has signals of its own, as they
 /// count up for ever.
-void allreduce(Domain me, std::string_view kernel, std::size_t floats, std::size_t signal_count) {
+void allreduce(Domain me, const char* kernel, std::size_t floats, std::size_t signal_count) {
   const auto window = me.window<float>("window", floats + signal_count * std::size(kCounts));
   ChipRank chip(me);
   std::int32_t* signals = signals_behind(window, floats);
@@ -44,7 +44,7 @@ void allreduce(Domain me, std::string_view kernel, std::size_t floats, std::size
 }
 
 /// Part p of rank r's input ends as part r of rank p's output.
-void all_to_all(Domain me, std::string_view kernel, std::size_t part) {
+void all_to_all(Domain me, const char* kernel, std::size_t part) {
   const auto ranks = static_cast<std::size_t>(me.size());
   const auto window = me.window<float>("window", ranks * part + 2);
   ChipRank chip(me);

@@ -79,23 +79,5 @@ TEST(Stall, AFullWindowIsNamed) {
               AllOf(HasSubstr("room in the window of 2 tasks (BATON_TASK_WINDOW)"), HasSubstr("very_slow (task 1")));
 }
 
-TEST(Stall, WhoWaitsForADeferredTaskIsNamed) {
-  Chip chip({.clusters = 4, .workers = 2});
-  const Tensor signal = chip.alloc<std::int32_t>({2});
-  auto* word = reinterpret_cast<std::int32_t*>(signal.address());
-  word[1] = 1;
-  const auto run = [&] {
-    EXPECT_THROW(chip.run([&](Graph& g) {
-      const Tensor token = g.submit_notification_wait(word, 3);
-      // Keeps the run alive until the report; the wait's own deadline follows it.
-      g.submit(kVerySlow, {word + 1});
-      g.submit(kSlow, {word + 1}, {.tokens = {token}});
-    }),
-                 Error);
-  };
-  EXPECT_THAT(warning_of(run), AllOf(HasSubstr("1 deferred"), HasSubstr("counter >= 3 (has 0)"),
-                                     HasSubstr("1 waits for it: slow (task 3")));
-}
-
 }  // namespace
 }  // namespace baton::test
