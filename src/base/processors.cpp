@@ -1,8 +1,9 @@
 #include "base/processors.hpp"
 
 #include <algorithm>
-#include <sstream>
+#include <charconv>
 #include <string>
+#include <string_view>
 
 #include <baton/options.hpp>
 
@@ -11,6 +12,22 @@
 #include "base/text_file.hpp"
 
 namespace baton {
+namespace {
+
+/// Of the line of /proc/meminfo that begins with `name`; 0 if there is none. Not with a stream: inside of an
+/// interpreter that brings its own C++ library, streams read no numbers.
+std::uint64_t bytes_of(std::string_view text, std::string_view name) {
+  const std::size_t line = text.find(name);
+  if (line == std::string_view::npos || (line > 0 && text[line - 1] != '\n')) return 0;
+  text.remove_prefix(line + name.size());
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::uint64_t kibibytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), kibibytes);
+  return kibibytes * 1024;
+}
+
+}  // namespace
+
 int usable_processors() {
   static const int count = options().processors ? *options().processors : count_processors();
   return count;
@@ -26,16 +43,9 @@ MemoryLimits memory_limits(const KernelFiles& files) {
   const auto text = read_text_file(path);
   if (!text) fail_system("read " + path);
   MemoryLimits limits{};
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::uint64_t kibibytes = 0;
-    if (!(words >> name >> kibibytes)) continue;
-    if (name == "MemTotal:") limits.total = kibibytes * 1024;
-    if (name == "MemAvailable:") limits.available = kibibytes * 1024;
-    if (name == "SwapFree:") limits.swap_free = kibibytes * 1024;
-  }
+  limits.total = bytes_of(*text, "MemTotal:");
+  limits.available = bytes_of(*text, "MemAvailable:");
+  limits.swap_free = bytes_of(*text, "SwapFree:");
   if (const auto group = cgroup_memory(files)) {
     limits.cgroup_limit = group->limit_bytes;
     limits.cgroup_used = group->used_bytes;

@@ -39,6 +39,8 @@ class RunCommand : public Command {
  private:
   [[nodiscard]] int rank_count() const;
   [[nodiscard]] std::vector<std::string> program(const std::vector<std::string>& after_dashes) const;
+  /// A folder with main.py and its arguments.
+  void run_folder(std::vector<std::string> command) const;
 
   std::string ranks_;
   std::string devices_;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include <baton/device_list.hpp>
 
@@ -10,6 +11,7 @@
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
 #include "cli/command.hpp"
+#include "cli/python_program.hpp"
 #include "job/launch/launcher.hpp"
 
 namespace baton::cli {
@@ -21,6 +23,7 @@ examples:
   baton run -d 0-3 --timeout 10m ./train     one rank for each device, ten minutes at most
   baton run -n 2 -- ./--odd-name             `--` ends the options
   baton run -n 8 --no-prefix ./table | sort  lines without "[rank] " in front
+  baton run examples/allreduce -d 0-3        a folder with main.py: it starts its chips itself
 
 Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
 ended, and baton returns the exit code of the rank that failed first (128 + N for signal N; 124 after --timeout).
@@ -89,9 +92,23 @@ std::vector<std::string> RunCommand::program(const std::vector<std::string>& aft
   return command;
 }
 
+void RunCommand::run_folder(std::vector<std::string> command) const {
+  const std::filesystem::path folder = command.front();
+  if (app_->count_all() > 1) {
+    fail(Code::invalid_argument,
+         "{} starts its chips itself: its options come behind its name, as in baton run {} -d 0-3",
+         quote(folder.string()), folder.string());
+  }
+  command.front() = (folder / "main.py").string();
+  become_python(std::move(command));
+}
+
 int RunCommand::run(const std::vector<std::string>& after_dashes) {
   job::LaunchOptions options;
   options.command = program(after_dashes);
+  std::error_code ignored;
+  const auto main = std::filesystem::path(options.command.front()) / "main.py";
+  if (std::filesystem::is_regular_file(main, ignored)) run_folder(options.command);
   options.ranks = rank_count();
   options.environment = environment_of_this_process();
   if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);

@@ -160,3 +160,17 @@ def test_each_job_has_a_name_of_its_own_and_hides_an_outer_one(baton):
         assert len(lines) == 1
         names |= lines
     assert len(names) == 2 and not any(b"outer" in name for name in names)
+
+
+def test_a_folder_runs_its_main_with_what_follows(baton, tmp_path):
+    (tmp_path / "main.py").write_text("import sys; print(sys.argv[1:]); sys.exit(7)")
+    result = baton.run("run", str(tmp_path), "-p", "a5sim", "-d", "0-3")
+    assert result.returncode == 7
+    assert result.stdout == b"['-p', 'a5sim', '-d', '0-3']\n"
+
+
+def test_a_folder_has_its_options_behind_its_name(baton, tmp_path):
+    (tmp_path / "main.py").write_text("")
+    result = baton.run("run", "-n", "2", str(tmp_path))
+    assert result.returncode == 2
+    assert b"starts its chips itself" in result.stderr
