@@ -65,6 +65,7 @@ class StreamReader {
 
  private:
   void take(std::size_t bytes);
+  // NOLINTNEXTLINE(readability-make-member-function-const): it changes the stream, which lies elsewhere
   void publish() noexcept { view_.ring->tail.store(tail_, std::memory_order_seq_cst); }
 
   RingView view_;

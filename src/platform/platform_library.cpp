@@ -33,6 +33,7 @@ SharedLibrary load(const std::string& platform) {
     if (std::filesystem::exists(place, ignored)) return {place, Code::unsupported};
   }
   std::vector<std::string> notes;
+  notes.reserve(places.size());
   for (const std::string& place : places) notes.push_back("there is no " + place);
   throw Error(Code::unsupported, fmt::format("there is no platform {}", quote(platform)), std::move(notes));
 }
