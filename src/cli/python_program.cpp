@@ -36,6 +36,7 @@ void become_python(std::vector<std::string> words) {
   const std::string python = given != nullptr ? given : of_build_tree.value_or("python3");
   words.insert(words.begin(), python);
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
