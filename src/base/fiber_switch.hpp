@@ -54,7 +54,10 @@ class StackIdentity {
     return identity;
   }
 
+  /// Before the memory of a stack that was made by of_stack() is given back.
   void destroy() {
+    // Its last frames never return, and others may get the addresses.
+    forget_frames(bottom_, static_cast<const char*>(bottom_) + bytes_);
 #if defined(BATON_FIBER_TSAN)
     __tsan_destroy_fiber(tsan_fiber_);
 #endif

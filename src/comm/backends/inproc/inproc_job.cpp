@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/processors.hpp"
@@ -25,8 +24,6 @@ class InprocBackend final : public comm::Backend {
     // Fresh from the kernel: zero, and given out page by page when touched.
     void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) fail_system(fmt::format("mapping a segment of {} bytes", bytes));
-    // The addresses may have been the stack of a fiber whose last frames never returned.
-    forget_frames(address, static_cast<std::byte*>(address) + bytes);
     auto memory = std::make_shared<comm::SharedMemory>(address, bytes);
     prepare(address);
     job_->offer(key, memory, to);
