@@ -25,12 +25,10 @@ if(BATON_SANITIZE)
   endforeach()
 endif()
 
-# baton_add_folders(FOLDER ...): adds each folder that has a CMakeLists.txt.
+# baton_add_folders(FOLDER ...): adds each folder, in this order.
 macro(baton_add_folders)
   foreach(folder IN ITEMS ${ARGN})
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
-      add_subdirectory(${folder})
-    endif()
+    add_subdirectory(${folder})
   endforeach()
 endmacro()
 

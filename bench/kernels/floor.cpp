@@ -1,14 +1,12 @@
 // The least that tile instructions can cost on this machine: loops over vectors, memcpy, dlopen.
 #include <dlfcn.h>
 
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <numeric>
 
 #include <tensor.h>
+#include <support/contend.hpp>
 #include <support/measure.hpp>
-#include <support/process.hpp>
 
 #include "kernels/compiled.hpp"
 
@@ -72,20 +70,5 @@ void open_library(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Arguments arguments = bench::parse_arguments(argc, argv);
-    bench::limit_lifetime(arguments.limit_seconds);
-    if (arguments.operation == "loop")
-      loop(arguments);
-    else if (arguments.operation == "copy")
-      copy(arguments);
-    else if (arguments.operation == "dlopen")
-      open_library(arguments);
-    else
-      throw std::invalid_argument("unknown operation " + arguments.operation);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  return bench::contend(argc, argv, {{"loop", loop}, {"copy", copy}, {"dlopen", open_library}});
 }

@@ -1,11 +1,9 @@
 // Tile instructions on a simulated core, and how fast a compiled kernel is found and loaded.
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <numeric>
 
+#include <support/contend.hpp>
 #include <support/measure.hpp>
-#include <support/process.hpp>
 
 #include "kernels/chip.hpp"
 #include "kernels/compiled.hpp"
@@ -87,22 +85,7 @@ void load_warm(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Arguments arguments = bench::parse_arguments(argc, argv);
-    bench::limit_lifetime(arguments.limit_seconds);
-    if (arguments.operation == "tadd")
-      add(arguments);
-    else if (arguments.operation == "tload" || arguments.operation == "tstore")
-      transfer(arguments);
-    else if (arguments.operation == "tmatmul")
-      multiply(arguments);
-    else if (arguments.operation == "load")
-      load_warm(arguments);
-    else
-      throw std::invalid_argument("unknown operation " + arguments.operation);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  return bench::contend(
+      argc, argv,
+      {{"tadd", add}, {"tload", transfer}, {"tstore", transfer}, {"tmatmul", multiply}, {"load", load_warm}});
 }

@@ -1,14 +1,12 @@
 // Tasks of a node: to a chip and back, many in flight, and how long a node takes to start.
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <numeric>
 
 #include <baton/worker.hpp>
 
 #include <support/arguments.hpp>
+#include <support/contend.hpp>
 #include <support/measure.hpp>
-#include <support/process.hpp>
 
 namespace {
 
@@ -96,20 +94,5 @@ void start(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Arguments arguments = bench::parse_arguments(argc, argv);
-    bench::limit_lifetime(arguments.limit_seconds);
-    if (arguments.operation == "round_trip")
-      round_trip(arguments);
-    else if (arguments.operation == "pipelined")
-      pipelined(arguments);
-    else if (arguments.operation == "start")
-      start(arguments);
-    else
-      throw std::invalid_argument("unknown operation " + arguments.operation);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  return bench::contend(argc, argv, {{"round_trip", round_trip}, {"pipelined", pipelined}, {"start", start}});
 }

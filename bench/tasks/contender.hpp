@@ -1,14 +1,12 @@
 // What all programs that run patterns have in common: the check of the order, and the clock.
 #pragma once
 
-#include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <string>
 
 #include "support/arguments.hpp"
+#include "support/contend.hpp"
 #include "support/measure.hpp"
-#include "support/process.hpp"
 #include "tasks/work.hpp"
 
 namespace bench {
@@ -47,20 +45,6 @@ void measure_pattern(const Arguments& arguments, const Pattern& pattern, RunOnce
   measured.median_ns /= static_cast<double>(pattern.tasks.size());
   measured.count *= static_cast<std::int64_t>(pattern.tasks.size());
   print(measured);
-}
-
-/// The main function of a measuring program: `measure_all(arguments)` does the rest.
-template <class MeasureAll>
-[[nodiscard]] int contend(int argc, char** argv, MeasureAll&& measure_all) {
-  try {
-    const Arguments arguments = parse_arguments(argc, argv);
-    limit_lifetime(arguments.limit_seconds);
-    measure_all(arguments);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
 }
 
 }  // namespace bench

@@ -23,31 +23,19 @@ struct Product {
   }
 };
 
-template <class T>
-void reduce_as(std::byte* to, std::span<const std::byte* const> from, std::size_t count, ReduceOp op,
-               std::uint32_t divisor) {
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::avg: return reduce_stored<T, Sum>(to, from, count, divisor);
-    case ReduceOp::prod: return reduce_stored<T, Product>(to, from, count, divisor);
-    case ReduceOp::min: return reduce_stored<T, Min>(to, from, count, divisor);
-    case ReduceOp::max: return reduce_stored<T, Max>(to, from, count, divisor);
-  }
-}
-
 }  // namespace
 
 void reduce_integers(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                      ReduceOp op, std::uint32_t divisor) {
   switch (element) {
-    case Element::int8: return reduce_as<std::int8_t>(to, from, count, op, divisor);
-    case Element::int16: return reduce_as<std::int16_t>(to, from, count, op, divisor);
-    case Element::int32: return reduce_as<std::int32_t>(to, from, count, op, divisor);
-    case Element::int64: return reduce_as<std::int64_t>(to, from, count, op, divisor);
-    case Element::uint8: return reduce_as<std::uint8_t>(to, from, count, op, divisor);
-    case Element::uint16: return reduce_as<std::uint16_t>(to, from, count, op, divisor);
-    case Element::uint32: return reduce_as<std::uint32_t>(to, from, count, op, divisor);
-    case Element::uint64: return reduce_as<std::uint64_t>(to, from, count, op, divisor);
+    case Element::int8: return reduce_stored<std::int8_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::int16: return reduce_stored<std::int16_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::int32: return reduce_stored<std::int32_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::int64: return reduce_stored<std::int64_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::uint8: return reduce_stored<std::uint8_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::uint16: return reduce_stored<std::uint16_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::uint32: return reduce_stored<std::uint32_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::uint64: return reduce_stored<std::uint64_t, Sum, Product>(to, from, count, op, divisor);
     case Element::float64:
     case Element::float32:
     case Element::float16:

@@ -110,4 +110,17 @@ struct Max {
   }
 };
 
+/// The same for an operation that is known at run time. Sum and Product differ from type to type.
+template <class T, class Sum, class Product>
+void reduce_stored(std::byte* to, std::span<const std::byte* const> from, std::size_t count, ReduceOp op,
+                   std::uint32_t divisor) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::avg: return reduce_stored<T, Sum>(to, from, count, divisor);
+    case ReduceOp::prod: return reduce_stored<T, Product>(to, from, count, divisor);
+    case ReduceOp::min: return reduce_stored<T, Min>(to, from, count, divisor);
+    case ReduceOp::max: return reduce_stored<T, Max>(to, from, count, divisor);
+  }
+}
+
 }  // namespace baton::collectives

@@ -1,7 +1,11 @@
 // The way of tasks to their chips and back.
 #include <algorithm>
+#include <chrono>
+
+#include <baton/options.hpp>
 
 #include "base/fail.hpp"
+#include "base/log.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
@@ -195,23 +199,44 @@ void WorkerState::settle() {
 bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies replies, FunctionRef<bool()> holds) {
   ++attended_;
   bool held = false;
+  // A wait without a deadline of its own says from time to time what it waits for.
+  const bool endless = deadline.when() == Deadline::Clock::time_point::max();
+  const auto next_report = [] { return Deadline::within(baton::options().wait_timeout); };
+  Deadline report = next_report();
   while (true) {
-    progress();
+    if (progress()) report = next_report();
     held = holds();
-    if (held || deadline.passed()) break;
+    if (held || (!endless && deadline.passed())) break;
     settle();
     std::size_t busy = 1;
     for (const Lane& one : lanes_) busy += one.flying.empty() ? 0U : 1U;
     const ParkingPlace place{&chips_->header().waiters, chips_->scope(), crowding_of(busy)};
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     lock.unlock();
-    static_cast<void>(wait_until(
-        place, [&] { return news(epoch, replies); }, deadline, [] {}));
+    const bool called = wait_until(
+        place, [&] { return news(epoch, replies); }, endless ? report : deadline, [] {});
     lock.lock();
+    if (called || !endless) continue;
+    report_stall();
+    report = next_report();
   }
   --attended_;
   settle();
   return held;
+}
+
+void WorkerState::report_stall() const {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> at_work;
+  for (const Unit& unit : units_) {
+    if (unit.phase == Unit::Phase::sent) at_work.push_back(describe(unit));
+  }
+  std::string text =
+      fmt::format("nothing was completed on this node for {:.3g} s: {} tasks are not complete, {} of them at work",
+                  std::chrono::duration<double>(baton::options().wait_timeout).count(), units_.size(), at_work.size());
+  for (std::size_t i = 0; i < std::min(at_work.size(), kNamed); ++i) text += "\n  " + at_work[i];
+  if (at_work.size() > kNamed) text += fmt::format("\n  and {} more", at_work.size() - kNamed);
+  log::warn("{}", text);
 }
 
 std::string WorkerState::describe(const Unit& unit) const {

@@ -161,6 +161,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   /// Makes progress until `holds`, which is asked with the lock held. False at the deadline.
   bool wait_locked(Lock& lock, const Deadline& deadline, Replies replies, FunctionRef<bool()> holds);
   [[nodiscard]] std::string describe(const Unit& unit) const;
+  /// Logs what is at work: nothing was completed for long.
+  void report_stall() const;
   void sub_ended(graph::TaskId id, const std::exception_ptr& failure);
 
   // memory.cpp

@@ -1,6 +1,7 @@
 """Functions that sub-workers run in the tests."""
 
 import os
+import time
 
 
 def triple(x, y, factor):
@@ -17,3 +18,8 @@ def fail_with_value(y):
 
 def die(y):
     os._exit(7)
+
+
+def take_long(_):
+    """Longer than the patience of whoever waits for it."""
+    time.sleep(1)

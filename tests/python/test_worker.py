@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import traceback
 
 import numpy as np
@@ -194,3 +196,18 @@ def test_help_reads_like_documentation():
     assert "num_sub_workers" in baton.Worker.__doc__ and "with baton.Worker" in baton.Worker.__doc__
     for method in ("run", "submit", "create_buffer", "copy_to", "allreduce", "close", "register"):
         assert getattr(baton.Worker, method).__doc__
+
+
+def test_a_run_that_takes_long_says_what_is_at_work():
+    program = """
+import baton, sub_functions
+from baton import INOUT
+with baton.Worker(devices="0", clusters=1) as node:
+    y = node.create_buffer(4)
+    node.run(lambda orch: orch.submit_sub(sub_functions.take_long, [INOUT(y)]))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                            cwd=os.path.dirname(__file__), env={**os.environ, "BATON_WAIT_TIMEOUT": "200ms"})
+    assert result.returncode == 0, result.stderr
+    assert "nothing was completed on this node for 0.2 s: 1 tasks are not complete, 1 of them at work" in result.stderr
+    assert "task 1 of the node, a host function" in result.stderr

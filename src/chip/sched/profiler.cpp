@@ -115,7 +115,7 @@ TaskProfile Profiler::read() {
   TaskProfile profile;
   profile.elapsed_ns = ns(elapsed_);
   profile.high_water = high_water;
-  profile.high_water.deferred = most_deferred.load(std::memory_order_relaxed);
+  profile.high_water.deferred = most_deferred_.load(std::memory_order_relaxed);
   profile.names = names_;
   for (std::size_t number = 0; number < names_.size(); ++number) {
     KernelProfile kernel{.kernel = names_[number]};

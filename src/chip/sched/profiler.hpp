@@ -68,10 +68,15 @@ class Profiler {
   [[nodiscard]] TaskProfile read();
   [[nodiscard]] std::uint64_t elapsed() const noexcept { return elapsed_; }
 
+  /// Any thread: so many tasks are deferred now.
+  void note_deferred(std::uint64_t count) noexcept {
+    std::uint64_t most = most_deferred_.load(std::memory_order_relaxed);
+    while (most < count && !most_deferred_.compare_exchange_weak(most, count, std::memory_order_relaxed)) {
+    }
+  }
+
   // The submitter's.
   HighWater high_water;
-  /// Any thread's.
-  std::atomic<std::uint64_t> most_deferred{0};
 
  private:
   [[nodiscard]] std::uint32_t number_of(ThreadProfile& thread, const char* name);
@@ -85,6 +90,7 @@ class Profiler {
   TickScale scale_;
   std::uint64_t run_began_ = 0;
   std::uint64_t elapsed_ = 0;
+  std::atomic<std::uint64_t> most_deferred_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<ThreadProfile>> threads_;  // guarded by mutex_
   std::vector<std::string> names_;                       // guarded by mutex_

@@ -310,33 +310,6 @@ std::uint64_t Scheduler::ready_count() const {
   return count;
 }
 
-void Scheduler::note_submission(const Task& task) const {
-  TaskTimes& times = times_of(task);
-  const std::uint64_t now = ticks();
-  times.submitted = times.ready = now;
-  times.dispatched = times.started = 0;
-  times.returned.store(0, std::memory_order_relaxed);
-  times.core = -1;
-  if (task.graph != nullptr) return;
-  HighWater& high_water = options_.profiler->high_water;
-  // Looking at what all threads have done costs more than the rest.
-  if (high_water.tasks >= TaskBlock::kTasks && task.id % TaskBlock::kTasks != 0) return;
-  high_water.tasks = std::max(high_water.tasks, in_window());
-}
-
-std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) const {
-  std::vector<CoreProfile> profiles;
-  for (const auto& cluster : seats_of_cluster_) {
-    for (const Seat* seat : cluster) {
-      if (seat->kernels == 0) continue;
-      const double busy =
-          static_cast<double>(seat->busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
-      profiles.push_back({describe(seat->core.place()), seat->kernels, busy});
-    }
-  }
-  return profiles;
-}
-
 void Scheduler::stop() {
   // Pairs with stopping().
   stop_.store(true, std::memory_order_seq_cst);

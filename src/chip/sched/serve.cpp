@@ -246,35 +246,6 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   return finish_part(worker, task, seat.lane);
 }
 
-void Scheduler::note_dispatch(const Seat& seat, const Task& task) const {
-  TaskTimes& times = times_of(task);
-  times.dispatched = ticks();
-  times.core = static_cast<std::int16_t>(seat.core.place().number);
-}
-
-void Scheduler::run_timed(Seat& seat, Task& task) {
-  TaskTimes& times = times_of(task);
-  const std::uint64_t started = ticks();
-  if (seat.call.block_index == 0 && times.started == 0) times.started = started;
-  seat.core.run(seat.call);
-  const std::uint64_t returned = ticks();
-  times.returned.store(returned, std::memory_order_relaxed);
-  seat.busy_ticks += returned - started;
-  ++seat.kernels;
-}
-
-void Scheduler::note_completion(Worker& worker, const Task& task, std::uint64_t now) const {
-  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
-  const TaskTimes& times = times_of(task);
-  TaskOutcome outcome = TaskOutcome::done;
-  if (failure != nullptr) {
-    outcome = failure->task == task.id ? TaskOutcome::failed : TaskOutcome::not_run;
-  } else if (task.left_window.load(std::memory_order_relaxed)) {
-    outcome = TaskOutcome::deferred;
-  }
-  options_.profiler->add(*worker.profile, task, times, outcome, now);
-}
-
 void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& conditions) {
   for (const Condition& condition : conditions) {
     task.parts_to_finish.fetch_add(1, std::memory_order_relaxed);
@@ -290,13 +261,7 @@ void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& 
       count_left(worker);
     }
   }
-  if (profiling()) {
-    std::atomic<std::uint64_t>& most = options_.profiler->most_deferred;
-    std::uint64_t seen = most.load(std::memory_order_relaxed);
-    const std::uint64_t now = deferred_.count();
-    while (seen < now && !most.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
-    }
-  }
+  if (profiling()) options_.profiler->note_deferred(deferred_.count());
 }
 
 Task* Scheduler::finish_part(Worker& worker, Task& task, Lane lane) {

@@ -1,0 +1,64 @@
+// What the scheduler notes of tasks while they are profiled.
+#include <algorithm>
+
+#include "chip/sched/scheduler.hpp"
+
+namespace baton::chip {
+
+void Scheduler::note_submission(const Task& task) const {
+  TaskTimes& times = times_of(task);
+  const std::uint64_t now = ticks();
+  times.submitted = times.ready = now;
+  times.dispatched = times.started = 0;
+  times.returned.store(0, std::memory_order_relaxed);
+  times.core = -1;
+  if (task.graph != nullptr) return;
+  HighWater& high_water = options_.profiler->high_water;
+  // Looking at what all threads have done costs more than the rest.
+  if (high_water.tasks >= TaskBlock::kTasks && task.id % TaskBlock::kTasks != 0) return;
+  high_water.tasks = std::max(high_water.tasks, in_window());
+}
+
+std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) const {
+  std::vector<CoreProfile> profiles;
+  for (const auto& cluster : seats_of_cluster_) {
+    for (const Seat* seat : cluster) {
+      if (seat->kernels == 0) continue;
+      const double busy =
+          static_cast<double>(seat->busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
+      profiles.push_back({describe(seat->core.place()), seat->kernels, busy});
+    }
+  }
+  return profiles;
+}
+
+void Scheduler::note_dispatch(const Seat& seat, const Task& task) const {
+  TaskTimes& times = times_of(task);
+  times.dispatched = ticks();
+  times.core = static_cast<std::int16_t>(seat.core.place().number);
+}
+
+void Scheduler::run_timed(Seat& seat, Task& task) {
+  TaskTimes& times = times_of(task);
+  const std::uint64_t started = ticks();
+  if (seat.call.block_index == 0 && times.started == 0) times.started = started;
+  seat.core.run(seat.call);
+  const std::uint64_t returned = ticks();
+  times.returned.store(returned, std::memory_order_relaxed);
+  seat.busy_ticks += returned - started;
+  ++seat.kernels;
+}
+
+void Scheduler::note_completion(Worker& worker, const Task& task, std::uint64_t now) const {
+  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
+  const TaskTimes& times = times_of(task);
+  TaskOutcome outcome = TaskOutcome::done;
+  if (failure != nullptr) {
+    outcome = failure->task == task.id ? TaskOutcome::failed : TaskOutcome::not_run;
+  } else if (task.left_window.load(std::memory_order_relaxed)) {
+    outcome = TaskOutcome::deferred;
+  }
+  options_.profiler->add(*worker.profile, task, times, outcome, now);
+}
+
+}  // namespace baton::chip
