@@ -60,7 +60,7 @@ struct BATON_API Options {
   /// BATON_OUTPUT_HEAP: memory of a chip for the outputs that its runtime allocates. "256MiB".
   std::uint64_t output_heap_bytes = std::uint64_t{256} << 20U;
 
-  /// BATON_PROFILE: nothing, "summary", or the file to which chips write a record of each task.
+  /// BATON_PROFILE: nothing for "off", "summary", or the file to which chips write a record of each task.
   std::optional<std::string> profile;
 
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.

@@ -69,9 +69,12 @@ constexpr Row kTable[] = {
      }},
     {{"BATON_OUTPUT_HEAP", kBytesForm, "256MiB", "Memory of a chip for the outputs that its runtime allocates."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.output_heap_bytes = parse_bytes(i.name, text); }},
-    {{"BATON_PROFILE", "summary, or a file", "",
+    {{"BATON_PROFILE", "off, summary, or a file", "off",
       "Times of tasks: a table when a chip ends, or a file of records (a rank of `baton run` appends its number)."},
-     [](Options& o, const OptionInfo& i, std::string_view text) { o.profile = parse_name(i.name, text, i.form); }},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.profile = parse_name(i.name, text, i.form);
+       if (o.profile == "off") o.profile.reset();
+     }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
     {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},

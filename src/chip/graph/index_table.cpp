@@ -5,7 +5,7 @@
 namespace baton::graph {
 
 void IndexTable::insert(std::uint32_t hash, std::uint32_t value) {
-  if (2 * (count_ + 1) > slots_.size()) grow();
+  if (4 * (count_ + 1) > slots_.size()) grow();
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   while (slots_[at].value != kNone) at = (at + 1) & mask;

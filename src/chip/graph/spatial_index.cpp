@@ -4,14 +4,16 @@
 
 namespace baton::graph {
 
-std::uint32_t SpatialIndex::hash_of(std::uint32_t allocation, const Level& level, const Cell& cell) noexcept {
+std::uint32_t SpatialIndex::hash_of(const Allocation& home, std::uint32_t allocation, const Level& level,
+                                    const Cell& cell) noexcept {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+  const std::size_t finest = home.strides.finest();
   std::uint64_t mixed = allocation;
-  for (std::size_t c = 0; c < kCoordinates; ++c) {
-    mixed = (mixed ^ (mixed >> 32)) * kOdd + cell[c] * 67 + level.log2[c];
+  for (std::size_t c = 0; c <= finest; ++c) {
+    const std::uint64_t part = c == finest ? cell[c] >> IndexTable::kRowBits : cell[c];
+    mixed = (mixed ^ (mixed >> 32)) * kOdd + part * 67 + level.log2[c];
   }
-  mixed = (mixed ^ (mixed >> 29)) * kOdd;
-  return static_cast<std::uint32_t>(mixed >> 32);
+  return IndexTable::hash_in_row((mixed ^ (mixed >> 29)) * kOdd, cell[finest]);
 }
 
 std::uint32_t SpatialIndex::first_in_cell(std::uint32_t allocation, std::uint32_t level, const Level& shape,
@@ -54,7 +56,7 @@ void SpatialIndex::place(Allocation& home, std::uint32_t number) {
 
   Cell cell{};
   for (std::size_t c = 0; c < kCoordinates; ++c) cell[c] = region.box.low[c] >> level.log2[c];
-  region.cell_hash = hash_of(region.allocation, level, cell);
+  region.cell_hash = hash_of(home, region.allocation, level, cell);
   const std::uint32_t first = first_in_cell(region.allocation, region.level, level, cell, region.cell_hash);
   region.cell_before = kNone;
   region.cell_after = first;

@@ -59,7 +59,8 @@ class SpatialIndex {
   [[nodiscard]] std::uint32_t level_for(Allocation& home, const Box& box) const;
   [[nodiscard]] std::uint32_t first_in_cell(std::uint32_t allocation, std::uint32_t level, const Level& shape,
                                             const Cell& cell, std::uint32_t hash) const;
-  [[nodiscard]] static std::uint32_t hash_of(std::uint32_t allocation, const Level& level, const Cell& cell) noexcept;
+  [[nodiscard]] static std::uint32_t hash_of(const Allocation& home, std::uint32_t allocation, const Level& level,
+                                             const Cell& cell) noexcept;
 
   template <class Meet>
   void visit(const Allocation& home, std::uint32_t number, const Region& region, Meet&& meet) {
@@ -91,7 +92,7 @@ class SpatialIndex {
       for (cell[1] = first[1]; cell[1] <= last[1]; ++cell[1]) {
         for (cell[2] = first[2]; cell[2] <= last[2]; ++cell[2]) {
           std::uint32_t other =
-              first_in_cell(region.allocation, number, level, cell, hash_of(region.allocation, level, cell));
+              first_in_cell(region.allocation, number, level, cell, hash_of(home, region.allocation, level, cell));
           while (other != kNone) {
             const std::uint32_t next = regions_[other].cell_after;
             ++looked_at_;

@@ -21,9 +21,9 @@ namespace baton::graph {
 /// are recorded, so memory follows the number of views of tasks that are not complete.
 class TensorMap {
  public:
-  /// So many regions are kept although their tasks are complete: programs use the same views again and again, and a
-  /// known one costs a tenth of a new one.
-  static constexpr std::size_t kKeptRegions = 16384;
+  /// So many regions, 32 MiB of them, are kept although their tasks are complete: programs use the same views again and
+  /// again, and a known one costs a tenth of a new one.
+  static constexpr std::size_t kKeptRegions = 131072;
 
   explicit TensorMap(std::size_t kept_regions = kKeptRegions) : kept_regions_(kept_regions) {}
   /// `admit` is asked about views of memory that nobody has named and no view was seen of yet; it throws if there is no
@@ -99,9 +99,15 @@ class TensorMap {
   /// With fewer regions, reclaiming is left to the insertion of new ones.
   static constexpr std::size_t kWorthSweeping = 4096;
 
+  static constexpr std::uint32_t kRow = 1U << IndexTable::kRowBits;
+
   [[nodiscard]] Region& region_of(const View& view) {
     const std::uint32_t hash = view.hash();
     std::uint32_t number = by_view_.find(hash, [&](std::uint32_t at) { return regions_[at].view.same_bytes(view); });
+    // Programs walk through memory.
+    const std::uint32_t next = by_view_.further(hash, 2);
+    if (next != IndexTable::kNone) __builtin_prefetch(&regions_[next], 1);
+    if (hash % kRow == kRow / 2) by_view_.prefetch(view.hash_further(1));
     if (number == IndexTable::kNone) [[unlikely]]
       number = insert(view, hash);
     return regions_[number];

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include <baton/tensor.hpp>
+
+#include "chip/graph/index_table.hpp"
 
 namespace baton::graph {
 
@@ -41,15 +44,26 @@ struct View {
     }
     return true;
   }
-  [[nodiscard]] std::uint32_t hash() const noexcept {
+  [[nodiscard]] std::uint32_t hash() const noexcept { return hash_of_place(place()); }
+  /// Of the view that lies `rows` rows further.
+  [[nodiscard]] std::uint32_t hash_further(std::uint64_t rows) const noexcept {
+    return hash_of_place(place() + (rows << IndexTable::kRowBits));
+  }
+
+ private:
+  [[nodiscard]] unsigned run_log2() const noexcept { return 63U - static_cast<unsigned>(std::countl_zero(run)); }
+  /// Which one it is among views of its length that lie one behind the other, where that is a power of two.
+  [[nodiscard]] std::uint64_t place() const noexcept { return start >> run_log2(); }
+  [[nodiscard]] std::uint32_t hash_of_place(std::uint64_t place) const noexcept {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
-    std::uint64_t mixed = (start ^ (run * kOdd)) * kOdd + static_cast<std::uint32_t>(space);
+    const std::uint64_t rest = start & ((std::uint64_t{1} << run_log2()) - 1);
+    const std::uint64_t row = (place >> IndexTable::kRowBits) ^ (rest << 32U);
+    std::uint64_t mixed = (row ^ (run * kOdd)) * kOdd + static_cast<std::uint32_t>(space);
     for (std::uint32_t i = 0; i < dims; ++i) {
       mixed = (mixed ^ (mixed >> 32)) * kOdd + dim[i].extent;
       mixed = (mixed ^ (mixed >> 32)) * kOdd + dim[i].stride;
     }
-    mixed = (mixed ^ (mixed >> 29)) * kOdd;
-    return static_cast<std::uint32_t>(mixed >> 32);
+    return IndexTable::hash_in_row((mixed ^ (mixed >> 29)) * kOdd, place);
   }
 };
 

@@ -129,7 +129,9 @@ void CapturedTasks::next_run() {
 }
 
 void CapturedTasks::keep_times() {
-  if (times_ == nullptr) times_ = std::make_unique<TaskTimes[]>(count_);
+  if (times_ != nullptr) return;
+  times_ = std::make_unique<TaskTimes[]>(count_);
+  run_times_ = std::make_unique<RunTimes[]>(count_);
 }
 
 void CapturedTasks::forget_failures() noexcept {

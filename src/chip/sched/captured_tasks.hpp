@@ -78,6 +78,7 @@ class CapturedTasks {
   /// From now on, tasks have times.
   void keep_times();
   [[nodiscard]] TaskTimes& times(TaskId id) noexcept { return times_[id - 1]; }
+  [[nodiscard]] RunTimes& run_times(TaskId id) noexcept { return run_times_[id - 1]; }
   /// After a run that failed: the reasons are gone.
   void forget_failures() noexcept;
 
@@ -113,6 +114,7 @@ class CapturedTasks {
   std::unique_ptr<std::atomic<std::uint32_t>[]> pending_;
   std::vector<TaskKind> kinds_;
   std::unique_ptr<TaskTimes[]> times_;  // while they are profiled
+  std::unique_ptr<RunTimes[]> run_times_;
   std::array<std::vector<Task*>, kLanes> roots_;
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;

@@ -1,10 +1,12 @@
 // What the submitter hands to a worker: a ring that one thread fills and any thread empties.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "chip/sched/task.hpp"
 
@@ -29,16 +31,26 @@ class Inbox {
 
   /// Null if there is none.
   [[nodiscard]] Task* pop() noexcept {
+    Task* task = nullptr;
+    return take({&task, 1}, 1).empty() ? nullptr : task;
+  }
+
+  /// As many as fit into `room`, but at most one of `share` that there are, and at least one if there is one.
+  [[nodiscard]] std::span<Task*> take(std::span<Task*> room, std::uint64_t share) noexcept {
     std::uint64_t place = head_.load(std::memory_order_relaxed);
-    // Pairs with push().
-    while (place < tail_.load(std::memory_order_acquire)) {
-      Task* task = cells_[place % kCells].load(std::memory_order_relaxed);
-      // Releases the cell to push(). If it succeeds, nobody else took this place, so nobody filled the cell again.
-      if (head_.compare_exchange_weak(place, place + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        return task;
+    while (true) {
+      // Pairs with push().
+      const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+      if (place >= tail) return {};
+      const std::uint64_t count = std::clamp<std::uint64_t>((tail - place) / share, 1, room.size());
+      for (std::uint64_t i = 0; i < count; ++i) {
+        room[i] = cells_[(place + i) % kCells].load(std::memory_order_relaxed);
+      }
+      // Releases the cells to push(). If it succeeds, nobody else took these places, so nobody filled the cells again.
+      if (head_.compare_exchange_weak(place, place + count, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return room.first(count);
       }
     }
-    return nullptr;
   }
 
   /// For a waiter that has announced itself.

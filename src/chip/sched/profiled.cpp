@@ -1,17 +1,22 @@
 // What the scheduler notes of tasks while they are profiled.
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
+namespace {
+
+/// Whether one core does all of it.
+bool runs_alone(const Task& task) noexcept { return kind_of(task.plan) != TaskKind::other; }
+
+}  // namespace
 
 void Scheduler::note_submission(const Task& task) const {
   TaskTimes& times = times_of(task);
   const std::uint64_t now = ticks();
   times.submitted = times.ready = now;
-  times.dispatched = times.started = 0;
-  times.returned.store(0, std::memory_order_relaxed);
-  times.core = -1;
   if (task.graph != nullptr) return;
   HighWater& high_water = options_.profiler->high_water;
   // Looking at what all threads have done costs more than the rest.
@@ -32,33 +37,47 @@ std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) c
   return profiles;
 }
 
-void Scheduler::note_dispatch(const Seat& seat, const Task& task) const {
-  TaskTimes& times = times_of(task);
-  times.dispatched = ticks();
-  times.core = static_cast<std::int16_t>(seat.core.place().number);
+void Scheduler::note_dispatch(Seat& seat, const Task& task) {
+  RunTimes& times = runs_alone(task) ? seat.times : run_times_of(task);
+  times = {.dispatched = ticks(), .core = static_cast<std::int16_t>(seat.core.place().number)};
 }
 
 void Scheduler::run_timed(Seat& seat, Task& task) {
-  TaskTimes& times = times_of(task);
-  const std::uint64_t started = ticks();
+  const bool alone = runs_alone(task);
+  RunTimes& times = alone ? seat.times : run_times_of(task);
+  // A task alone has just been dispatched.
+  const std::uint64_t started = alone ? times.dispatched : ticks();
   if (seat.call.block_index == 0 && times.started == 0) times.started = started;
   seat.core.run(seat.call);
   const std::uint64_t returned = ticks();
-  times.returned.store(returned, std::memory_order_relaxed);
+  // With the other blocks, of which the last is to be seen.
+  std::atomic_ref(times.returned).store(returned, std::memory_order_relaxed);
   seat.busy_ticks += returned - started;
   ++seat.kernels;
 }
 
-void Scheduler::note_completion(Worker& worker, const Task& task, std::uint64_t now) const {
+void Scheduler::note_end(Worker& worker, const Seat& seat, const Task& task, bool deferred) {
+  if (!runs_alone(task)) return;
+  if (deferred) {
+    run_times_of(task) = seat.times;
+  } else {
+    worker.run_times = &seat.times;
+  }
+}
+
+std::uint64_t Scheduler::note_completion(Worker& worker, const Task& task) const {
+  const RunTimes* own = std::exchange(worker.run_times, nullptr);
+  const RunTimes& run = own != nullptr ? *own : run_times_of(task);
+  const std::uint64_t now = own != nullptr && own->returned != 0 ? own->returned : ticks();
   const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
-  const TaskTimes& times = times_of(task);
   TaskOutcome outcome = TaskOutcome::done;
   if (failure != nullptr) {
     outcome = failure->task == task.id ? TaskOutcome::failed : TaskOutcome::not_run;
   } else if (task.left_window.load(std::memory_order_relaxed)) {
     outcome = TaskOutcome::deferred;
   }
-  options_.profiler->add(*worker.profile, task, times, outcome, now);
+  options_.profiler->add(*worker.profile, task, times_of(task), run, outcome, now);
+  return now;
 }
 
 }  // namespace baton::chip

@@ -40,36 +40,37 @@ ThreadProfile& Profiler::add_thread() {
 }
 
 std::uint32_t Profiler::number_of(ThreadProfile& thread, const char* name) {
+  if (name == thread.last_name) return thread.last_number;
+  thread.last_name = name;
   const auto known = thread.numbers.find(name);
-  if (known != thread.numbers.end()) return known->second;
+  if (known != thread.numbers.end()) return thread.last_number = known->second;
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(names_, name);
   const auto number = static_cast<std::uint32_t>(found - names_.begin());
   if (found == names_.end()) names_.emplace_back(name);
   thread.numbers.emplace(name, number);
   if (thread.kernels.size() <= number) thread.kernels.resize(number + 1);
-  return number;
+  return thread.last_number = number;
 }
 
-void Profiler::add(ThreadProfile& thread, const Task& task, const TaskTimes& times, TaskOutcome outcome,
-                   std::uint64_t completed) {
+void Profiler::add(ThreadProfile& thread, const Task& task, const TaskTimes& times, const RunTimes& run,
+                   TaskOutcome outcome, std::uint64_t completed) {
   const std::uint32_t number = number_of(thread, task.plan.name);
-  const std::uint64_t returned = times.returned.load(std::memory_order_relaxed);
   ThreadProfile::Kernel& kernel = thread.kernels[number];
   ++kernel.count;
   if (outcome == TaskOutcome::deferred) ++kernel.deferred;
   if (outcome == TaskOutcome::failed) ++kernel.failed;
   if (outcome == TaskOutcome::not_run) ++kernel.not_run;
-  if (times.started != 0 && returned >= times.started) {
-    const std::uint64_t took = returned - times.started;
+  if (run.started != 0 && run.returned >= run.started) {
+    const std::uint64_t took = run.returned - run.started;
     kernel.total += took;
     kernel.max = std::max(kernel.max, took);
   }
-  if (times.dispatched > times.ready) kernel.waiting += times.dispatched - times.ready;
+  if (run.dispatched > times.ready) kernel.waiting += run.dispatched - times.ready;
   if (mode_ != ProfileMode::records) return;
   const auto signed_of = [](std::uint64_t at) { return static_cast<std::int64_t>(at); };
-  thread.records.push_back({task.id, signed_of(times.submitted), signed_of(times.ready), signed_of(times.dispatched),
-                            signed_of(times.started), signed_of(returned), signed_of(completed), number, times.core,
+  thread.records.push_back({task.id, signed_of(times.submitted), signed_of(times.ready), signed_of(run.dispatched),
+                            signed_of(run.started), signed_of(run.returned), signed_of(completed), number, run.core,
                             outcome, 0});
   if (path_ && thread.records.size() == kRecordsPerWrite) write(thread.records);
 }

@@ -18,13 +18,17 @@
 
 namespace baton::chip {
 
-/// Of one task, in ticks; 0: not yet.
+/// When a task came, in ticks. Apart from its run: the submitter writes it and another thread reads it.
 struct TaskTimes {
   std::uint64_t submitted = 0;
   std::uint64_t ready = 0;
+};
+
+/// When and where a task ran, in ticks; 0: not yet.
+struct RunTimes {
   std::uint64_t dispatched = 0;
   std::uint64_t started = 0;
-  std::atomic<std::uint64_t> returned{0};  // by whichever block is last
+  std::uint64_t returned = 0;  // by whichever block is last: atomic where there are several
   std::int16_t core = -1;
 };
 
@@ -43,6 +47,8 @@ class ThreadProfile {
   std::vector<Kernel> kernels;      // by number
   std::vector<TaskRecord> records;  // in ticks
   std::unordered_map<const char*, std::uint32_t> numbers;
+  const char* last_name = nullptr;
+  std::uint32_t last_number = 0;
 };
 
 /// One for a chip. The threads that complete tasks add, each to its own ThreadProfile; nobody adds while it is read.
@@ -58,7 +64,7 @@ class Profiler {
   [[nodiscard]] ThreadProfile& add_thread();
 
   /// `task` is complete.
-  void add(ThreadProfile& thread, const Task& task, const TaskTimes& times, TaskOutcome outcome,
+  void add(ThreadProfile& thread, const Task& task, const TaskTimes& times, const RunTimes& run, TaskOutcome outcome,
            std::uint64_t completed);
 
   void begin_run() noexcept { run_began_ = ticks(); }

@@ -170,7 +170,7 @@ class Scheduler {
                                 std::uint32_t block);
   [[nodiscard]] Task* run_without_kernel(Worker& worker, Task& task, Lane lane);
   /// A task that another one's failure keeps from running.
-  [[nodiscard]] Task* skip(Worker& worker, Task& task, Lane lane);
+  [[nodiscard]] Task* skip(Worker& worker, const Seat& seat, Task& task);
   [[nodiscard]] bool cluster_is_free(const Seat& cube) const;
   void assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block);
   /// Whether blocks of `task`, which start together, may be handed out. If not, it is kept until they may.
@@ -197,14 +197,22 @@ class Scheduler {
   [[nodiscard]] std::uint64_t ready_count() const;
   [[nodiscard]] static TaskTimes& times_of(const Task& task) noexcept {
     if (task.graph != nullptr) return task.graph->times(task.id);
-    return (*task.block->times)[static_cast<std::size_t>((task.id - 1) % TaskBlock::kTasks)];
+    return task.block->times->task[TaskBlock::index_of(task.id)];
+  }
+  [[nodiscard]] static RunTimes& run_times_of(const Task& task) noexcept {
+    if (task.graph != nullptr) return task.graph->run_times(task.id);
+    return task.block->times->run[TaskBlock::index_of(task.id)];
   }
   [[nodiscard]] bool profiling() const noexcept { return options_.profiler != nullptr; }
   /// The task is submitted, and ready if it waits for nobody.
   void note_submission(const Task& task) const;
   static void run_timed(Seat& seat, Task& task);
-  void note_dispatch(const Seat& seat, const Task& task) const;
-  void note_completion(Worker& worker, const Task& task, std::uint64_t now) const;
+  static void note_dispatch(Seat& seat, const Task& task);
+  /// What is known of the run stays with the core until the task is complete, if that comes next, or else with the
+  /// task.
+  static void note_end(Worker& worker, const Seat& seat, const Task& task, bool deferred);
+  /// When it was complete.
+  std::uint64_t note_completion(Worker& worker, const Task& task) const;
 
   void ring() const { place_.doorbell->ring(place_.scope); }
 

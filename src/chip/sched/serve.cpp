@@ -112,7 +112,7 @@ Task* Scheduler::take_from(Worker& worker, Lane lane) {
   if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(lane)])) return task;
   if (Task* task = pop_by_priority(shuffled_[static_cast<std::size_t>(lane)])) return task;
   if (Task* task = worker.pop_kept(lane)) return task;
-  if (Task* task = worker.pop(lane)) return task;
+  if (Task* task = worker.pop_own(lane)) return task;
   if (Task* task = take_root(worker, lane)) return task;
   for (const auto& other : workers_) {
     if (other.get() == &worker) continue;
@@ -160,7 +160,7 @@ Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
   }
   if (profiling() && task.blocks_to_start.load(std::memory_order_relaxed) == plan.blocks) [[unlikely]]
     note_dispatch(seat, task);
-  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, task, seat.lane);
+  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, seat, task);
   if (plan.lane == Lane::none) return run_without_kernel(worker, task, seat.lane);
   std::uint32_t block = 0;
   if (plan.blocks > 1) {
@@ -239,6 +239,8 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   if (call.error) [[unlikely]] {
     fail_task(task, std::exchange(call.error, nullptr));
   }
+  if (profiling()) [[unlikely]]
+    note_end(worker, seat, task, !call.conditions.empty());
   if (!call.conditions.empty()) [[unlikely]] {
     defer(worker, task, call.conditions);
     call.conditions.clear();
@@ -283,9 +285,10 @@ Task* Scheduler::run_without_kernel(Worker& worker, Task& task, Lane lane) {
   return finish_part(worker, task, lane);
 }
 
-Task* Scheduler::skip(Worker& worker, Task& task, Lane lane) {
+Task* Scheduler::skip(Worker& worker, const Seat& seat, Task& task) {
   failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
-  return complete(worker, task, lane);
+  if (profiling()) note_end(worker, seat, task, false);
+  return complete(worker, task, seat.lane);
 }
 
 void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
@@ -314,10 +317,8 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   const TaskKind mine = lane == Lane::vector ? TaskKind::vector : lane == Lane::cube ? TaskKind::cube : TaskKind::other;
   int pushed = 0;
   std::uint64_t now = 0;
-  if (profiling()) [[unlikely]] {
-    now = ticks();
-    note_completion(worker, task, now);
-  }
+  if (profiling()) [[unlikely]]
+    now = note_completion(worker, task);
   const auto ready = [&](Task& successor, TaskKind kind) {
     if (now != 0) [[unlikely]]
       times_of(successor).ready = now;

@@ -65,7 +65,7 @@ void TaskBlocks::add_block() {
   take_done();
   if (free_.empty()) {
     free_.push_back(std::make_unique<TaskBlock>());
-    if (keep_times_) free_.back()->times = std::make_unique<std::array<TaskTimes, TaskBlock::kTasks>>();
+    if (keep_times_) free_.back()->times = std::make_unique<TaskBlock::Times>();
   }
   // The one that was used last is still in the cache.
   std::unique_ptr<TaskBlock> block = std::move(free_.back());

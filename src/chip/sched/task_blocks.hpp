@@ -59,8 +59,15 @@ struct TaskBlock {
   TaskBlock* next_done = nullptr;
   /// The submitter's: on a line of its own.
   alignas(64) Arena arena;
-  TaskId first = 0;
-  std::unique_ptr<std::array<TaskTimes, kTasks>> times;  // while they are profiled
+  /// Read by all, written when the block is taken.
+  alignas(64) TaskId first = 0;
+  struct Times {
+    std::array<TaskTimes, kTasks> task;
+    std::array<RunTimes, kTasks> run;
+  };
+  std::unique_ptr<Times> times;  // while they are profiled
+
+  [[nodiscard]] static std::size_t index_of(TaskId id) noexcept { return static_cast<std::size_t>((id - 1) % kTasks); }
 };
 
 /// For the submitting thread, but for done(). Numbers are given in order; memory follows the tasks that are not

@@ -28,7 +28,9 @@ struct Seat {
   /// A part of a cluster's task that the cluster's cube core hands to this vector core, and which block of it.
   Task* assigned = nullptr;
   std::uint32_t assigned_block = 0;
-  /// While tasks are profiled: in kernels so far, in ticks, and how many.
+  /// While tasks are profiled: of the task that it runs.
+  RunTimes times;
+  /// And in kernels so far, in ticks, and how many.
   std::uint64_t busy_ticks = 0;
   std::uint64_t kernels = 0;
 };
@@ -36,6 +38,8 @@ struct Seat {
 /// A few tasks that one thread keeps for itself, first in, first out.
 class KeptTasks {
  public:
+  static constexpr std::uint32_t kMost = 8;
+
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool push(Task& task) noexcept {
     if (count_ == kMost) return false;
@@ -51,7 +55,6 @@ class KeptTasks {
   }
 
  private:
-  static constexpr std::uint32_t kMost = 8;
   std::array<Task*, kMost> tasks_{};
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;
@@ -70,8 +73,12 @@ struct Worker {
   /// How long a task took of late, its bookkeeping included.
   std::atomic<std::int64_t> task_ns{0};
 
+  /// A thread takes at most one of so many that wait: others find enough.
+  static constexpr std::uint64_t kShareOfInbox = 8;
+
   // The rest belongs to the thread.
-  ThreadProfile* profile = nullptr;  // null unless tasks are profiled
+  ThreadProfile* profile = nullptr;     // null unless tasks are profiled
+  const RunTimes* run_times = nullptr;  // of the task that is being completed, unless it has them
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
   /// Of a captured graph: taken, and not begun.
@@ -113,9 +120,24 @@ struct Worker {
   [[nodiscard]] Task* pop_kept(Lane lane) noexcept {
     return lane == Lane::vector || lane == Lane::cube ? kept[static_cast<std::size_t>(lane)].pop() : nullptr;
   }
+  /// For any thread.
   [[nodiscard]] Task* pop(Lane lane) {
     if (Task* task = queue(lane).pop()) return task;
     return inbox(lane).pop();
+  }
+  /// For this thread, which has none of its own left. While tasks are short and many wait, it takes several at a time:
+  /// what the submitter wrote has the time to travel.
+  [[nodiscard]] Task* pop_own(Lane lane) {
+    if (lane == Lane::cluster || !tasks_are_short()) return pop(lane);
+    if (Task* task = queue(lane).pop()) return task;
+    std::array<Task*, KeptTasks::kMost> room{};
+    const std::span<Task*> some = inbox(lane).take(room, kShareOfInbox);
+    if (some.empty()) return nullptr;
+    for (Task* task : some.subspan(1)) {
+      task->fetch();
+      static_cast<void>(kept[static_cast<std::size_t>(lane)].push(*task));
+    }
+    return some.front();
   }
   /// About how many tasks wait here.
   [[nodiscard]] std::uint64_t backlog() const noexcept {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <unordered_map>
 
+#include "chip/graph/view.hpp"
 #include "support/scale.hpp"
 
 namespace baton::graph {
@@ -39,6 +41,37 @@ TEST(IndexTable, AgreesWithAStandardMapWhereHashesCollide) {
       }
       ASSERT_EQ(table.find(12345, [](std::uint32_t) { return false; }), IndexTable::kNone);
     }
+  }
+}
+
+/// The hash of a run of bytes.
+std::uint32_t hash_of(std::uint64_t start, std::uint64_t run) {
+  View view;
+  view.start = start;
+  view.run = run;
+  return view.hash();
+}
+
+TEST(ViewHash, NeighboursShareACacheLineOfTheTable) {
+  constexpr std::uint64_t kRow = 1U << IndexTable::kRowBits;
+  for (const std::uint64_t run : {1U, 64U, 4096U}) {
+    std::set<std::uint32_t> rows;
+    for (std::uint64_t i = 0; i < 64 * kRow; ++i) {
+      const std::uint32_t hash = hash_of(i * run, run);
+      EXPECT_EQ(hash % kRow, i % kRow);
+      rows.insert(hash / kRow);
+    }
+    EXPECT_GE(rows.size(), 63U) << "rows that meet";
+    EXPECT_LE(rows.size(), 64U) << "a row that lies in several places";
+  }
+}
+
+// A window that slides: all begin in the same row, and must not be taken for neighbours.
+TEST(ViewHash, ViewsThatOverlapAreSpread) {
+  for (const std::uint64_t step : {1U, 8U, 64U, 100U}) {
+    std::set<std::uint32_t> hashes;
+    for (std::uint64_t i = 0; i < 5000; ++i) hashes.insert(hash_of((1U << 30U) + i * step, 1U << 20U));
+    EXPECT_GT(hashes.size(), 4900U) << "step " << step;
   }
 }
 

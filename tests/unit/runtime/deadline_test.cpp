@@ -18,6 +18,12 @@ extern "C" void deadline_test_slow(int64_t* args) {
   save_expected_notification_counter(context, reinterpret_cast<int32_t*>(args[0]), 1);
 }
 
+/// The same, half a patience later: a report, one in each patience, falls into the time that the task is deferred.
+extern "C" void deadline_test_slower(int64_t* args) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  deadline_test_slow(args);
+}
+
 extern "C" void deadline_test_very_slow(int64_t* args) {
   std::this_thread::sleep_for(std::chrono::milliseconds(900));
   deadline_test_slow(args);
@@ -33,6 +39,7 @@ using testing::HasSubstr;
 const int kShortPatience = ::setenv("BATON_WAIT_TIMEOUT", "200ms", 1);
 
 constexpr Kernel kSlow = {"slow", deadline_test_slow, nullptr, BATON_CORE_VECTOR, 0};
+constexpr Kernel kSlower = {"slower", deadline_test_slower, nullptr, BATON_CORE_VECTOR, 0};
 constexpr Kernel kVerySlow = {"very_slow", deadline_test_very_slow, nullptr, BATON_CORE_VECTOR, 0};
 
 TEST(Trap5Deferred, AConditionThatNobodyMeetsFailsAtItsDeadline) {
@@ -64,6 +71,21 @@ TEST(Stall, AKernelThatTakesLongIsNamedWithItsCore) {
   EXPECT_THAT(warning_of([&] { chip.run([&](Graph& g) { g.submit(kVerySlow, {word}); }); }),
               AllOf(HasSubstr("waits for all tasks"), HasSubstr("1 in kernels"), HasSubstr("vector core"),
                     HasSubstr("very_slow (task 1, submitted at"), HasSubstr("deadline_test.cpp")));
+}
+
+TEST(Stall, WhatIsDeferredIsNamedWithThoseThatWaitForIt) {
+  Chip chip({.clusters = 4, .workers = 2});
+  const Tensor flags = chip.alloc<std::int32_t>({2}, "flags");
+  auto* words = reinterpret_cast<std::int32_t*>(flags.address());
+  words[0] = 1;
+  const auto orchestration = [&](Graph& g) {
+    g.submit(kVerySlow, {words});
+    const TaskId deferred = g.submit(kSlower, {words + 1});
+    g.submit(kSlow, {words}, {.after = {deferred}});
+  };
+  const auto run = [&] { require_error(Code::wait_timeout, {"slower (task 2"}, [&] { chip.run(orchestration); }); };
+  EXPECT_THAT(warning_of(run), AllOf(HasSubstr("1 deferred: slower (task 2"), HasSubstr("counter >= 1 (has 0)"),
+                                     HasSubstr("(1 waits for it: slow (task 3")));
 }
 
 TEST(Stall, AFullWindowIsNamed) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <baton/chip.hpp>
+#include <baton/inproc.hpp>
 
 #include "kernels.hpp"
 #include "support/require.hpp"
@@ -79,6 +80,34 @@ TEST(Failure, OfAWaitForATaskEndsTheOrchestration) {
     });
   });
   EXPECT_FALSE(after);
+}
+
+TEST(Failure, OfTwoRanksAtOnceIsEachOnesOwnAndBothGoOn) {
+  run_ranks(2, [](Domain me) {
+    Signals arrived = me.signals("arrived", 1);
+    Chip chip(me, {.clusters = 1});
+    auto* mine = reinterpret_cast<std::int32_t*>(arrived.part(me.rank()));
+    const Tensor x = chip.alloc<float>({4});
+    const Tensor y = chip.alloc<float>({4});
+    for (int round = 1; round <= 10; ++round) {
+      me.barrier();
+      // Neither is ever notified, and both fail meanwhile.
+      require_error(Code::invalid_argument, {"refused on purpose"}, [&] {
+        chip.run([&](Graph& g) {
+          const Tensor token = g.submit_notification_wait(mine, round);
+          g.submit({.tokens = {token}}, add_one, x);
+          g.submit(refuse, y);
+        });
+      });
+      me.barrier();
+      chip.run([&](Graph& g) {
+        const Tensor token = g.submit_notification_wait(mine, round);
+        g.submit({.tokens = {token}}, add_one, x);
+        arrived.notify(1 - me.rank(), 0);
+      });
+      REQUIRE(first_of(chip, x) == static_cast<float>(round));
+    }
+  });
 }
 
 TEST(Failure, OfTheOrchestrationItselfWaitsForWhatWasSubmitted) {

@@ -1,0 +1,82 @@
+// How tasks get from the submitter to the threads that run them: each exactly once, whoever takes.
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "chip/sched/inbox.hpp"
+#include "chip/sched/worker.hpp"
+#include "support/scale.hpp"
+
+namespace baton::chip {
+namespace {
+
+std::vector<Task> tasks_with_numbers(std::size_t count) {
+  std::vector<Task> tasks(count);
+  for (std::size_t i = 0; i < count; ++i) tasks[i].id = i + 1;
+  return tasks;
+}
+
+TEST(Inbox, GivesAShareInOrderAndAtLeastOne) {
+  auto inbox = std::make_unique<Inbox>();
+  std::vector<Task> tasks = tasks_with_numbers(20);
+  for (Task& task : tasks) ASSERT_TRUE(inbox->push(task));
+  std::array<Task*, 4> room{};
+  ASSERT_EQ(inbox->take(room, 8).size(), 2U);
+  EXPECT_EQ(room[0]->id, 1U);
+  EXPECT_EQ(room[1]->id, 2U);
+  ASSERT_EQ(inbox->take(room, 2).size(), 4U) << "no more than there is room for";
+  EXPECT_EQ(room[3]->id, 6U);
+  ASSERT_EQ(inbox->take(room, 100).size(), 1U) << "one, however small the share";
+  EXPECT_EQ(inbox->size(), 13U);
+  for (TaskId id = 8; id <= 20; ++id) ASSERT_EQ(inbox->pop()->id, id);
+  EXPECT_TRUE(inbox->take(room, 1).empty());
+  EXPECT_TRUE(inbox->empty());
+}
+
+TEST(Inbox, EachTaskGoesToOneOfSeveralTakers) {
+  auto inbox = std::make_unique<Inbox>();
+  std::vector<Task> tasks = tasks_with_numbers(static_cast<std::size_t>(test::scaled(200'000)));
+  std::vector<std::atomic<int>> taken(tasks.size());
+  std::atomic<std::size_t> left{tasks.size()};
+  const auto take = [&](std::size_t most, std::uint64_t share) {
+    std::array<Task*, 8> room{};
+    while (left.load() > 0) {
+      const std::span<Task*> some = inbox->take(std::span(room).first(most), share);
+      for (const Task* task : some) ++taken[task->id - 1];
+      left -= some.size();
+      if (some.empty()) std::this_thread::yield();
+    }
+  };
+  std::thread alone(take, 1, 1), many(take, 8, 2), few(take, 3, 8);
+  for (Task& task : tasks) {
+    while (!inbox->push(task)) std::this_thread::yield();
+  }
+  alone.join();
+  many.join();
+  few.join();
+  for (std::size_t i = 0; i < taken.size(); ++i) ASSERT_EQ(taken[i].load(), 1) << "task " << i + 1;
+}
+
+TEST(Worker, TakesSeveralAtATimeOnlyWhileTasksAreShort) {
+  auto worker = std::make_unique<Worker>();
+  std::vector<Task> tasks = tasks_with_numbers(64);
+  for (Task& task : tasks) ASSERT_TRUE(worker->inbox(Lane::vector).push(task));
+  EXPECT_EQ(worker->pop_own(Lane::vector)->id, 1U);
+  EXPECT_FALSE(worker->has_own(Lane::vector)) << "of tasks that nothing is known of, nobody takes more than it runs";
+  worker->task_ns = 100;
+  EXPECT_EQ(worker->pop_own(Lane::vector)->id, 2U);
+  TaskId next = 3;
+  while (Task* task = worker->pop_kept(Lane::vector)) EXPECT_EQ(task->id, next++);
+  EXPECT_GT(next, 4U);
+  EXPECT_EQ(worker->pop(Lane::vector)->id, next);
+  worker->task_ns = 1'000'000;
+  while (worker->pop_own(Lane::vector) != nullptr) EXPECT_FALSE(worker->has_own(Lane::vector));
+}
+
+}  // namespace
+}  // namespace baton::chip
