@@ -15,8 +15,6 @@
 namespace baton::kernel {
 namespace {
 
-std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
-
 std::string with_line_directive(const std::string& name, const std::string& text) {
   std::string escaped;
   for (const char c : name) {
@@ -70,6 +68,8 @@ std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const
 }
 
 }  // namespace
+
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
 
 std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
                                         const std::string& include_root) {

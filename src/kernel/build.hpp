@@ -25,6 +25,9 @@ struct Recipe {
   std::vector<std::string> flags;
 };
 
+/// Without `.` and `..`.
+[[nodiscard]] std::string absolute(const std::string& path);
+
 [[nodiscard]] std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
                                                       const std::string& include_root);
 

@@ -27,8 +27,6 @@ std::string source_text(const CompileRequest& request) {
   return *std::move(text);
 }
 
-std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
-
 /// Letters and digits of the source's name, for people who look at a list of loaded libraries.
 std::string stem_of(const std::string& source) {
   std::string stem = std::filesystem::path(source).stem().string();
