@@ -9,6 +9,7 @@ import sys
 
 from harness import build, machine, mpi, programs
 from harness.cases import Plan
+from harness.page import page_of
 from harness.progress import Progress
 from harness.race import entries_of, race
 from harness.results import failed, result_of
@@ -33,6 +34,9 @@ def parser():
     result.add_argument("--repeats", type=int, metavar="N", help=f"rounds ({REPEATS}, or {QUICK_REPEATS} with --quick)")
     result.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     result.add_argument("--json", metavar="PATH", help="where the results go (BUILD/bench/SUITE.json)")
+    result.add_argument("--html", metavar="PATH", help="also writes a page with plots")
+    result.add_argument("--from", metavar="PATH", dest="recorded",
+                        help="measures nothing: the page of --html is about the results in this JSON file")
     result.add_argument("--build-dir", metavar="BUILD", default=os.path.join(SOURCE_DIR, "build"), help="(build)")
     result.add_argument("--no-build", action="store_true", help="use the programs that are there")
     return result
@@ -78,6 +82,26 @@ def save(path, header, results):
         file.write("\n")
 
 
+def draw(path, document):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page_of(document))
+    say(f"the page is {path}")
+
+
+def draw_recorded(options):
+    if options.html is None:
+        say("--from goes with --html, which says where the page goes")
+        return 2
+    try:
+        with open(options.recorded, encoding="utf-8") as file:
+            document = json.load(file)
+        draw(options.html, document)
+    except (OSError, ValueError, KeyError) as error:
+        say(f"--from {options.recorded}: no results of bench/run: {error}")
+        return 2
+    return 0
+
+
 def say(text):
     print(f"bench: {text}", file=sys.stderr)
 
@@ -87,6 +111,8 @@ def main(argv=None):
     if options.repeats is not None and options.repeats < 1:
         say(f"--repeats {options.repeats}: at least 1")
         return 2
+    if options.recorded is not None:
+        return draw_recorded(options)
     suite = importlib.import_module(f"{options.suite}.suite")
     if not (options.list or options.no_build):
         try:
@@ -115,6 +141,8 @@ def main(argv=None):
     path = options.json or os.path.join(options.build_dir, "bench", f"{options.suite}.json")
     save(path, header, results)
     say(f"results are in {path}")
+    if options.html is not None:
+        draw(options.html, {"header": header, "results": results})
     return 0 if len(results) == len(cases) and not any(failed(result) for result in results) else 1
 
 

@@ -21,6 +21,8 @@ struct Arguments {
   /// A graph of tasks, and how many of them.
   std::string pattern = "chain";
   std::size_t tasks = 100'000;
+  /// Tokens of each rank.
+  std::size_t tokens = 128;
   /// How long each task works.
   std::chrono::nanoseconds work{0};
   /// What stays in use while something else is measured.
@@ -51,6 +53,8 @@ struct Arguments {
       result.pattern = value;
     else if (name == "--tasks")
       result.tasks = std::stoull(value);
+    else if (name == "--tokens")
+      result.tokens = std::stoull(value);
     else if (name == "--work-ns")
       result.work = std::chrono::nanoseconds(std::stoll(value));
     else if (name == "--live")

@@ -20,7 +20,7 @@ def run(options, report):
     results = collective.run_rounds(
         options, report, f"all_to_all of blocks of {count} floats", example.kernels(__file__)["all_to_all"],
         data=lambda rank, k: np.concatenate([block_for(rank, to, k, count) for to in ranks]),
-        results=len(ranks) * count, floats=len(ranks) * count, signals=len(ranks) + 1)
+        results=len(ranks) * count, floats=len(ranks) * count)
     for (k, rank), y in results.items():
         report.check(rank, y, np.concatenate([block_for(sender, rank, k, count) for sender in ranks]),
                      what=f"round {k}")

@@ -18,7 +18,7 @@ def run(options, report):
 
     results = collective.run_rounds(options, report, f"allgather of {block} floats from each",
                                     example.kernels(__file__)["allgather"], data=data, results=ranks * block,
-                                    floats=block, signals=1)
+                                    floats=block)
     for (k, rank), y in results.items():
         report.check(rank, y, np.concatenate([data(peer, k) for peer in range(ranks)]), what=f"round {k}")
 

@@ -1,60 +1,21 @@
 // The sum of all ranks, for every rank: y = sum of all x.
-#include "../common/collective.hpp"
-#include "rings.hpp"
+#include <baton_kernel.hpp>
+#include <collectives/collectives.hpp>
 
-using collective::Member;
-using collective::Shares;
-
-/// Everybody shows what it has; everybody adds up what all show, in the order of the ranks.
-AICORE inline void onephase(const float* x, float* y, int64_t count, const Member& me, int32_t round) {
-  me.need(count, 1);
-  collective::copy(me.mine(), x, count);
-  me.meet(0, 2 * round - 1);
-  collective::copy(y, me.theirs(0), count);
-  for (int peer = 1; peer < me.ranks(); ++peer) collective::add(y, me.theirs(peer), count);
-  me.meet(0, 2 * round);  // nobody shows the next round before all have read this one
-}
-
-/// Everybody adds up its share of what all show, then fetches the shares of the others.
-AICORE inline void twophase(const float* x, float* y, int64_t count, const Member& me, int32_t round) {
-  me.need(count, 1);
-  const Shares shares{count, me.ranks()};
-  const int64_t first = shares.first(me.rank());
-  collective::copy(me.mine(), x, count);
-  me.meet(0, 3 * round - 2);
-  for (int step = 1; step < me.ranks(); ++step) {
-    collective::add(me.mine(first), me.theirs(me.neighbour(step), first), shares.size(me.rank()));
-  }
-  me.meet(0, 3 * round - 1);
-  for (int peer = 0; peer < me.ranks(); ++peer) {
-    collective::copy(y + shares.first(peer), me.theirs(peer, shares.first(peer)), shares.size(peer));
-  }
-  me.meet(0, 3 * round);
-}
+using baton::Algorithm;
 
 /// In the order of MODES in main.py.
-enum class Mode : int32_t { onephase, twophase, ring, bidirectional_ring, ibing };
+constexpr Algorithm kModes[] = {Algorithm::one_phase, Algorithm::mesh, Algorithm::ring, Algorithm::bidirectional_ring,
+                                Algorithm::interleaved_ring};
 
-AICORE inline void reduce(Mode mode, const float* x, float* y, int64_t count, const Member& me, int32_t round) {
-  switch (mode) {
-    case Mode::onephase: return onephase(x, y, count, me, round);
-    case Mode::twophase: return twophase(x, y, count, me, round);
-    case Mode::ring: return ring(x, y, count, me, round);
-    case Mode::bidirectional_ring: return bidirectional_ring(x, y, count, me, round);
-    case Mode::ibing: return ibing(x, y, count, me, round);
-  }
-}
-
-/// The kernel gets its part of the window, its signals, and the round, from 1 on.
+/// The kernel gets its part of the window and its signals, which count on from call to call.
 BATON_KERNEL(allreduce, In<float> x, Out<float> y, InOut<float> window, InOut<int32_t> signals,
-             const CommContext* context, int32_t mode, int32_t round) {
-  reduce(static_cast<Mode>(mode), x.data(), y.data(), x.size(), {context, window, signals}, round);
+             const CommContext* context, int32_t mode) {
+  baton::collectives::Member<float> me(context, window, signals);
+  baton::collectives::allreduce(me, x.data(), y.data(), x.size(), baton::ReduceOp::sum, kModes[mode]);
 }
 
-/// The same in a graph that runs many times: a task counts the rounds, since scalars stay as they were captured.
-BATON_KERNEL(allreduce_counted, In<float> x, Out<float> y, InOut<float> window, InOut<int32_t> signals,
-             In<int32_t> round, const CommContext* context, int32_t mode) {
-  reduce(static_cast<Mode>(mode), x.data(), y.data(), x.size(), {context, window, signals}, round.data()[0]);
+/// From the data of one round to that of the next, for graphs that run many times as they are.
+BATON_KERNEL(next_round, InOut<float> x) {
+  for (int64_t i = 0; i < x.size(); ++i) x.data()[i] += 1;
 }
-
-BATON_KERNEL(next_round, InOut<int32_t> round) { round.data()[0] += 1; }

@@ -22,11 +22,6 @@ def mode_for(count, ranks):
     return "onephase" if ranks == 2 or count <= SMALL else "twophase"
 
 
-def room_for(count, ranks):
-    """Floats and signals that are enough for every mode; the kernels check it."""
-    return 2 * count + 4 * ranks, 4 * ranks
-
-
 def data_of(rank, round_number, options):
     return np.arange(options.count, dtype="f4") + 100 * rank + (round_number - 1)
 
@@ -38,34 +33,32 @@ def golden_of(round_number, options):
 
 def on_a_node(options, report, kernels, mode):
     """A stream of tasks for the chips of a node: each round is a group, and nobody waits between rounds."""
-    floats, signals = room_for(options.count, options.ranks)
     return collective.run_rounds(options, report, f"allreduce ({mode}) of {options.count} floats", kernels["allreduce"],
-                                 data=lambda rank, k: data_of(rank, k, options), results=options.count, floats=floats,
-                                 signals=signals, scalars=lambda k: [MODES.index(mode)])
+                                 data=lambda rank, k: data_of(rank, k, options), results=options.count,
+                                 floats=options.count, scalars=lambda k: [MODES.index(mode)])
 
 
 def on_chips(options, report, kernels, mode):
     """A graph on each chip, captured once and run in every round, or with edges that are named instead of inferred. The
     ranks are threads of this process."""
-    floats, signals = room_for(options.count, options.ranks)
+    signals = collective.signals_for(options.ranks)
     ys = {}
 
     def rank_body(me):
-        room = me.window("room", floats + signals)
-        window = room.tensor()[:floats]
-        counters = room.tensor()[floats:].reinterpret("int32")
+        room = me.window("room", signals + options.count)
+        counters = room.tensor()[:signals].reinterpret("int32")
+        window = room.tensor()[signals:]
         with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
             x, y = chip.alloc(options.count), chip.alloc(options.count)
-            round_number = chip.alloc(1, "int32")
+            chip.copy_in(x, data_of(me.rank, 0, options))
 
             def orchestration(graph):
-                counted = graph.submit(kernels["next_round"], round_number)
-                graph.submit(kernels["allreduce_counted"], x, y, NO_DEP(window), NO_DEP(counters), round_number,
-                             room.context, MODES.index(mode), after=[counted] if options.graph == "explicit" else [])
+                changed = graph.submit(kernels["next_round"], x)
+                graph.submit(kernels["allreduce"], x, y, NO_DEP(window), NO_DEP(counters), room.context,
+                             MODES.index(mode), after=[changed] if options.graph == "explicit" else [])
 
             graph = chip.capture(orchestration) if options.graph == "captured" else None
             for k in range(1, options.repeat + 1):
-                chip.copy_in(x, data_of(me.rank, k, options))
                 chip.copy_in(y, np.full(options.count, np.nan, "f4"))
                 if graph is not None:
                     chip.run(graph)

@@ -1,8 +1,5 @@
 """Each rank builds a graph of its own; a consumer waits, without a core, until the rank before has notified."""
 
-import concurrent.futures
-import multiprocessing
-import os
 import pathlib
 import sys
 
@@ -12,6 +9,7 @@ import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import example
+import ranks
 
 LATE = 1  # the rank that notifies after all others have submitted their graphs
 
@@ -46,36 +44,10 @@ def live(me, options):
     return results
 
 
-def live_in_a_process(rendezvous, rank, options):
-    """The results, or a text that says what went wrong."""
-    try:
-        return live(baton.join(rendezvous, rank, options.ranks), options)
-    except baton.Error as error:
-        return str(error)
-
-
-def run_in_processes(options):
-    rendezvous = f"shm:async_notify-{os.getpid()}"
-    spawn = multiprocessing.get_context("spawn")
-    ranks = options.ranks
-    try:
-        with concurrent.futures.ProcessPoolExecutor(ranks, mp_context=spawn) as pool:
-            outcomes = list(pool.map(live_in_a_process, [rendezvous] * ranks, range(ranks), [options] * ranks))
-    except concurrent.futures.BrokenExecutor:
-        raise example.Refused("a process of a rank died") from None
-    for outcome in outcomes:
-        if isinstance(outcome, str):
-            raise example.Refused(outcome)
-    return outcomes
-
-
 def run(options, report):
     example.kernels(__file__)  # compiled once, before the ranks need them
     with report.timed(f"async_notify of {options.count} elements, rank {LATE} late,"):
-        if options.inproc:
-            outcomes = baton.run_ranks(options.ranks, lambda me: live(me, options))
-        else:
-            outcomes = run_in_processes(options)
+        outcomes = ranks.run(options, live)
     for rank, results in enumerate(outcomes):
         for epoch, result in enumerate(results, start=1):
             golden = 2 * input_of(rank, epoch, options) + 1

@@ -1,7 +1,7 @@
 """Rounds of a collective kernel on the chips of a node.
 
     BATON_KERNEL(NAME, In<float> x, Out<float> y, InOut<float> window, InOut<int32_t> signals,
-                 const CommContext* context, <scalars>, int32_t round)
+                 const CommContext* context, <scalars>)
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ from baton import NO_DEP, CommBufferSpec
 import example
 
 
+def signals_for(ranks: int) -> int:
+    """How many signals the collectives of kernels need on each rank: signals_needed() in collectives/member.hpp."""
+    own = (16 + 2 * ranks + 15) // 16 * 16
+    return (own + 1 + 3 * ranks + 15) // 16 * 16
+
+
 def run_rounds(options, report, what: str, kernel, *, data: Callable[[int, int], Any], results: int, floats: int,
-               signals: int, scalars: Callable[[int], Sequence[int]] = lambda round_number: ()
+               scalars: Callable[[int], Sequence[int]] = lambda round_number: ()
                ) -> dict[tuple[int, int], Any]:
     """Runs the kernel on all chips, once for each round, in the same windows.
 
     data      data(rank, round) is what a rank has
     results   how many elements each rank gets
     floats    elements of each rank's part of the window; kernels check that it is enough
-    signals   of each rank
     scalars   scalars(round) are the kernel's own
 
     Returns {(round, rank): array}. Each round has arrays of its own, and the window is marked NO_DEP: nothing but the
@@ -35,12 +40,12 @@ def run_rounds(options, report, what: str, kernel, *, data: Callable[[int, int],
         ys = {(k, r): node.tensor(np.full(results, np.nan, "f4")) for k in rounds for r in ranks}
 
         def orchestration(orch) -> None:
-            specs = [CommBufferSpec("window", "float32", floats), CommBufferSpec("signals", "int32", signals)]
+            specs = [CommBufferSpec("window", "float32", floats), CommBufferSpec("signals", "int32", signals_for(options.ranks))]
             with orch.allocate_domain("all", ranks, buffers=specs) as domain:
                 for k in rounds:
                     orch.submit_next_level_group(kernel, [
                         [xs[k, r], ys[k, r], NO_DEP(domain[r].buffers["window"]), NO_DEP(domain[r].buffers["signals"]),
-                         domain[r].device_ctx, *scalars(k), k] for r in ranks], workers=ranks)
+                         domain[r].device_ctx, *scalars(k)] for r in ranks], workers=ranks)
 
         with report.timed(what):
             node.run(orchestration)

@@ -139,7 +139,8 @@ class Report:
         milliseconds = 1e3 * (time.perf_counter() - start)
         where = "one process" if self._options.inproc else "a process each"
         rounds = f"{self._options.repeat} rounds" if self._options.repeat > 1 else "1 round"
-        self._ran.append(f"{what} on {self._options.ranks} chips ({self._options.platform}, {where}), {rounds} in "
+        chips = f"{self._options.ranks} chips" if self._options.ranks > 1 else "1 chip"
+        self._ran.append(f"{what} on {chips} ({self._options.platform}, {where}), {rounds} in "
                          f"{milliseconds:.1f} ms")
 
     def check(self, rank: int, actual: Any, golden: Any, tolerance: float = 0.0, what: str = "") -> None:

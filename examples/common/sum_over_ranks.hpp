@@ -1,17 +1,19 @@
-// The sum over the ranks of a domain, element by element, for everybody.
+// The sum over the ranks of a domain, element by element, of what lies in their windows already.
 #pragma once
 
 #include "collective.hpp"
 
 namespace collective {
 
-/// sum = the first `count` elements of all windows. Everybody adds by rank, so that all get the same bits. Uses signals
-/// 0 and 1; `epoch` is the number of the call, from 1 on. When it returns, windows may be written again.
-AICORE inline void sum_over_ranks(const Member& me, float* sum, int64_t count, int32_t epoch) {
-  me.meet(0, epoch);  // all windows are full
-  copy(sum, me.theirs(0), count);
-  for (int peer = 1; peer < me.ranks(); ++peer) add(sum, me.theirs(peer), count);
-  me.meet(1, epoch);  // nobody reads them any more
+/// sum = the first `count` elements of the windows of all. Everybody adds by rank, so that all get the same bits. When
+/// it returns, windows may be written again.
+AICORE inline void sum_over_ranks(baton::collectives::Member<float>& me, float* sum, int64_t count) {
+  baton::collectives::Work work = baton::collectives::work_of<float>(count);
+  work.input = {me.room(), baton::collectives::Reach::all_ranks};
+  work.output.mine = reinterpret_cast<std::byte*>(sum);
+  me.begin(0);
+  baton::collectives::allreduce_one_phase(me, work);
+  me.end();
 }
 
 }  // namespace collective

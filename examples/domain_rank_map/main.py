@@ -8,6 +8,7 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import collective
 import example
 
 
@@ -47,12 +48,12 @@ def run(options, report):
             chips = domains[name]
             return orch.allocate_domain(name, chips, buffers=[
                 baton.CommBufferSpec("window", "float32", options.count + len(chips)),
-                baton.CommBufferSpec("signals", "int32", 2)])
+                baton.CommBufferSpec("signals", "int32", collective.signals_for(len(chips)))])
 
         def arguments(domain, chip, epoch):
             member, key = domain[chip], (domain.name, chip, epoch)
             return [inputs[key], member.buffers["window"], member.buffers["signals"], sums[key], member.device_ctx,
-                    chip, epoch]
+                    chip]
 
         with report.timed(f"domain_rank_map of {options.count} elements"):
             node.run(orchestration)

@@ -1,11 +1,10 @@
 // A sum over the ranks of one domain, and the sum of two of them.
-#include "../common/sum_over_ranks.hpp"
+#include "../common/collective.hpp"
 
-BATON_KERNEL(allreduce, In<float> x, InOut<float> window, InOut<int32_t> signals, Out<float> sum, CommContext* context,
-             int32_t epoch) {
-  const collective::Member me{context, window, signals};
-  collective::copy(me.mine(), x.data(), x.size());
-  collective::sum_over_ranks(me, sum.data(), sum.size(), epoch);
+BATON_KERNEL(allreduce, In<float> x, InOut<float> window, InOut<int32_t> signals, Out<float> sum,
+             CommContext* context) {
+  baton::collectives::Member<float> me(context, window, signals);
+  baton::collectives::allreduce(me, x.data(), sum.data(), x.size());
 }
 
 /// both = left + right.

@@ -8,6 +8,7 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import collective
 import example
 
 
@@ -42,7 +43,7 @@ def run(options, report):
 
         def orchestration(orch):
             buffers = [baton.CommBufferSpec("window", "float32", options.count),
-                       baton.CommBufferSpec("signals", "int32", 2)]
+                       baton.CommBufferSpec("signals", "int32", collective.signals_for(options.ranks))]
             with orch.allocate_domain("left", domains["left"], buffers=buffers) as left, \
                     orch.allocate_domain("right", domains["right"], buffers=buffers) as right:
                 for epoch in rounds:
@@ -57,8 +58,7 @@ def run(options, report):
 
         def arguments(domain, chip, epoch):
             member, key = domain[chip], (domain.name, chip, epoch)
-            return [inputs[key], member.buffers["window"], member.buffers["signals"], sums[key], member.device_ctx,
-                    epoch]
+            return [inputs[key], member.buffers["window"], member.buffers["signals"], sums[key], member.device_ctx]
 
         with report.timed(f"dual_domain_overlap of {options.count} elements"):
             node.run(orchestration)

@@ -8,6 +8,7 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
+import collective
 import example
 
 
@@ -32,7 +33,7 @@ def run(options, report):
 
         def orchestration(orch):
             buffers = [baton.CommBufferSpec("partial", "float32", side * side),
-                       baton.CommBufferSpec("signals", "int32", 2)]
+                       baton.CommBufferSpec("signals", "int32", collective.signals_for(options.ranks))]
             with orch.allocate_domain("tp", chips, buffers=buffers) as domain:
                 partial = [domain[r].buffers["partial"].reshape([side, side]) for r in chips]
                 signals = [domain[r].buffers["signals"] for r in chips]
@@ -42,7 +43,7 @@ def run(options, report):
                         orch.submit_next_level(kernels["multiply"], [x, w, partial[r]], worker=r)
                     orch.submit_next_level_group(  # waits for the products: it reads what multiply writes
                         kernels["add_partials"],
-                        [[partial[r], signals[r], results[epoch, r], domain[r].device_ctx, epoch] for r in chips],
+                        [[partial[r], signals[r], results[epoch, r], domain[r].device_ctx] for r in chips],
                         workers=chips)
 
         with report.timed(f"ffn_tp of {side} x {side}, sums up to {goldens[options.repeat].max():.3g},"):

@@ -22,7 +22,7 @@ def run(options, report):
 
     results = collective.run_rounds(options, report, f"reduce_scatter of {ranks} blocks of {block} floats",
                                     example.kernels(__file__)["reduce_scatter"], data=data, results=block,
-                                    floats=ranks * block, signals=1)
+                                    floats=ranks * block)
     for (k, rank), y in results.items():
         report.check(rank, y, golden(rank, k), tolerance=1e-6, what=f"round {k}")
 

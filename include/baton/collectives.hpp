@@ -12,46 +12,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <baton/collective_types.hpp>
 #include <baton/domain.hpp>
 #include <baton/export.hpp>
 #include <baton/window.hpp>
 
 namespace baton {
-
-/// What the elements of a collective are.
-enum class Element : std::uint8_t {
-  float64,
-  float32,
-  float16,
-  bfloat16,
-  int8,
-  int16,
-  int32,
-  int64,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-};
-
-/// How elements of different ranks become one. Sums and products of integers wrap; avg divides the sum, towards zero.
-/// 16-bit floats are added as floats and rounded when they are stored.
-enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
-
-/// How a collective is done; docs/explanation/collectives.md shows each of them.
-enum class Algorithm : std::uint8_t {
-  automatic,
-  exchange,            // everybody reads what everybody offers
-  meeting,             // the last to arrive combines for all
-  eager,               // one side offers and goes on
-  fetch,               // everybody fetches from one, which waits for that
-  mesh,                // everybody works on its share of everybody's data
-  ring,                // shares travel from neighbour to neighbour
-  bidirectional_ring,  // half of each share in each direction, in step
-  interleaved_ring,    // half of each share in each direction, each at its own pace
-  recursive_halving,   // with partners at half, a quarter, ... of the ranks, and back
-  tree,                // to a root and back
-};
 
 namespace detail {
 template <class T>
@@ -86,25 +52,6 @@ concept Contiguous = !kIsWindow<std::remove_cvref_t<Range>> && requires(Range & 
 /// The element of a C++ type; does not compile for types that have none. 16-bit floats are named when Data is made.
 template <class T>
 inline constexpr Element kElementOf = detail::ElementOf<std::remove_cv_t<T>>::kValue;
-
-/// Bytes of one element.
-[[nodiscard]] constexpr std::size_t size_of(Element element) noexcept {
-  switch (element) {
-    case Element::int8:
-    case Element::uint8: return 1;
-    case Element::float16:
-    case Element::bfloat16:
-    case Element::int16:
-    case Element::uint16: return 2;
-    case Element::float32:
-    case Element::int32:
-    case Element::uint32: return 4;
-    case Element::float64:
-    case Element::int64:
-    case Element::uint64: return 8;
-  }
-  return 1;
-}
 
 /// Where the data of a collective is. A view: what it refers to must outlive the call.
 template <class Byte>

@@ -134,11 +134,19 @@ class BATON_API Graph {
   TaskId submit_arguments(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options = {},
                           Place where = Place::here());
   /// A task of a whole cluster.
-  TaskId submit(const ClusterTask& kernels, std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+  TaskId submit(const ClusterTask& kernels, std::span<const Argument> arguments, const TaskOptions& options = {},
                 Place where = Place::here());
+  TaskId submit(const ClusterTask& kernels, std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+                Place where = Place::here()) {
+    return submit(kernels, std::span<const Argument>(arguments.begin(), arguments.size()), options, where);
+  }
   /// A task without a kernel: only edges.
-  TaskId submit_empty(std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+  TaskId submit_empty(std::span<const Argument> arguments, const TaskOptions& options = {},
                       Place where = Place::here());
+  TaskId submit_empty(std::initializer_list<Argument> arguments, const TaskOptions& options = {},
+                      Place where = Place::here()) {
+    return submit_empty(std::span<const Argument>(arguments.begin(), arguments.size()), options, where);
+  }
 
   /// A task that completes when `*signal >= expected`. Whoever takes the token as an input waits for that.
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected,
@@ -184,6 +192,8 @@ class BATON_API Graph {
 
   /// Waits until the task is complete.
   void wait(TaskId task);
+  /// Whether a submission would wait now, because as many tasks are in flight as the window holds.
+  [[nodiscard]] bool full() const noexcept;
 
   [[nodiscard]] int clusters() const noexcept;
   [[nodiscard]] int vector_cores() const noexcept;

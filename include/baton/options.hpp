@@ -35,6 +35,8 @@ struct BATON_API Options {
 
   /// BATON_COLLECTIVE: how collectives are done: pairs such as "allreduce:ring,broadcast:tree"; others by their size.
   std::string collective;
+  /// BATON_COLLECTIVE_TABLE: a file that `baton tune` wrote: which algorithms are fastest on this machine.
+  std::optional<std::string> collective_table;
 
   /// BATON_CXX: the C++ compiler of kernels; default: the first of c++, g++ and clang++ on the PATH.
   std::optional<std::string> compiler;

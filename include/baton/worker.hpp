@@ -100,6 +100,12 @@ class BATON_API Orchestration {
   /// Runs a function of this process on a thread of its own.
   TaskId submit_sub(SubFunction function, const TaskArgs& args, Place where = Place::here());
 
+  /// A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least `expected`.
+  /// Whoever takes the token as an input waits for that; its callable does not see it. No chip is kept from its tasks
+  /// meanwhile.
+  [[nodiscard]] Tensor submit_notification_wait(const Tensor& signal, std::int32_t expected,
+                                                Place where = Place::here());
+
   /// Host memory that all chips reach, zeroed; it lives until the scope ends and nobody uses it any more.
   [[nodiscard]] Tensor alloc(DType dtype, Tensor::Extents shape, std::string_view name = "alloc");
   [[nodiscard]] Tensor alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name = "alloc") {
@@ -127,6 +133,8 @@ class BATON_API Orchestration {
 
   /// Waits until the task is complete. Throws what made this run fail.
   void wait(TaskId task);
+  /// Whether a submission would wait now, because as many tasks are in flight as WorkerOptions::task_window says.
+  [[nodiscard]] bool full() const;
 
   /// What alloc() gives inside a scope lives until the object ends.
   class BATON_API Scope {
@@ -183,8 +191,7 @@ class BATON_API Worker {
   ~Worker();
 
   /// Calls `orchestration` on this thread and waits for what it submitted. Throws the first cause of what went wrong:
-  /// chip, task, kernel and place. Chips that died are started again by the next run; their memory is lost then, and
-  /// that of the others' domains.
+  /// chip, task, kernel and place. If a chip died, the next run starts the chips again: buffers stay, domains are gone.
   void run(const OrchestrationFunction& orchestration, Place where = Place::here());
   /// Calls it on a thread of its own. Several runs share the chips; edges between their tasks are found, too.
   [[nodiscard]] RunHandle submit(OrchestrationFunction orchestration, Place where = Place::here());
@@ -195,7 +202,8 @@ class BATON_API Worker {
                                      std::string_view name = "buffer") {
     return create_buffer(dtype, Tensor::Extents(shape.begin(), shape.size()), name);
   }
-  /// Memory of one chip: tasks of others cannot use it. It is lost when chips are started again.
+  /// Memory of one chip: tasks of others cannot use it. The death of another chip leaves its contents as they are; if
+  /// this one dies, it holds whatever was written last.
   [[nodiscard]] Tensor create_buffer_on(int worker, DType dtype, Tensor::Extents shape,
                                         std::string_view name = "buffer");
   [[nodiscard]] Tensor create_buffer_on(int worker, DType dtype, std::initializer_list<std::int64_t> shape,
@@ -214,8 +222,7 @@ class BATON_API Worker {
   /// Of the process of a chip; this process for chips that are part of it.
   [[nodiscard]] int pid_of(int worker) const;
 
-  /// Starts the chips again, whether they died or not. Waits for runs first. Host memory stays, memory of chips does
-  /// not.
+  /// Starts the chips again, whether they died or not. Waits for runs first. Buffers stay, domains do not.
   void restart();
 
   /// Waits for runs and ends the chips. Every later use is an error.

@@ -28,12 +28,13 @@ from baton import _core
 
 _core.set_package_folder(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), ""))
 
-from baton._core import IN, INOUT, NO_DEP, OUT, SCALAR, CapturedGraph, Graph, Kernel, Tensor, format_device_list, \
-    parse_device_list
+from baton._core import IN, INOUT, NO_DEP, OUT, SCALAR, CapturedGraph, Graph, Kernel, LibraryOrchestration, \
+    TaskProfile, Tensor, format_device_list, parse_device_list
 from baton._errors import Code, Error
 from baton._kernels import kernel, kernels
 from baton._chip import Chip, view
 from baton._chip_worker import ChipWorker
+from baton._collectives import Collectives
 from baton._domain import Domain, Signals, Window, join, run_ranks
 from baton._worker import CommBufferSpec, DomainHandle, DomainMember, Orchestration, TaskArgs, TensorArgType, Worker
 from baton._core import TaskConfig
@@ -42,8 +43,8 @@ from baton import comm
 __version__ = _core.__version__
 
 __all__ = [
-    "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipWorker", "Code", "CommBufferSpec", "Domain", "DomainHandle",
-    "DomainMember", "Error", "Graph", "Kernel", "Orchestration", "Signals", "TaskArgs", "TaskConfig", "Tensor",
-    "TensorArgType", "Window", "Worker", "comm", "format_device_list", "join", "kernel", "kernels",
-    "parse_device_list", "run_ranks", "view",
+    "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipWorker", "Code", "Collectives",
+    "CommBufferSpec", "Domain", "DomainHandle", "DomainMember", "Error", "Graph", "Kernel", "LibraryOrchestration",
+    "Orchestration", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
+    "Worker", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks", "view",
 ]

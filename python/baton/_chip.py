@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from baton import _core
-from baton._core import CapturedGraph, Graph, Kernel, Tensor
-from baton._dtypes import dtype_name, shape_of, to_numpy
+from baton._core import CapturedGraph, Graph, Kernel, LibraryOrchestration, TaskProfile, Tensor
+from baton._dtypes import dtype_name, shape_of
 
 
 def view(array: Any, *, writable: bool = False) -> Tensor:
@@ -29,24 +29,28 @@ class Chip:
     task_window        tasks in flight before a submission waits; 0: BATON_TASK_WINDOW
     output_heap_bytes  memory for graph.output(); 0: BATON_OUTPUT_HEAP
     seed               what a chip leaves open follows from it; None: BATON_SEED
+    profile            "summary" or "records": task_profile() tells what tasks did; None: BATON_PROFILE
 
     Kernels work on NumPy arrays in place (and on anything else with the buffer protocol or DLPack), or on tensors of
     the chip. Use a chip from one thread at a time.
     """
 
     def __init__(self, platform: str = "a2a3sim", *, domain: Any = None, clusters: int = 0, workers: int = 0,
-                 task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None):
+                 task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
+                 profile: str | None = None):
         of_domain = getattr(domain, "_core", domain)
         self._core = _core.make_chip(of_domain, platform, clusters, workers, task_window, output_heap_bytes,
-                                     seed)
+                                     seed, profile)
         self.platform = platform
 
-    def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph, *args: Any, **options: Any) -> None:
+    def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration, *args: Any,
+            **options: Any) -> None:
         """Calls `orchestration(graph)`, which submits kernels, and returns when all of them are complete.
 
         With a kernel and its arguments instead, submits that one: chip.run(scale, x, y, 2.0). With a captured graph,
-        runs that; instead=[(x, x2)] uses x2 where it was captured with x. edges="named": only after= and tokens= of
-        submit() make edges.
+        runs that; instead=[(x, x2)] uses x2 where it was captured with x. With an orchestration of a library
+        (kernels(source).orchestration(name)) and its arguments, calls that, without Python. edges="named": only after=
+        and tokens= of submit() make edges.
 
         Raises what went wrong first, once: Error with task, kernel and the line of the submission, or the exception of
         the orchestration. The chip can be used again then. Ctrl-C returns at once; what runs ends by itself, and the
@@ -57,6 +61,8 @@ class Chip:
             self._core.run(lambda graph: graph.submit(kernel, *args, **options), "inferred")
         elif isinstance(orchestration, CapturedGraph):
             self._core.run_captured(orchestration, list(options.pop("instead", ())))
+        elif isinstance(orchestration, LibraryOrchestration):
+            self._core.run_library(orchestration, *args, edges=options.pop("edges", "inferred"), **options)
         else:
             edges = options.pop("edges", "inferred")
             if args or options:
@@ -100,12 +106,26 @@ class Chip:
         """Copies a contiguous tensor into an array, whole. numpy.asarray(tensor) needs no copy."""
         self._core.copy_out(tensor, array)
 
+    def task_profile(self) -> TaskProfile:
+        """What tasks did in all runs so far: per kernel, per core, and with profile="records" each of them:
+
+            with baton.Chip(profile="records") as chip:
+                chip.run(scale, x, y, 2.0)
+                profile = chip.task_profile()
+            print(profile.table())
+            busy = profile.records["returned"] - profile.records["started"]     # nanoseconds
+
+        Raises Error (invalid_argument) unless tasks are profiled."""
+        return self._core.task_profile()
+
     @property
     def clusters(self) -> int:
+        """How many clusters it has: a cube core and two vector cores each."""
         return self._core.clusters
 
     @property
     def vector_cores(self) -> int:
+        """How many vector cores it has."""
         return self._core.vector_cores
 
     def close(self) -> None:
@@ -120,6 +140,3 @@ class Chip:
 
     def __repr__(self) -> str:
         return f"<baton.Chip {self.platform}>"
-
-
-Tensor.numpy = to_numpy

@@ -34,6 +34,7 @@ class ChipWorker:
 
     @property
     def device_id(self) -> int:
+        """Which device of the platform it is."""
         return self._core.device_id
 
     def has(self, function: str) -> bool:
@@ -45,6 +46,7 @@ class ChipWorker:
         return self._core.alloc(shape_of(shape), dtype_name(dtype))
 
     def free(self, tensor: Tensor) -> None:
+        """Gives memory of the device back now."""
         self._core.free(tensor)
 
     def copy_in(self, to: Tensor, array: Any) -> None:
@@ -72,12 +74,15 @@ class ChipWorker:
         return self._core.comm_alloc_windows(nbytes)
 
     def comm_get_local_window_base(self) -> int:
+        """The address of this rank's own window."""
         return self._core.comm_get_local_window_base()
 
     def comm_get_window_size(self) -> int:
+        """How many bytes each rank's window has."""
         return self._core.comm_get_window_size()
 
     def comm_barrier(self) -> None:
+        """Returns when every rank of the group has arrived as often as this one."""
         self._core.comm_barrier()
 
     def comm_destroy(self) -> None:

@@ -8,6 +8,7 @@ import threading
 from typing import Any, Callable, Sequence
 
 from baton import _core
+from baton._collectives import Collectives
 from baton._core import Tensor
 from baton._dtypes import dtype_name, numpy_dtype, shape_of, to_numpy
 
@@ -26,18 +27,22 @@ class Window:
 
     @property
     def name(self) -> str:
+        """What it was called when it was made."""
         return self._core.name
 
     @property
     def nbytes(self) -> int:
+        """The bytes of each rank's part."""
         return self._core.nbytes
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of each rank's part."""
         return tuple(self._shape)
 
     @property
     def dtype(self) -> str:
+        """The name of the element type."""
         return self._dtype
 
     @property
@@ -46,9 +51,9 @@ class Window:
         return self._core.context
 
     def tensor(self, rank: int | None = None) -> Tensor:
-        """This rank's part, or that of `rank`, for kernels."""
+        """This rank's part, or that of `rank`, for kernels; of float64, which chips do not have, the bits as uint64."""
         part = self._core.part(self._rank if rank is None else rank)
-        return part.reinterpret(self._dtype).reshape(self._shape)
+        return part.reinterpret("uint64" if self._dtype == "float64" else self._dtype).reshape(self._shape)
 
     @property
     def __baton_array__(self) -> Tensor:
@@ -57,11 +62,12 @@ class Window:
     @property
     def array(self):
         """This rank's part as a NumPy array."""
-        return to_numpy(self.tensor())
+        return self.peer(self._rank)
 
     def peer(self, rank: int):
         """The part of `rank` as a NumPy array, for direct loads and stores."""
-        return to_numpy(self.tensor(rank))
+        array = to_numpy(self.tensor(rank))
+        return array.view("float64") if self._dtype == "float64" else array
 
     def put(self, peer: int, data: Any, first: int = 0) -> None:
         """Copies an array into the part of `peer`, from element `first` on. Complete when it returns; visible to the
@@ -153,14 +159,25 @@ class Signals:
         return self._core.test(4 * index, comparison, value)
 
     def release(self) -> None:
+        """Unmaps this rank's view now. Peers keep theirs."""
         self._core.release()
 
     def __repr__(self) -> str:
         return f'<baton.Signals "{self._core.name}" {self._count} on rank {self._rank}>'
 
 
-class Domain:
-    """An ordered set of ranks that share windows; one rank's handle to it. join() returns that of all ranks."""
+class Domain(Collectives):
+    """An ordered set of ranks that share windows; one rank's handle to it. join() returns that of all ranks.
+
+        me = baton.join()
+        x = me.window("x", 1024)
+        x[:] = me.rank + 1
+        me.allreduce(x)             # sum over the ranks, in place
+        blocks = me.allgather(np.full(4, me.rank))
+
+    Collectives (broadcast, reduce, allreduce, reduce_scatter, allgather, gather, scatter, all_to_all, all_to_all_v,
+    send, recv) take windows and arrays; help(baton.Collectives) says what holds for all of them.
+    """
 
     def __init__(self, core: _core.Domain):
         self._core = core
@@ -172,10 +189,12 @@ class Domain:
 
     @property
     def size(self) -> int:
+        """How many members the domain has."""
         return self._core.size
 
     @property
     def name(self) -> str:
+        """What it was called when it was made; "world" for all ranks of the job."""
         return self._core.name
 
     @property
@@ -196,10 +215,13 @@ class Domain:
         """`count` signals on every member, all 0. Collective."""
         return Signals(self._core.window(name, 4 * count), self.rank, count)
 
-    def barrier(self, timeout: float | None = None) -> None:
+    def barrier(self, timeout: float | None = None, *, algorithm: str | None = None) -> None:
         """Returns when every member has arrived as often as this one. Raises Error: wait_timeout that says who is
-        missing, peer_died, peer_left."""
-        self._core.barrier(timeout)
+        missing, peer_died, peer_left. With an algorithm, by that one of the collectives."""
+        if algorithm is None:
+            self._core.barrier(timeout)
+        else:
+            self._collective("barrier", (None, "uint8"), (None, "uint8"), algorithm=algorithm, timeout=timeout)
 
     def subset(self, name: str, ranks: Sequence[int]) -> Domain:
         """A domain of some members of this one, in the order given. Collective over those alone."""

@@ -45,3 +45,14 @@ def to_numpy(tensor):
     if tensor.dtype != "bfloat16":
         return numpy.asarray(tensor)
     return numpy.asarray(tensor.reinterpret("uint16")).view(numpy_dtype("bfloat16"))
+
+
+_TASK_RECORD = [("task", "<u8"), ("submitted", "<i8"), ("ready", "<i8"), ("dispatched", "<i8"), ("started", "<i8"),
+                ("returned", "<i8"), ("completed", "<i8"), ("kernel", "<u4"), ("core", "<i2"), ("outcome", "u1"),
+                ("", "u1")]
+
+
+def task_records(data: bytes):
+    """The records of a profile, as a file has them, as a structured array."""
+    import numpy
+    return numpy.frombuffer(data, dtype=_TASK_RECORD)

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Mapping, Sequence
 
 from baton import _core
-from baton._core import SCALAR, Direction, Kernel
+from baton._core import SCALAR, Direction, Kernel, LibraryOrchestration
 from baton._dtypes import dtype_name
 
 _SUFFIXES = (".cpp", ".cc", ".cxx", ".so")
@@ -50,6 +50,11 @@ class KernelFile(Mapping):
 
     def __len__(self) -> int:
         return len(self._core.names)
+
+    def orchestration(self, name: str) -> LibraryOrchestration:
+        """What BATON_ORCHESTRATION defines in the source under that name: a function that submits kernels on the chip,
+        without Python. For chip.run() and orch.submit_next_level()."""
+        return self._core.orchestration(name)
 
     @property
     def library(self) -> str:

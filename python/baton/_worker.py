@@ -12,7 +12,7 @@ import signal
 from typing import Any, Callable, Iterator, Sequence
 
 from baton import _core
-from baton._core import IN, INOUT, NO_DEP, OUT, Kernel, TaskConfig, Tensor
+from baton._core import IN, INOUT, NO_DEP, OUT, Kernel, LibraryOrchestration, TaskConfig, Tensor
 from baton._dtypes import dtype_name, numpy_dtype, shape_of
 from baton._sub_workers import SubWorkers
 
@@ -43,10 +43,12 @@ class TaskArgs:
         self._items: list[Any] = []
 
     def add_tensor(self, tensor: Any, kind: TensorArgType = TensorArgType.INPUT) -> TaskArgs:
+        """Adds a tensor, or an array over memory of the node, and what the task does with it."""
         self._items.append(_MARKS[kind](tensor))
         return self
 
     def add_scalar(self, value: Any) -> TaskArgs:
+        """Adds a number. For a kernel without a signature, one that knows its type: numpy.float32(2)."""
         self._items.append(value)
         return self
 
@@ -93,6 +95,7 @@ class DomainHandle:
 
     @property
     def name(self) -> str:
+        """What it was called when it was allocated."""
         return self._core.name
 
     @property
@@ -127,6 +130,7 @@ class Orchestration:
 
     @property
     def chip_count(self) -> int:
+        """How many chips the node has."""
         return self._core.chip_count
 
     @contextlib.contextmanager
@@ -150,12 +154,14 @@ class Orchestration:
         finally:
             handle.release()
 
-    def submit_next_level(self, kernel: Kernel, args: TaskArgs | Sequence[Any], config: TaskConfig | None = None, *,
-                          worker: int) -> int:
-        """Runs a kernel on chip `worker`, after the tasks that its tensors make it wait for. Returns the task."""
+    def submit_next_level(self, kernel: Kernel | LibraryOrchestration, args: TaskArgs | Sequence[Any],
+                          config: TaskConfig | None = None, *, worker: int) -> int:
+        """Runs a kernel on chip `worker`, after the tasks that its tensors make it wait for, or an orchestration of a
+        library, whose tensors are marked. Returns the task."""
         return self._core.submit_next_level(kernel, tuple(args), worker, config or TaskConfig())
 
-    def submit_next_level_group(self, kernel: Kernel, args_list: Sequence[TaskArgs | Sequence[Any]],
+    def submit_next_level_group(self, kernel: Kernel | LibraryOrchestration,
+                                args_list: Sequence[TaskArgs | Sequence[Any]],
                                 config: TaskConfig | None = None, *, workers: Sequence[int]) -> int:
         """Runs a kernel on several chips, with args_list[i] on workers[i]. The members may wait for each other.
         Returns the task that stands for all."""
@@ -168,6 +174,16 @@ class Orchestration:
         marked = [item for item in args if isinstance(item, _core.MarkedArgument)]
         scalars = [item for item in args if not isinstance(item, _core.MarkedArgument)]
         return self._core.submit_sub(self._sub_workers.caller(function, scalars), tuple(marked))
+
+    def submit_notification_wait(self, signal: Tensor, expected: int = 1) -> Tensor:
+        """A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least
+        `expected`. Returns a token: whoever takes it among its arguments waits for that. Its kernel does not see it,
+        and no chip is kept from its tasks meanwhile.
+
+            arrived = orch.submit_notification_wait(domain[1].buffers["signals"][0:1], 7)
+            orch.submit_next_level(consume, [x, y, arrived], worker=1)
+        """
+        return self._core.submit_notification_wait(signal, expected)
 
     def alloc(self, shape: int | Sequence[int], dtype: Any = "float32", name: str = "alloc",
               worker: int | None = None) -> Tensor:
@@ -209,7 +225,10 @@ class Worker:
     device_ids       one chip for each; or devices="0-3". Chips are named by their index here
     num_sub_workers  processes that run the Python functions of submit_sub()
     inproc           all chips in this process: starts in milliseconds, a crash takes everything along
-    clusters, chip_threads  of each chip; 0: as many as the platform has, and as there are processors
+    clusters         of each chip; 0: as many as the platform has
+    chip_threads     of each chip; 0: as many as there are processors for it
+    chip_program     the program that chips run; None: baton-chip beside libbaton
+    task_window      tasks of the node in flight before a submission waits; 0: 16384
 
     In an orchestration, tasks wait for each other because of their tensors:
 
@@ -226,11 +245,13 @@ class Worker:
 
     def __init__(self, level: int = 3, platform: str = "a2a3sim", device_ids: Sequence[int] | None = None, *,
                  devices: str | Sequence[int] | None = None, num_sub_workers: int = 1, inproc: bool = False,
-                 clusters: int = 0, chip_threads: int = 0):
+                 clusters: int = 0, chip_threads: int = 0, chip_program: str | os.PathLike | None = None,
+                 task_window: int = 0):
         given = device_ids if device_ids is not None else devices if devices is not None else [0]
         self.device_ids = _core.parse_device_list(given) if isinstance(given, str) else list(given)
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
-        self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads)
+        self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads,
+                         os.fspath(chip_program or ""), task_window)
         self._sub_workers = SubWorkers(max(1, num_sub_workers))
         self._node: _core.Node | None = None
         self._closed = False
@@ -344,6 +365,7 @@ class Worker:
 
     @property
     def chip_count(self) -> int:
+        """How many chips the node has."""
         return self._core.chip_count
 
     def pid_of(self, worker: int) -> int:
@@ -351,7 +373,7 @@ class Worker:
         return self._core.pid_of(worker)
 
     def restart(self) -> None:
-        """Starts the chips again. Memory of the node stays, memory of chips does not."""
+        """Starts the chips again, whether they died or not. Buffers stay, domains do not."""
         self._core.restart()
 
     def close(self) -> None:

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import ctypes
 
-from baton._core import comm as _comm
+from baton._core import comm_alloc_domain_windows, comm_alloc_windows, comm_barrier, comm_derive_context, \
+    comm_destroy, comm_get_local_window_base, comm_get_window_size, comm_init, comm_release_domain_windows
+
+__all__ = ["MAX_RANK_NUM", "CommContext", "comm_alloc_domain_windows", "comm_alloc_windows", "comm_barrier",
+           "comm_derive_context", "comm_destroy", "comm_get_local_window_base", "comm_get_window_size", "comm_init",
+           "comm_release_domain_windows"]
 
 MAX_RANK_NUM = 64
 
@@ -25,14 +30,3 @@ class CommContext(ctypes.Structure):
         ("windowsIn", ctypes.c_uint64 * MAX_RANK_NUM),
         ("windowsOut", ctypes.c_uint64 * MAX_RANK_NUM),
     ]
-
-
-comm_init = _comm.comm_init
-comm_alloc_windows = _comm.comm_alloc_windows
-comm_get_local_window_base = _comm.comm_get_local_window_base
-comm_get_window_size = _comm.comm_get_window_size
-comm_derive_context = _comm.comm_derive_context
-comm_alloc_domain_windows = _comm.comm_alloc_domain_windows
-comm_release_domain_windows = _comm.comm_release_domain_windows
-comm_barrier = _comm.comm_barrier
-comm_destroy = _comm.comm_destroy

@@ -87,6 +87,13 @@ Argument scalar(nb::handle given, const std::string& what, std::uint32_t type) {
   refuse(fmt::format("{} is a {}, not a number", what, Py_TYPE(given.ptr())->tp_name), "pass a number");
 }
 
+/// Of Python, or of NumPy: an array without dimensions.
+bool is_number(nb::handle given) {
+  if (PyLong_Check(given.ptr()) || PyFloat_Check(given.ptr())) return true;
+  return PyObject_CheckBuffer(given.ptr()) != 0 && nb::hasattr(given, "ndim") && !nb::isinstance<Array>(given) &&
+         nb::cast<int>(given.attr("ndim")) == 0;
+}
+
 Writable need_of(Access access) {
   return access == Access::out || access == Access::inout ? Writable::yes : Writable::no;
 }
@@ -110,6 +117,26 @@ CallArguments::CallArguments(const Kernel* kernel, const nb::args& given) {
   for (std::size_t i = 0; i < given.size(); ++i) add(kernel, i, given[i]);
 }
 
+CallArguments::CallArguments(const std::string& name, const nb::args& given) {
+  arrays_.reserve(given.size());
+  arguments_.reserve(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const nb::handle one = given[i];
+    MarkedArgument* marked = nullptr;
+    if (nb::try_cast(one, marked) && marked != nullptr) {
+      add(nullptr, i, one);
+      continue;
+    }
+    const std::string what = fmt::format("argument {} of {}", i + 1, name);
+    if (is_number(one)) {
+      arguments_.push_back(scalar(one, what, BATON_TYPE_ANY));
+      continue;
+    }
+    arrays_.push_back(array_of(one, what, Writable::yes));
+    arguments_.emplace_back(Access::inout, arrays_.back().tensor);
+  }
+}
+
 void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle given) {
   const std::string what = title(kernel, position);
   MarkedArgument* marked = nullptr;
@@ -125,8 +152,7 @@ void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle g
   const bool number = PyLong_Check(given.ptr()) || PyFloat_Check(given.ptr());
   const bool is_scalar = parameter != nullptr
                              ? parameter->direction == BATON_DIRECTION_SCALAR && !nb::isinstance<Array>(given)
-                             : number || (PyObject_CheckBuffer(given.ptr()) != 0 && nb::hasattr(given, "ndim") &&
-                                          !nb::isinstance<Array>(given) && nb::cast<int>(given.attr("ndim")) == 0);
+                             : is_number(given);
   if (is_scalar) {
     arguments_.push_back(scalar(given, what, parameter != nullptr ? parameter->type : std::uint32_t{BATON_TYPE_ANY}));
     return;

@@ -9,11 +9,13 @@ namespace nb = nanobind;
 
 void bind_errors(nb::module_& module);
 void bind_options(nb::module_& module);
+void bind_profile(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_graph(nb::module_& module);
 void bind_chip(nb::module_& module);
 void bind_domain(nb::module_& module);
+void bind_collectives(nb::module_& module);
 void bind_comm(nb::module_& module);
 void bind_chip_worker(nb::module_& module);
 void bind_node(nb::module_& module);

@@ -13,20 +13,24 @@
 #include "chip_host.hpp"
 #include "gil.hpp"
 #include "graph.hpp"
+#include "kernel.hpp"
 #include "place.hpp"
+#include "profile.hpp"
 
 namespace baton::python {
 namespace {
 
 std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int clusters,
                                     int workers, std::uint64_t task_window, std::uint64_t output_heap_bytes,
-                                    std::optional<std::uint64_t> seed) {
-  return std::make_shared<ChipHost>(domain, ChipOptions{.platform = platform,
-                                                        .clusters = clusters,
-                                                        .workers = workers,
-                                                        .task_window = task_window,
-                                                        .output_heap_bytes = output_heap_bytes,
-                                                        .seed = seed});
+                                    std::optional<std::uint64_t> seed, const std::optional<std::string>& profile) {
+  ChipOptions options{.platform = platform,
+                      .clusters = clusters,
+                      .workers = workers,
+                      .task_window = task_window,
+                      .output_heap_bytes = output_heap_bytes,
+                      .seed = seed};
+  if (profile) options.profile = profile_mode_named(*profile);
+  return std::make_shared<ChipHost>(domain, options);
 }
 
 /// Calls `function` with the graph and takes the graph back, whatever happens.
@@ -52,6 +56,27 @@ void run(const std::shared_ptr<ChipHost>& host, const nb::callable& function, co
   const GraphOptions options{.edges = edges_named(edges)};
   host->run([=](Chip& chip, LentGraph& lent) { chip.run([&](Graph& graph) { lent.lend(graph); }, options, where); },
             [&](Graph& graph, LentGraph& lent) { orchestrate(*host, graph, lent, function); });
+}
+
+/// Runs an orchestration of a library. Tensors that are not marked may be written.
+void run_library(const std::shared_ptr<ChipHost>& host, const LoadedOrchestration& orchestration, const nb::args& given,
+                 const std::string& edges) {
+  const Place where = calling_place();
+  const GraphOptions options{.edges = edges_named(edges)};
+  std::vector<Array> arrays;
+  std::vector<Tensor> tensors;
+  std::vector<std::int64_t> scalars;
+  const CallArguments arguments(orchestration.name(), given);
+  for (const Argument& argument : arguments.get()) {
+    if (argument.tensor() != nullptr) {
+      tensors.push_back(*argument.tensor());
+    } else {
+      scalars.push_back(argument.slot());
+    }
+  }
+  host->run_captured(arguments.arrays(), [=](Chip& chip) {
+    chip.run([&](Graph& graph) { orchestration(graph, ChipArgs(tensors, scalars)); }, options, where);
+  });
 }
 
 /// A captured graph with the memory that it uses. It ends on the thread of the chip.
@@ -123,8 +148,11 @@ void copy(const Array& to, const Array& from, const char* what) {
 void bind_chip(nb::module_& module) {
   nb::class_<Captured>(module, "CapturedGraph",
                        "A graph that was built once, for chip.run() to run many times without finding any edge again.")
-      .def_prop_ro("task_count", [](const Captured& captured) { return captured.get().task_count(); })
-      .def_prop_ro("edge_count", [](const Captured& captured) { return captured.get().edge_count(); })
+      .def_prop_ro(
+          "task_count", [](const Captured& captured) { return captured.get().task_count(); }, "Tasks of the graph.")
+      .def_prop_ro(
+          "edge_count", [](const Captured& captured) { return captured.get().edge_count(); },
+          "Its edges, without those that others imply.")
       .def(
           "set_scalar",
           [](Captured& captured, TaskId task, std::size_t scalar, const nb::object& value) {
@@ -154,6 +182,8 @@ void bind_chip(nb::module_& module) {
       .def("run", run)
       .def("capture", capture)
       .def("run_captured", run_captured)
+      .def("run_library", run_library, nb::arg("orchestration"), nb::arg("args"), nb::kw_only(), nb::arg("edges"))
+      .def("task_profile", [](ChipHost& host) { return host.chip().task_profile(); })
       .def("copy_in",
            [](ChipHost& host, const Array& to, const nb::object& from) {
              static_cast<void>(host.chip());
@@ -168,7 +198,8 @@ void bind_chip(nb::module_& module) {
       .def_prop_ro("clusters", [](ChipHost& host) { return host.chip().clusters(); })
       .def_prop_ro("vector_cores", [](ChipHost& host) { return host.chip().vector_cores(); });
   module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("clusters"),
-             nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"), nb::arg("seed").none());
+             nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"), nb::arg("seed").none(),
+             nb::arg("profile").none());
 }
 
 }  // namespace baton::python

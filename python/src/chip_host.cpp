@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+#include <baton/options.hpp>
 
 #include "errors.hpp"
 
@@ -34,7 +35,9 @@ Tensor bytes_of(const Buffer& buffer) {
 }  // namespace
 
 ChipHost::ChipHost(std::optional<Domain> domain, ChipOptions options)
-    : ticket_(std::make_shared<ChipTicket>(ChipThread::start(std::move(domain), std::move(options)))) {
+    : output_heap_bytes_(options.output_heap_bytes != 0 ? options.output_heap_bytes
+                                                        : baton::options().output_heap_bytes),
+      ticket_(std::make_shared<ChipTicket>(ChipThread::start(std::move(domain), std::move(options)))) {
   run_there([](Chip&) {});
 }
 

@@ -109,6 +109,8 @@ class ChipHost : public std::enable_shared_from_this<ChipHost> {
   /// For one run of a captured graph: `arrays` are used by it.
   void run_captured(const std::vector<Array>& arrays, std::function<void(Chip&)> body);
   [[nodiscard]] const std::shared_ptr<ChipTicket>& ticket() const noexcept { return ticket_; }
+  /// The room for outputs of the runtime.
+  [[nodiscard]] std::uint64_t output_heap_bytes() const noexcept { return output_heap_bytes_; }
   /// Runs `body` on the thread of the chip.
   void run_there(std::function<void(Chip&)> body);
 
@@ -126,6 +128,7 @@ class ChipHost : public std::enable_shared_from_this<ChipHost> {
 
   [[nodiscard]] ChipThread& thread() const;
 
+  std::uint64_t output_heap_bytes_;
   std::shared_ptr<ChipTicket> ticket_;
   std::shared_ptr<ChipJob> interrupted_;
   std::thread::id runner_{};  // of the orchestration that runs now

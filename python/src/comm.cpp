@@ -51,26 +51,27 @@ std::pair<std::uint64_t, std::uint64_t> alloc_domain_windows(std::uint64_t handl
 }  // namespace
 
 void bind_comm(nb::module_& module) {
-  nb::module_ comm = module.def_submodule("comm", "The C interface of the communication layer.");
-  comm.def("comm_init", init, nb::arg("rank"), nb::arg("nranks"), nb::arg("rendezvous"));
-  comm.def("comm_alloc_windows", alloc_windows, nb::arg("handle"), nb::arg("nbytes"));
-  comm.def(
+  module.def("comm_init", init, nb::arg("rank"), nb::arg("nranks"), nb::arg("rendezvous"),
+             "Joins the group `rendezvous` as `rank` of `nranks`; blocks until all have joined. Returns a handle.");
+  module.def("comm_alloc_windows", alloc_windows, nb::arg("handle"), nb::arg("nbytes"),
+             "Gives every rank a zeroed window. Returns the address of this rank's CommContext.");
+  module.def(
       "comm_get_local_window_base",
       [](std::uint64_t handle) {
         std::uint64_t base = 0;
         check(comm_get_local_window_base(handle_of(handle), &base));
         return base;
       },
-      nb::arg("handle"));
-  comm.def(
+      nb::arg("handle"), "The address of this rank's own window.");
+  module.def(
       "comm_get_window_size",
       [](std::uint64_t handle) {
         std::size_t bytes = 0;
         check(comm_get_window_size(handle_of(handle), &bytes));
         return bytes;
       },
-      nb::arg("handle"));
-  comm.def(
+      nb::arg("handle"), "How many bytes each rank's window has.");
+  module.def(
       "comm_derive_context",
       [](std::uint64_t handle, const std::vector<std::uint32_t>& ranks, std::uint32_t domain_rank, std::size_t offset,
          std::size_t bytes) {
@@ -78,21 +79,24 @@ void bind_comm(nb::module_& module) {
         check(comm_derive_context(handle_of(handle), ranks.data(), ranks.size(), domain_rank, offset, bytes, &context));
         return context;
       },
-      nb::arg("handle"), nb::arg("rank_ids"), nb::arg("domain_rank"), nb::arg("offset"), nb::arg("nbytes"));
-  comm.def("comm_alloc_domain_windows", alloc_domain_windows, nb::arg("handle"), nb::arg("id"), nb::arg("rank_ids"),
-           nb::arg("domain_rank"), nb::arg("nbytes"));
-  comm.def(
+      nb::arg("handle"), nb::arg("rank_ids"), nb::arg("domain_rank"), nb::arg("offset"), nb::arg("nbytes"),
+      "The CommContext of some ranks, over a part of their windows. Returns its address.");
+  module.def(
+      "comm_alloc_domain_windows", alloc_domain_windows, nb::arg("handle"), nb::arg("id"), nb::arg("rank_ids"),
+      nb::arg("domain_rank"), nb::arg("nbytes"),
+      "Gives some ranks windows of their own. Returns the address of the CommContext, and of this rank's window.");
+  module.def(
       "comm_release_domain_windows",
       [](std::uint64_t handle, std::uint64_t context) {
         check(comm_release_domain_windows(handle_of(handle), context));
       },
-      nb::arg("handle"), nb::arg("context"));
-  comm.def(
+      nb::arg("handle"), nb::arg("context"), "Gives the windows of a domain back.");
+  module.def(
       "comm_barrier", [](std::uint64_t handle) { run_interruptibly([=] { check(comm_barrier(handle_of(handle))); }); },
-      nb::arg("handle"));
-  comm.def(
+      nb::arg("handle"), "Returns when every rank has arrived as often as this one.");
+  module.def(
       "comm_destroy", [](std::uint64_t handle) { run_interruptibly([=] { check(comm_destroy(handle_of(handle))); }); },
-      nb::arg("handle"));
+      nb::arg("handle"), "Leaves the group. The handle is not to be used any more.");
 }
 
 }  // namespace baton::python

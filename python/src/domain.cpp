@@ -18,6 +18,7 @@
 #include "bind.hpp"
 #include "gil.hpp"
 #include "interruptible.hpp"
+#include "window.hpp"
 
 namespace baton::python {
 namespace {
@@ -52,17 +53,6 @@ void wait_interruptibly(const Wait& wait, Nanoseconds timeout) {
   const Unlocked unlocked;
   wait(timeout);
 }
-
-/// A window keeps itself mapped for the tensors over it.
-class WindowMemory final : public Memory {
- public:
-  WindowMemory(RawWindow window, int rank)
-      : Memory({.address = reinterpret_cast<std::uint64_t>(window.part(rank)), .bytes = window.bytes()}, Writable::yes),
-        window_(std::move(window)) {}
-
- private:
-  RawWindow window_;
-};
 
 /// A window and the tensors over its parts.
 class WindowHandle {

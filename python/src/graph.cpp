@@ -38,8 +38,27 @@ void GraphHandle::close(std::uint64_t scope) {
 }
 
 void GraphHandle::finish() {
-  while (!scopes_.empty()) scopes_.pop_back();
   graph_ = nullptr;
+  if (!lent_->at_work()) return end_scopes(scopes_);
+  struct Left {
+    Scopes scopes;
+    Left(const Left&) = delete;
+    Left& operator=(const Left&) = delete;
+    explicit Left(Scopes given) : scopes(std::move(given)) {}
+    ~Left() { end_scopes(scopes); }
+  };
+  lent_->leave(std::make_shared<Left>(std::move(scopes_)));
+}
+
+void GraphHandle::end_scopes(Scopes& scopes) {
+  while (!scopes.empty()) scopes.pop_back();
+}
+
+bool GraphHandle::has_room(std::int64_t bytes) {
+  // Generous: the heap aligns what it gives.
+  constexpr std::uint64_t kAlign = 4096;
+  given_bytes_ += (static_cast<std::uint64_t>(bytes) + kAlign - 1) / kAlign * kAlign;
+  return given_bytes_ <= host_->output_heap_bytes();
 }
 
 namespace {
@@ -89,37 +108,37 @@ TaskOptions options_from(const nb::kwargs& given, ChipHost& host) {
   return options;
 }
 
-TaskId submit(GraphHandle& handle, const LoadedKernel& kernel, const nb::args& given, const nb::kwargs& keywords) {
+/// Submits here, or, if that may wait, where Ctrl-C can end the wait; `call` owns all that it uses then.
+template <class Call>
+TaskId submit_interruptibly(GraphHandle& handle, Call call) {
   Graph& graph = handle.graph();
-  const Place where = calling_place();
-  const CallArguments arguments(&kernel.get(), given);
-  handle.host().use(kernel);
-  const TaskOptions options = options_from(keywords, handle.host());
-  for (const Array& array : arguments.arrays()) handle.host().use(array);
-  const Unlocked unlocked;
-  return graph.submit_arguments(kernel.get(), arguments.get(), options, where);
+  if (!graph.full()) {
+    const Unlocked unlocked;
+    return call(graph);
+  }
+  const auto task = std::make_shared<TaskId>();
+  handle.lent().run_there([call = std::move(call), task](Graph& lent) { *task = call(lent); });
+  return *task;
 }
 
-/// The C++ interface takes these lists of arguments as braces only: one call for each length.
-constexpr std::size_t kListedArguments = 16;
-template <class Call, std::size_t... kIndex>
-TaskId call_listed([[maybe_unused]] std::span<const Argument> arguments, const Call& call,
-                   std::index_sequence<kIndex...>) {
-  return call(std::initializer_list<Argument>{arguments[kIndex]...});
-}
-template <std::size_t kCount = 0, class Call>
-TaskId with_list(std::span<const Argument> arguments, const Call& call) {
-  if (arguments.size() == kCount) return call_listed(arguments, call, std::make_index_sequence<kCount>());
-  if constexpr (kCount < kListedArguments) return with_list<kCount + 1>(arguments, call);
-  throw Error(Code::unsupported, fmt::format("{} arguments; a task of a cluster or without a kernel takes at most {}",
-                                             arguments.size(), kListedArguments));
+TaskId submit(GraphHandle& handle, const LoadedKernel& kernel, const nb::args& given, const nb::kwargs& keywords) {
+  static_cast<void>(handle.graph());
+  const Place where = calling_place();
+  const auto arguments = std::make_shared<CallArguments>(&kernel.get(), given);
+  handle.host().use(kernel);
+  const TaskOptions options = options_from(keywords, handle.host());
+  for (const Array& array : arguments->arrays()) handle.host().use(array);
+  return submit_interruptibly(handle, [=, loaded = kernel](Graph& graph) {
+    return graph.submit_arguments(loaded.get(), arguments->get(), options, where);
+  });
 }
 
 TaskId submit_cluster(GraphHandle& handle, const nb::args& given, const nb::object& cube, const nb::object& vectors,
                       const nb::kwargs& keywords) {
-  Graph& graph = handle.graph();
+  static_cast<void>(handle.graph());
   const Place where = calling_place();
-  std::vector<LoadedKernel> keep;
+  const auto kept = std::make_shared<std::vector<LoadedKernel>>();
+  std::vector<LoadedKernel>& keep = *kept;
   keep.reserve(3);
   const auto taken = [&](nb::handle kernel) -> const Kernel* {
     if (kernel.is_none()) return nullptr;
@@ -134,23 +153,22 @@ TaskId submit_cluster(GraphHandle& handle, const nb::args& given, const nb::obje
     if (place == task.vector.size()) throw nb::value_error("a cluster has two vector cores");
     task.vector[place++] = taken(vector);
   }
-  const CallArguments arguments(keep.empty() ? nullptr : &keep.front().get(), given);
+  const auto arguments = std::make_shared<CallArguments>(keep.empty() ? nullptr : &keep.front().get(), given);
   const TaskOptions options = options_from(keywords, handle.host());
-  for (const Array& array : arguments.arrays()) handle.host().use(array);
-  const Unlocked unlocked;
-  return with_list(arguments.get(),
-                   [&](std::initializer_list<Argument> list) { return graph.submit(task, list, options, where); });
+  for (const Array& array : arguments->arrays()) handle.host().use(array);
+  return submit_interruptibly(handle, [=](Graph& graph) {
+    return static_cast<void>(kept), graph.submit(task, arguments->get(), options, where);
+  });
 }
 
 TaskId submit_empty(GraphHandle& handle, const nb::args& given, const nb::kwargs& keywords) {
-  Graph& graph = handle.graph();
+  static_cast<void>(handle.graph());
   const Place where = calling_place();
-  const CallArguments arguments(nullptr, given);
+  const auto arguments = std::make_shared<CallArguments>(nullptr, given);
   const TaskOptions options = options_from(keywords, handle.host());
-  for (const Array& array : arguments.arrays()) handle.host().use(array);
-  const Unlocked unlocked;
-  return with_list(arguments.get(),
-                   [&](std::initializer_list<Argument> list) { return graph.submit_empty(list, options, where); });
+  for (const Array& array : arguments->arrays()) handle.host().use(array);
+  return submit_interruptibly(handle,
+                              [=](Graph& graph) { return graph.submit_empty(arguments->get(), options, where); });
 }
 
 Array submit_notification_wait(GraphHandle& handle, const nb::object& signal, std::int32_t expected) {
@@ -174,8 +192,15 @@ Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const 
   }
   const Place where = calling_place();
   Graph& graph = handle.graph();
-  const Unlocked unlocked;
-  const Tensor made = graph.output(DType::uint8, {bytes}, where);
+  Tensor made;
+  if (handle.has_room(bytes)) {
+    made = graph.output(DType::uint8, {bytes}, where);
+  } else {
+    // It may wait for tasks: where Ctrl-C can end that.
+    const auto there = std::make_shared<Tensor>();
+    handle.lent().run_there([=](Graph& lent) { *there = lent.output(DType::uint8, {bytes}, where); });
+    made = *there;
+  }
   return {Tensor(made.buffer(), dtype, shape,
                  Tensor(Buffer{.address = 0, .bytes = made.buffer().bytes}, dtype, shape).strides(),
                  made.offset() / static_cast<std::int64_t>(size_of(dtype))),
@@ -274,8 +299,14 @@ void bind_graph(nb::module_& module) {
       .def(
           "submit_cluster", submit_cluster, nb::arg("args"), nb::kw_only(), nb::arg("cube").none() = nb::none(),
           nb::arg("vectors") = nb::tuple(), nb::arg("kwargs"),
+          nb::sig(
+              "def submit_cluster(self, *args: object, cube: Kernel | None = None, vectors: Sequence[Kernel | None] "
+              "= (), blocks: int = 1, start_together: bool = False, priority: int = 0, after: Sequence[int] = (), "
+              "tokens: Sequence[Tensor] = ()) -> int"),
           "Submits a task for a whole cluster: a cube kernel and up to two vector kernels that get the same arguments.")
       .def("submit_empty", submit_empty, nb::arg("args"), nb::arg("kwargs"),
+           nb::sig("def submit_empty(self, *args: object, priority: int = 0, after: Sequence[int] = (), tokens: "
+                   "Sequence[Tensor] = ()) -> int"),
            "Submits a task without a kernel: only edges. Arguments are marked: IN(x), OUT(x).")
       .def("submit_notification_wait", submit_notification_wait, nb::arg("signal"), nb::arg("expected"),
            "A task that completes when the signal, an int32, is at least `expected`. Returns a token: whoever takes it "
@@ -304,8 +335,10 @@ void bind_graph(nb::module_& module) {
           "wait",
           [](GraphHandle& handle, TaskId task) { handle.lent().run_there([task](Graph& graph) { graph.wait(task); }); },
           nb::arg("task"), "Waits until the task is complete.")
-      .def_prop_ro("clusters", [](const GraphHandle& handle) { return handle.graph().clusters(); })
-      .def_prop_ro("vector_cores", [](const GraphHandle& handle) { return handle.graph().vector_cores(); });
+      .def_prop_ro(
+          "clusters", [](const GraphHandle& handle) { return handle.graph().clusters(); }, "Of the chip.")
+      .def_prop_ro(
+          "vector_cores", [](const GraphHandle& handle) { return handle.graph().vector_cores(); }, "Of the chip.");
 }
 
 }  // namespace baton::python

@@ -26,12 +26,20 @@ class GraphHandle {
   void close(std::uint64_t scope);
   /// The orchestration is over: scopes that are still open end.
   void finish();
+  /// Whether an output of so many bytes certainly finds room: together with those before it in this run, even if none
+  /// of them is given back.
+  [[nodiscard]] bool has_room(std::int64_t bytes);
 
  private:
+  using Scopes = std::vector<std::unique_ptr<Graph::Scope>>;
+  /// The innermost first.
+  static void end_scopes(Scopes& scopes);
+
   ChipHost* host_;
   Graph* graph_;
   LentGraph* lent_;
-  std::vector<std::unique_ptr<Graph::Scope>> scopes_;
+  Scopes scopes_;
+  std::uint64_t given_bytes_ = 0;
 };
 
 }  // namespace baton::python

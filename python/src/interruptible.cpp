@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 namespace baton::python {
 namespace {
@@ -21,6 +22,53 @@ struct Call {
   std::exception_ptr error;
   Event done;
 };
+
+/// A thread that makes calls for the main thread, one after the other.
+class Caller {
+ public:
+  explicit Caller() : process_(::getpid()) { ::sem_init(&called_, 0, 0); }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  /// In a forked child there is no such thread.
+  [[nodiscard]] bool exists() const noexcept { return process_ == ::getpid(); }
+  static void start(const std::shared_ptr<Caller>& caller) {
+    std::thread([caller] { caller->live(); }).detach();
+  }
+  void call(std::shared_ptr<Call> call) {
+    call_ = std::move(call);
+    ::sem_post(&called_);
+  }
+  /// After the present call, if there is one.
+  void end() noexcept { ::sem_post(&called_); }
+
+ private:
+  void live() {
+    while (true) {
+      while (::sem_wait(&called_) != 0) {
+      }
+      const auto call = std::move(call_);
+      if (!call) return;
+      try {
+        call->body();
+      } catch (...) {
+        call->error = std::current_exception();
+      }
+      call->body = nullptr;
+      call->done.post();
+    }
+  }
+
+  const pid_t process_;
+  ::sem_t called_{};
+  std::shared_ptr<Call> call_;  // the main thread's until it posts, then this thread's
+};
+
+/// Of the main thread. Never destroyed: its thread waits for calls until the process ends.
+std::shared_ptr<Caller>& idle_caller() {
+  static auto* const caller = new std::shared_ptr<Caller>;
+  return *caller;
+}
 
 }  // namespace
 
@@ -64,20 +112,24 @@ void run_interruptibly(std::function<void()> body) {
   }
   auto call = std::make_shared<Call>();
   call->body = std::move(body);
-  std::thread([call] {
-    try {
-      call->body();
-    } catch (...) {
-      call->error = std::current_exception();
-    }
-    call->body = nullptr;
-    call->done.post();
-  }).detach();
+  // Taken while it is in use: a signal handler may make a call, too.
+  auto caller = std::exchange(idle_caller(), nullptr);
+  if (!caller || !caller->exists()) {
+    caller = std::make_shared<Caller>();
+    Caller::start(caller);
+  }
+  caller->call(call);
   try {
     call->done.wait();
   } catch (...) {
+    caller->end();
     note_abandoned();
     throw;
+  }
+  if (idle_caller()) {
+    caller->end();
+  } else {
+    idle_caller() = std::move(caller);
   }
   if (call->error) std::rethrow_exception(call->error);
 }

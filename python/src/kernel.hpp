@@ -33,6 +33,8 @@ class CallArguments {
   /// Arguments for a kernel with a signature take their directions from it, others from marks. `kernel` may be null:
   /// then all must be marked.
   CallArguments(const Kernel* kernel, const nb::args& given);
+  /// Arguments for the orchestration `name` of a library: tensors that are not marked may be written.
+  CallArguments(const std::string& name, const nb::args& given);
 
   [[nodiscard]] std::span<const Argument> get() const noexcept { return arguments_; }
   [[nodiscard]] const std::vector<Array>& arrays() const noexcept { return arrays_; }

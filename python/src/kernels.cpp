@@ -83,19 +83,31 @@ void bind_kernels(nb::module_& module) {
   module.attr("KERNEL_TYPES") = types;
 
   nb::class_<LoadedKernel>(module, "Kernel", "A compiled kernel: what graph.submit() takes.")
-      .def_prop_ro("name", [](const LoadedKernel& kernel) { return kernel.get().name; })
-      .def_prop_ro("core",
-                   [](const LoadedKernel& kernel) { return kernel.get().core == BATON_CORE_CUBE ? "cube" : "vector"; })
+      .def_prop_ro(
+          "name", [](const LoadedKernel& kernel) { return kernel.get().name; }, "What its author called it.")
+      .def_prop_ro(
+          "core", [](const LoadedKernel& kernel) { return kernel.get().core == BATON_CORE_CUBE ? "cube" : "vector"; },
+          "What it runs on: \"vector\" or \"cube\".")
       .def_prop_ro("library", &LoadedKernel::library, "The path of the compiled library.")
       .def_prop_ro("signature", signature, "(direction, name, type, dims) of each parameter; None for a raw kernel.")
-      .def("with_signature", with_signature, nb::arg("parameters"))
+      .def("with_signature", with_signature, nb::arg("parameters"),
+           "The same kernel, whose calls are checked against these parameters: (direction, name, type, dims) each. "
+           "baton.kernel(source, signature=...) is the way to write them by name.")
       .def("__repr__", [](const LoadedKernel& kernel) { return "<baton.Kernel " + kernel.describe() + ">"; });
+  nb::class_<LoadedOrchestration>(module, "LibraryOrchestration",
+                                  "An orchestration of a compiled library, for chip.run() and submit_next_level().")
+      .def_prop_ro("name", &LoadedOrchestration::name, "What its author called it.")
+      .def_prop_ro("library", &LoadedOrchestration::library, "The path of the compiled library.")
+      .def("__repr__", [](const LoadedOrchestration& orchestration) {
+        return "<baton.LibraryOrchestration " + orchestration.name() + ">";
+      });
   nb::class_<KernelFile>(module, "KernelFile", "The kernels of one source or library.")
       .def_static("load", &KernelFile::load, nb::arg("path"))
       .def_prop_ro("names", &KernelFile::names)
       .def_prop_ro("path", &KernelFile::path)
       .def_prop_ro("messages", &KernelFile::messages)
-      .def("kernel", &KernelFile::kernel, nb::arg("name") = "");
+      .def("kernel", &KernelFile::kernel, nb::arg("name") = "")
+      .def("orchestration", &KernelFile::orchestration, nb::arg("name"));
   module.def("compile", compile, nb::arg("source"), nb::arg("text").none(), nb::arg("cube"), nb::arg("include_dirs"),
              nb::arg("defines"), nb::arg("flags"));
 }

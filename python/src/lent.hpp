@@ -41,6 +41,7 @@ class Lent {
         lock.lock();
         continue;
       }
+      last_.reset();
       if (*outcome_ == Outcome::failed) throw OrchestrationFailed{};
       return;
     }
@@ -62,9 +63,15 @@ class Lent {
       errand_ = errand;
     }
     changed_.notify_one();
+    at_work_ = true;
     errand->done.wait();
+    at_work_ = false;
     if (errand->error) std::rethrow_exception(errand->error);
   }
+  /// Whether Ctrl-C ended the wait for something that goes on over there: the object is not to be touched here.
+  [[nodiscard]] bool at_work() const noexcept { return at_work_; }
+  /// Is destroyed over there when the orchestration is over.
+  void leave(std::shared_ptr<void> last) { last_ = std::move(last); }
   void give_back(Outcome outcome) {
     {
       const std::lock_guard lock(mutex_);
@@ -85,6 +92,8 @@ class Lent {
   std::condition_variable changed_;
   std::shared_ptr<Errand> errand_;  // guarded by mutex_
   std::optional<Outcome> outcome_;  // guarded by mutex_
+  std::shared_ptr<void> last_;      // the orchestration's until give_back()
+  bool at_work_ = false;            // of the thread of the orchestration
 };
 
 }  // namespace baton::python

@@ -7,8 +7,10 @@ NB_MODULE(_core, module) {
   baton::python::bind_tensor(module);
   baton::python::bind_kernels(module);
   baton::python::bind_graph(module);
+  baton::python::bind_profile(module);
   baton::python::bind_chip(module);
   baton::python::bind_domain(module);
+  baton::python::bind_collectives(module);
   baton::python::bind_comm(module);
   baton::python::bind_chip_worker(module);
   baton::python::bind_node(module);

@@ -50,7 +50,8 @@ class NodeMemory final : public Memory {
 };
 
 std::shared_ptr<Node> make_node(int level, const std::string& platform, const std::vector<int>& devices, bool inproc,
-                                int sub_workers, int clusters, int chip_threads) {
+                                int sub_workers, int clusters, int chip_threads, const std::string& chip_program,
+                                std::size_t task_window) {
   WorkerOptions options;
   options.level = level;
   options.platform = platform;
@@ -59,6 +60,8 @@ std::shared_ptr<Node> make_node(int level, const std::string& platform, const st
   options.sub_workers = sub_workers;
   options.clusters = clusters;
   options.chip_threads = chip_threads;
+  options.chip_program = chip_program;
+  if (task_window != 0) options.task_window = task_window;
   return std::make_shared<Node>(interruptibly([options] { return std::make_shared<Worker>(options); }));
 }
 

@@ -13,8 +13,9 @@ void bind_options(nb::module_& module) {
   module.def("set_package_folder", &set_package_folder);
   module.attr("__version__") = BATON_VERSION;
   module.def(
-      "parse_device_list", [](const std::string& text) { return parse_device_list(text); }, nb::arg("text"));
-  module.def("format_device_list", &format_device_list, nb::arg("devices"));
+      "parse_device_list", [](const std::string& text) { return parse_device_list(text); }, nb::arg("text"),
+      "[0, 2, 3, 4] of \"0,2-4\": devices as people write them.");
+  module.def("format_device_list", &format_device_list, nb::arg("devices"), "The opposite of parse_device_list().");
   module.def("wait_timeout_seconds", [] { return std::chrono::duration<double>(options().wait_timeout).count(); });
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+#include <baton/kernel_source.hpp>
 
 #include "bind.hpp"
 #include "gil.hpp"
@@ -65,11 +66,28 @@ TensorArgType type_of(Access access) {
   return TensorArgType::inout;
 }
 
-/// Arguments for a chip: checked against the kernel, in its order.
+/// The token that an argument is, marked or not; null if it is none.
+const Tensor* token_in(nb::handle given) {
+  Array* array = nullptr;
+  MarkedArgument* marked = nullptr;
+  if (nb::try_cast(given, marked) && marked != nullptr) given = marked->object;
+  if (!nb::try_cast(given, array) || array == nullptr) return nullptr;
+  return array->tensor.buffer().space == MemorySpace::token ? &array->tensor : nullptr;
+}
+
+/// Arguments for a chip: checked against the kernel, in its order. Tokens may stand anywhere among them.
 TaskArgs task_args(OrchestrationView& view, const Kernel* kernel, nb::handle given) {
-  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(given)));
-  for (const Array& array : call.arrays()) view.hold(array);
+  nb::list seen;
   TaskArgs args;
+  for (const nb::handle item : given) {
+    if (const Tensor* token = token_in(item)) {
+      args.add_tensor(*token, TensorArgType::input);
+    } else {
+      seen.append(item);
+    }
+  }
+  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(seen)));
+  for (const Array& array : call.arrays()) view.hold(array);
   for (const Argument& argument : call.get()) {
     if (argument.tensor() != nullptr) {
       args.add_tensor(*argument.tensor(), type_of(argument.access()));
@@ -87,32 +105,63 @@ struct Config {
   [[nodiscard]] TaskConfig get() const { return {blocks, start_together, priority}; }
 };
 
-Callable callable_of(const LoadedKernel& kernel) { return Callable::in_library(kernel.library(), kernel.get()); }
+/// What chips run, and the kernel whose signature its arguments follow; null if it has none.
+struct Target {
+  Callable callable;
+  const Kernel* kernel;
+};
 
-TaskId submit_next_level(OrchestrationView& view, const LoadedKernel& kernel, const nb::object& args, int worker,
-                         const Config& config) {
-  const Place where = calling_place();
-  const TaskArgs list = task_args(view, &kernel.get(), args);
-  Orchestration& orchestration = view.get();
-  const Unlocked unlocked;
-  return orchestration.submit_next_level(callable_of(kernel), list, worker, config.get(), where);
+Target target_of(nb::handle given) {
+  LoadedKernel* kernel = nullptr;
+  if (nb::try_cast(given, kernel) && kernel != nullptr) {
+    return {Callable::in_library(kernel->library(), kernel->get()), &kernel->get()};
+  }
+  LoadedOrchestration* loaded = nullptr;
+  if (nb::try_cast(given, loaded) && loaded != nullptr) {
+    return {Callable::orchestration_in_library(loaded->library(), loaded->name()), nullptr};
+  }
+  throw Error(Code::invalid_argument, fmt::format("chips cannot run a {}", Py_TYPE(given.ptr())->tp_name),
+              {"pass a kernel (baton.kernel) or an orchestration of a library (baton.kernels(...).orchestration)"});
 }
 
-TaskId submit_next_level_group(OrchestrationView& view, const LoadedKernel& kernel, const nb::object& args_list,
+/// Submits here, or, if that may wait, where Ctrl-C can end the wait; `call` owns all that it uses.
+template <class Call>
+TaskId submit_interruptibly(OrchestrationView& view, Call call) {
+  Orchestration& orchestration = view.get();
+  if (!orchestration.full()) {
+    const Unlocked unlocked;
+    return call(orchestration);
+  }
+  const auto task = std::make_shared<TaskId>();
+  view.lent().run_there([call = std::move(call), task](Orchestration& lent) { *task = call(lent); });
+  return *task;
+}
+
+TaskId submit_next_level(OrchestrationView& view, const nb::object& given, const nb::object& args, int worker,
+                         const Config& config) {
+  const Place where = calling_place();
+  const Target target = target_of(given);
+  TaskArgs list = task_args(view, target.kernel, args);
+  return submit_interruptibly(
+      view, [callable = target.callable, list = std::move(list), worker, config = config.get(),
+             where](Orchestration& o) { return o.submit_next_level(callable, list, worker, config, where); });
+}
+
+TaskId submit_next_level_group(OrchestrationView& view, const nb::object& given, const nb::object& args_list,
                                const std::vector<int>& workers, const Config& config) {
   const Place where = calling_place();
+  const Target target = target_of(given);
   std::vector<TaskArgs> lists;
-  for (const nb::handle args : args_list) lists.push_back(task_args(view, &kernel.get(), args));
-  Orchestration& orchestration = view.get();
-  const Unlocked unlocked;
-  return orchestration.submit_next_level_group(callable_of(kernel), lists, workers, config.get(), where);
+  for (const nb::handle args : args_list) lists.push_back(task_args(view, target.kernel, args));
+  return submit_interruptibly(
+      view, [callable = target.callable, lists = std::move(lists), workers, config = config.get(),
+             where](Orchestration& o) { return o.submit_next_level_group(callable, lists, workers, config, where); });
 }
 
 /// `function` is called with the list of tensors, on a thread of the node. Scalars are its own business.
 TaskId submit_sub(OrchestrationView& view, const nb::callable& function, const nb::object& args) {
   const Place where = calling_place();
-  const TaskArgs list = task_args(view, nullptr, args);
-  Orchestration& orchestration = view.get();
+  TaskArgs list = task_args(view, nullptr, args);
   // The node destroys the function on a thread without the GIL.
   const std::shared_ptr<PyObject> held(nb::callable(function).release().ptr(), [](PyObject* last) {
     const Locked locked;
@@ -128,8 +177,18 @@ TaskId submit_sub(OrchestrationView& view, const nb::callable& function, const n
     }
     nb::borrow<nb::callable>(held.get())(tensors);
   };
-  const Unlocked unlocked;
-  return orchestration.submit_sub(std::move(call), list, where);
+  return submit_interruptibly(view, [call = std::move(call), list = std::move(list), where](Orchestration& o) {
+    return o.submit_sub(call, list, where);
+  });
+}
+
+Array submit_notification_wait(OrchestrationView& view, const Array& signal, std::int32_t expected) {
+  const Place where = calling_place();
+  auto token = std::make_shared<Tensor>();
+  view.lent().run_there([=, tensor = signal.get()](Orchestration& orchestration) {
+    *token = orchestration.submit_notification_wait(tensor, expected, where);
+  });
+  return {*token, nullptr};
 }
 
 Array alloc(OrchestrationView& view, const std::vector<std::int64_t>& shape, const std::string& dtype,
@@ -177,16 +236,20 @@ nb::dict member(const NodeDomain& domain, int chip) {
 }  // namespace
 
 void bind_orchestration(nb::module_& module) {
-  nb::class_<Config>(module, "TaskConfig")
+  nb::class_<Config>(module, "TaskConfig",
+                     "How a chip runs a kernel.\n\n"
+                     "blocks          so many executions of it, each with its own get_block_idx()\n"
+                     "start_together  all blocks are on cores at the same time, so they may wait for each other\n"
+                     "priority        above 0: before ordinary tasks that are ready; below 0: after them")
       .def(
           "__init__",
           [](Config* made, std::uint32_t blocks, bool start_together, std::int32_t priority) {
             new (made) Config{blocks, start_together, priority};
           },
           nb::arg("blocks") = 1, nb::arg("start_together") = false, nb::arg("priority") = 0)
-      .def_rw("blocks", &Config::blocks)
-      .def_rw("start_together", &Config::start_together)
-      .def_rw("priority", &Config::priority);
+      .def_rw("blocks", &Config::blocks, "Executions of the kernel.")
+      .def_rw("start_together", &Config::start_together, "Whether all blocks are on cores at the same time.")
+      .def_rw("priority", &Config::priority, "Higher ones first, among tasks that are ready.");
   nb::class_<NodeDomain>(module, "NodeDomain")
       .def_prop_ro("name", [](const NodeDomain& domain) { return domain.handle->name(); })
       .def_prop_ro("chips", [](const NodeDomain& domain) { return domain.handle->chips(); })
@@ -201,6 +264,7 @@ void bind_orchestration(nb::module_& module) {
       .def("submit_next_level", submit_next_level)
       .def("submit_next_level_group", submit_next_level_group)
       .def("submit_sub", submit_sub)
+      .def("submit_notification_wait", submit_notification_wait)
       .def("alloc", alloc)
       .def("allocate_domain", allocate_domain)
       .def("copy_to",

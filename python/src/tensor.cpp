@@ -167,21 +167,30 @@ void bind_tensor(nb::module_& module) {
   nb::class_<Array>(module, "Tensor", nb::type_slots(kSlots),
                     "A view of memory with up to five dimensions. Copies refer to the same memory; nothing is copied "
                     "between it and NumPy: numpy.asarray(tensor), or tensor.numpy().")
-      .def_prop_ro("shape", [](const Array& array) { return nb::tuple(nb::cast(list_of(array.tensor.shape()))); })
+      .def_prop_ro(
+          "shape", [](const Array& array) { return nb::tuple(nb::cast(list_of(array.tensor.shape()))); },
+          "How many elements each dimension has.")
       .def_prop_ro(
           "strides", [](const Array& array) { return nb::tuple(nb::cast(list_of(array.tensor.strides()))); },
           "In elements.")
-      .def_prop_ro("dtype", [](const Array& array) { return std::string(name_of(array.tensor.dtype())); })
-      .def_prop_ro("ndim", [](const Array& array) { return array.tensor.dims(); })
+      .def_prop_ro(
+          "dtype", [](const Array& array) { return std::string(name_of(array.tensor.dtype())); },
+          "The name of the element type: \"float32\".")
+      .def_prop_ro(
+          "ndim", [](const Array& array) { return array.tensor.dims(); }, "The number of dimensions.")
       .def_prop_ro(
           "size", [](const Array& array) { return array.tensor.element_count(); }, "The number of elements.")
-      .def_prop_ro("nbytes",
-                   [](const Array& array) {
-                     return array.tensor.element_count() * static_cast<std::int64_t>(size_of(array.tensor.dtype()));
-                   })
+      .def_prop_ro(
+          "nbytes",
+          [](const Array& array) {
+            return array.tensor.element_count() * static_cast<std::int64_t>(size_of(array.tensor.dtype()));
+          },
+          "The bytes of all elements.")
       .def_prop_ro(
           "address", [](const Array& array) { return array.get().address(); }, "Of the first element.")
-      .def_prop_ro("is_contiguous", [](const Array& array) { return array.tensor.is_contiguous(); })
+      .def_prop_ro(
+          "is_contiguous", [](const Array& array) { return array.tensor.is_contiguous(); },
+          "Whether the elements lie one behind the other, the last dimension fastest.")
       .def("__len__", [](const Array& array) { return array.tensor.dims() == 0 ? 0 : array.tensor.extent(0); })
       .def("__getitem__", get_item, nb::arg("index"), "A view: t[2:8], t[1, ::2].")
       .def(
@@ -206,6 +215,9 @@ void bind_tensor(nb::module_& module) {
             return array.with(array.get().reinterpret(dtype_named(dtype)));
           },
           nb::arg("dtype"), "The same bytes as elements of another type.")
+      .def(
+          "numpy", [](const nb::object& self) { return nb::module_::import_("baton._dtypes").attr("to_numpy")(self); },
+          nb::sig("def numpy(self) -> numpy.ndarray"), "An array over the memory of the tensor, without a copy.")
       .def("__dlpack__", to_dlpack)
       .def("__dlpack_device__", [](const Array&) { return nb::make_tuple(1, 0); })
       .def("__repr__", [](const Array& array) { return "<baton.Tensor " + array.tensor.describe() + ">"; });

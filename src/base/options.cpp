@@ -39,6 +39,11 @@ constexpr Row kTable[] = {
     {{"BATON_COLLECTIVE", "pairs such as allreduce:ring, separated by commas", "",
       "Which algorithm an operation uses, whatever its size; without it, the table of measurements decides."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.collective = parse_name(i.name, text, i.form); }},
+    {{"BATON_COLLECTIVE_TABLE", "a file", "",
+      "Which algorithms are fastest on this machine, as `baton tune` writes it; without it, what Baton came with."},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.collective_table = parse_name(i.name, text, i.form);
+     }},
     {{"BATON_CXX", "a program on the PATH or a path, and words to put behind it", "",
       "The C++ compiler of kernels; without it, the first of c++, g++ and clang++ on the PATH."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.compiler = parse_name(i.name, text, i.form); }},

@@ -8,6 +8,8 @@
 
 namespace baton::cli {
 
+struct TuneGrid;
+
 // Exit codes of `baton` itself. `baton run` otherwise returns the code of the first rank that failed.
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
@@ -84,6 +86,24 @@ class TestCommand : public Command {
  public:
   explicit TestCommand(CLI::App& baton);
   [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+};
+
+/// baton tune: measures which collectives are fastest on this machine.
+class TuneCommand : public Command {
+ public:
+  explicit TuneCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  [[nodiscard]] TuneGrid grid() const;
+  void run_job(int ranks, const TuneGrid& grid, const std::string& results) const;
+
+  std::vector<std::string> ranks_;
+  std::vector<std::string> sizes_ = {"8", "1KiB", "8KiB", "64KiB", "1MiB", "16MiB"};
+  std::vector<std::string> operations_;
+  std::string budget_ = "20ms";
+  std::string output_;
+  std::string results_;
 };
 
 /// baton doctor: says what works on this machine.

@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 12> kElementNames = {"float64", "float32"
                                                             "int8",    "int16",   "int32",   "int64",
                                                             "uint8",   "uint16",  "uint32",  "uint64"};
 constexpr std::array<std::string_view, 5> kOpNames = {"sum", "prod", "min", "max", "avg"};
-constexpr std::array<std::string_view, 11> kAlgorithmNames = {
-    "automatic",          "exchange",         "meeting",           "eager", "fetch", "mesh", "ring",
-    "bidirectional_ring", "interleaved_ring", "recursive_halving", "tree"};
+constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {
+    "automatic",          "exchange",         "meeting",           "eager", "fetch", "one_phase", "mesh", "ring",
+    "bidirectional_ring", "interleaved_ring", "recursive_halving", "tree",  "bruck"};
 
 template <class Names, class Value>
 std::string_view name_in(const Names& names, Value value) noexcept {

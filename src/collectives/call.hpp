@@ -5,23 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include <baton/collectives.hpp>
+#include <collectives/work.hpp>
 
 namespace baton::collectives {
 
-enum class Operation : std::uint8_t {
-  barrier,
-  broadcast,
-  reduce,
-  allreduce,
-  reduce_scatter,
-  allgather,
-  gather,
-  scatter,
-  all_to_all,
-  all_to_all_v,
-};
 inline constexpr int kOperations = 10;
+inline constexpr int kAlgorithms = 13;
 
 struct Call {
   Operation operation = Operation::barrier;

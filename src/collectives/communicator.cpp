@@ -18,24 +18,47 @@ Communicator& Communicator::of(const Domain& domain) {
 }
 
 Communicator::Turn::Turn(Communicator& communicator, const Domain& domain) : communicator_(communicator) {
-  // Pairs with the store in the destructor: the next call sees what this one left.
-  if (communicator_.busy_.exchange(true, std::memory_order_acquire)) {
+  communicator_.take_turn(domain);
+  try {
+    communicator_.throw_if_failed(domain);
+  } catch (...) {
+    communicator_.end_turn();
+    throw;
+  }
+}
+
+Communicator::Turn::~Turn() { communicator_.end_turn(); }
+
+void Communicator::take_turn(const Domain& domain) {
+  // Pairs with the store in end_turn(): the next call sees what this one left.
+  if (busy_.exchange(true, std::memory_order_acquire)) {
     throw Error(Code::in_flight,
                 fmt::format("rank {} began a collective on \"{}\" while another one of it was in flight", domain.rank(),
                             domain.name()));
   }
-  if (communicator_.failure_) {
-    const Error failure = *communicator_.failure_;
-    communicator_.busy_.store(false, std::memory_order_release);
-    throw Error(failure.code(),
-                fmt::format("an earlier collective on \"{}\" failed: {}", domain.name(), failure.message()),
-                failure.notes());
-  }
 }
 
-Communicator::Turn::~Turn() {
-  // Pairs with the exchange in the constructor.
-  communicator_.busy_.store(false, std::memory_order_release);
+void Communicator::end_turn() noexcept {
+  // Pairs with the exchange in take_turn().
+  busy_.store(false, std::memory_order_release);
+}
+
+void Communicator::throw_if_failed(const Domain& domain) const {
+  if (!failure_) return;
+  throw Error(failure_->code(),
+              fmt::format("an earlier collective on \"{}\" failed: {}", domain.name(), failure_->message()),
+              failure_->notes());
+}
+
+void Communicator::give_up(const Domain& domain, const Call& call, const Error& error) {
+  failure_ = Error(error.code(), fmt::format("{} on \"{}\": {}", describe(call), domain.name(), error.message()),
+                   error.notes());
+  throw Error(*failure_);
+}
+
+void Communicator::start(StartedCall& call, const Domain& domain) {
+  starter_.add(
+      call, [&] { take_turn(domain); }, [this] { end_turn(); });
 }
 
 }  // namespace baton::collectives

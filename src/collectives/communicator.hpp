@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <baton/error.hpp>
 
 #include "collectives/host_mover.hpp"
+#include "collectives/starter.hpp"
 
 namespace baton::collectives {
 
@@ -33,13 +35,31 @@ class Communicator final : public Attachment {
   };
 
   [[nodiscard]] HostMover& mover() noexcept { return mover_; }
-  /// From here on every call fails with this.
-  void give_up(const Error& error) { failure_ = error; }
+
+  /// Runs `body` in a turn and names the call in what it throws; from then on every call fails with that.
+  template <class Body>
+  void make(const Domain& domain, const Call& call, Body&& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      give_up(domain, call, error);
+    }
+  }
+  /// Throws if an earlier call has failed. In a turn.
+  void throw_if_failed(const Domain& domain) const;
+  /// Makes the call after those that were started before, in a turn that they have together.
+  void start(StartedCall& call, const Domain& domain);
 
  private:
+  void take_turn(const Domain& domain);
+  void end_turn() noexcept;
+  [[noreturn]] void give_up(const Domain& domain, const Call& call, const Error& error);
+
   HostMover mover_;
   std::atomic<bool> busy_{false};
   std::optional<Error> failure_;
+  /// Ends first.
+  Starter starter_;
 };
 
 }  // namespace baton::collectives

@@ -54,7 +54,7 @@ void HostMover::end() {
     finished_by_all_ = calls_ - 1;
   } else {
     // Whoever reuses what this call read waits for it, in wait_for_readers().
-    scratch_.advance(rank(), Layout::progress, (rounds_ + 1) << kRoundShift);
+    scratch_.advance(rank(), Layout::kProgressAt, (rounds_ + 1) << kRoundShift);
   }
 }
 
@@ -67,9 +67,9 @@ void HostMover::wait_for_readers(std::uint64_t ring) {
   std::uint64_t least = UINT64_MAX;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    wait_word(peer, Layout::progress, value, Needed::owner);
+    wait_word(peer, Layout::kProgressAt, value, Needed::owner);
     // Pairs with the store in RawWindow::advance(), like the wait: it may be further by now.
-    least = std::min(least, Word(at<ProgressLine>(peer, Layout::progress).steps).load(std::memory_order_acquire));
+    least = std::min(least, Word(at<ProgressLine>(peer, Layout::kProgressAt).steps).load(std::memory_order_acquire));
   }
   finished_by_all_ = needed;
   while (finished_by_all_ + 1 < calls_ && rounds_after_[(finished_by_all_ + 1) % kRecords] << kRoundShift <= least)
@@ -98,7 +98,7 @@ const std::byte* HostMover::contribution(int peer) const {
 
 bool HostMover::arrive() {
   ++meetings_;
-  Word arrived(at<ArrivalLine>(0, Layout::arrivals).arrived);
+  Word arrived(at<ArrivalLine>(0, Layout::kArrivalsAt).arrived);
   // Releases what this rank wrote before, and acquires what the others released: the last has all.
   const std::uint64_t earlier = arrived.fetch_add(1, std::memory_order_acq_rel);
   if (earlier + 1 != meetings_ * static_cast<std::uint64_t>(size())) return false;
@@ -106,22 +106,22 @@ bool HostMover::arrive() {
     all_have_begun_ = true;
     for (int peer = 0; peer < size(); ++peer) {
       if (agrees(peer)) continue;
-      auto& line = at<ReleaseLine>(0, Layout::release);
+      auto& line = at<ReleaseLine>(0, Layout::kReleaseAt);
       Word(line.judge).store(static_cast<std::uint64_t>(rank()), std::memory_order_relaxed);
       Word(line.disagree).store(static_cast<std::uint64_t>(peer) + 1, std::memory_order_relaxed);
-      scratch_.advance(0, Layout::release, meetings_);
+      scratch_.advance(0, Layout::kReleaseAt, meetings_);
       throw_mismatch(rank(), peer);
     }
   }
   return true;
 }
 
-void HostMover::release() { scratch_.advance(0, Layout::release, meetings_); }
+void HostMover::release() { scratch_.advance(0, Layout::kReleaseAt, meetings_); }
 
 void HostMover::wait_released() {
-  wait_word(0, Layout::release, meetings_, Needed::every_member);
+  wait_word(0, Layout::kReleaseAt, meetings_, Needed::every_member);
   all_have_begun_ = true;
-  auto& line = at<ReleaseLine>(0, Layout::release);
+  auto& line = at<ReleaseLine>(0, Layout::kReleaseAt);
   const std::uint64_t disagree = Word(line.disagree).load(std::memory_order_relaxed);
   if (disagree != 0) [[unlikely]] {
     throw_mismatch(static_cast<int>(Word(line.judge).load(std::memory_order_relaxed)), static_cast<int>(disagree - 1));
@@ -129,14 +129,14 @@ void HostMover::wait_released() {
 }
 
 std::byte* HostMover::common() {
-  if (contribution_bytes_ <= kInlineBytes) return at<ReleaseLine>(0, Layout::release).common;
+  if (contribution_bytes_ <= kInlineBytes) return at<ReleaseLine>(0, Layout::kReleaseAt).common;
   return &at<std::byte>(0, layout_.common);
 }
 
-void HostMover::step() { scratch_.advance(rank(), Layout::progress, (rounds_ << kRoundShift) + ++steps_); }
+void HostMover::step() { scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_); }
 
 void HostMover::wait_step(int peer, std::uint64_t steps) {
-  wait_word(peer, Layout::progress, (rounds_ << kRoundShift) + steps, Needed::owner);
+  wait_word(peer, Layout::kProgressAt, (rounds_ << kRoundShift) + steps, Needed::owner);
   check_agreement(peer);
 }
 

@@ -60,7 +60,7 @@ class HostMover final : public Mover {
     return *reinterpret_cast<T*>(parts_[static_cast<std::size_t>(rank)] + offset);
   }
   [[nodiscard]] static std::size_t record_offset(std::uint64_t call) noexcept {
-    return Layout::records + (call % kRecords) * sizeof(RecordLine);
+    return Layout::kRecordsAt + (call % kRecords) * sizeof(RecordLine);
   }
   [[nodiscard]] std::size_t record_offset() const noexcept { return record_offset(calls_); }
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.

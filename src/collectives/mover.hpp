@@ -1,16 +1,35 @@
 // What an algorithm is written in: a few verbs on the memory of the members, and the waits between them.
 //
-// An algorithm is a plain function over a Mover. The one of the host works on windows; tests have one that leaves a
-// wait out. All waits throw when they cannot end: an algorithm has no failures of its own.
+// An algorithm is a function over a Mover. The one of the host works on windows; tests have one that leaves a wait out.
+// All waits throw when they cannot end: an algorithm has no failures of its own. Those in include/kernel/collectives
+// are templates, because kernels run them with a mover of their own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include <baton/collectives.hpp>
+#include <collectives/work.hpp>
 
 namespace baton::collectives {
+
+/// Pointers to something of each rank, without an allocation for the usual numbers of them.
+class Sources {
+ public:
+  explicit Sources(int size) : size_(static_cast<std::size_t>(size)) {
+    if (size_ > kFew) many_.resize(size_);
+  }
+  [[nodiscard]] const std::byte*& operator[](int index) noexcept { return data()[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] std::span<const std::byte* const> all() noexcept { return {data(), size_}; }
+
+ private:
+  static constexpr std::size_t kFew = 64;
+  [[nodiscard]] const std::byte** data() noexcept { return many_.empty() ? few_ : many_.data(); }
+  std::size_t size_;
+  const std::byte* few_[kFew];
+  std::vector<const std::byte*> many_;
+};
 
 class Mover {
  public:
@@ -42,26 +61,37 @@ class Mover {
   /// wrote before.
   virtual void step() = 0;
   virtual void wait_step(int peer, std::uint64_t steps) = 0;
+  /// Steps are published to all in one word.
+  void tell(int /*peer*/) const noexcept {}
+
+  /// A meeting at which nothing is prepared.
+  void meet() {
+    if (arrive()) {
+      release();
+    } else {
+      wait_released();
+    }
+  }
 
   /// Data. `to` of reduce() may be one of `from`; the order of `from` is the order of the operation. A divisor above 1
   /// divides the result.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                       ReduceOp op, std::uint32_t divisor) = 0;
+  /// The same for `sources` sources, of which `source(i)` gives the address.
+  template <class Source>
+  void combine(std::byte* to, int sources, const Source& source, std::size_t count, const Work& work,
+               std::uint32_t divisor) {
+    Sources from(sources);
+    for (int index = 0; index < sources; ++index) from[index] = source(index);
+    reduce(to, from.all(), count, work.element, work.op, divisor);
+  }
+  [[nodiscard]] static std::byte* at(const View& view, int rank) noexcept { return view.parts[rank] + view.offset; }
 
  private:
   int rank_;
   int size_;
 };
-
-/// A meeting at which nothing is prepared.
-inline void meet(Mover& mover) {
-  if (mover.arrive()) {
-    mover.release();
-  } else {
-    mover.wait_released();
-  }
-}
 
 /// Waits for the contributions of all. Every member must do so.
 inline void wait_all_announced(Mover& mover) {

@@ -1,121 +1,35 @@
-// The public functions: arguments are checked here, then a call is made.
+// The public functions that return when they are done.
 #include <baton/collectives.hpp>
-
-#include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
-#include <baton/options.hpp>
 
 #include "collectives/communicator.hpp"
-#include "collectives/run.hpp"
+#include "collectives/requests.hpp"
 
 namespace baton {
 namespace {
 
-using collectives::Call;
-using collectives::Communicator;
-using collectives::name_of;
-using collectives::Operation;
-using collectives::Request;
+using namespace collectives;
 
-template <class Byte>
-void check_data(const Call& call, const char* which, const BasicData<Byte>& data) {
-  if (data.address() == nullptr && data.count() != 0) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{}: `{}` has {} elements at no address", describe(call), which, data.count()));
-  }
-  if (reinterpret_cast<std::uintptr_t>(data.address()) % size_of(data.element()) != 0) {
-    throw Error(Code::misaligned, fmt::format("{}: `{}` is not aligned to its elements of {} bytes", describe(call),
-                                              which, size_of(data.element())));
-  }
-  const RawWindow* window = data.window();
-  if (window == nullptr) return;
-  const std::byte* begin = window->local();
-  const std::byte* end = begin + window->bytes();
-  if (data.address() < begin || data.address() > end ||
-      data.count() > static_cast<std::size_t>(end - data.address()) / size_of(data.element())) {
-    throw Error(Code::out_of_range, fmt::format("{}: `{}` is outside of this rank's part of \"{}\", which has {} bytes",
-                                                describe(call), which, window->name(), window->bytes()));
-  }
-}
-
-/// `data` must have `count` elements of the call's kind.
-template <class Byte>
-void check_count(const Call& call, const char* which, const BasicData<Byte>& data, std::size_t count) {
-  check_data(call, which, data);
-  if (data.count() != count || (count != 0 && data.element() != call.element)) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{}: `{}` has {} {}, but {} {} are needed", describe(call), which, data.count(),
-                            name_of(data.element()), count, name_of(call.element)));
-  }
-}
-
-void check_root(const Domain& me, const Call& call) {
-  if (call.root < 0 || call.root >= me.size()) {
-    throw Error(Code::out_of_range, fmt::format("{}: rank {} is outside 0..{} of \"{}\"", name_of(call.operation),
-                                                call.root, me.size() - 1, me.name()));
-  }
-}
-
-std::chrono::nanoseconds timeout_of(const CollectiveOptions& options) {
-  return options.timeout.count() > 0 ? options.timeout : baton::options().wait_timeout;
-}
-
-/// Runs `body(communicator)` as the one call of this rank, and names the call in what it throws.
-template <class Body>
-void take_turn(const Domain& me, const Call& call, Body&& body) {
+void make(const Domain& me, const Request& request) {
+  if (me.size() == 1) return copy_alone(request);
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
-  try {
-    body(communicator);
-  } catch (const Error& error) {
-    const Error told(error.code(), fmt::format("{} on \"{}\": {}", describe(call), me.name(), error.message()),
-                     error.notes());
-    communicator.give_up(told);
-    throw Error(told);
-  }
+  communicator.make(me, request.call, [&] { run(me, communicator.mover(), communicator.mover(), request); });
 }
-
-void copy_alone(const Request& request) {
-  const std::size_t bytes = request.in.count() * size_of(request.call.element);
-  if (bytes != 0 && request.out.address() != request.in.address())
-    std::memmove(request.out.address(), request.in.address(), bytes);
-}
-
-void make_call(const Domain& me, const Call& call, ConstData in, Data out, const CollectiveOptions& options) {
-  Request request{call, in, out, options.algorithm, timeout_of(options)};
-  if (request.algorithm == Algorithm::automatic) request.algorithm = collectives::forced_by_environment(call.operation);
-  if (request.algorithm != Algorithm::automatic && find_algorithm(call.operation, request.algorithm) == nullptr) {
-    throw Error(Code::unsupported,
-                fmt::format("{} has no algorithm {}", name_of(call.operation), name_of(request.algorithm)));
-  }
-  if (me.size() == 1) return copy_alone(request);
-  take_turn(me, call,
-            [&](Communicator& communicator) { run(me, communicator.mover(), communicator.mover(), request); });
-}
-
-std::size_t ranks_of(const Domain& me) { return static_cast<std::size_t>(me.size()); }
 
 }  // namespace
 
-void barrier(const Domain& me, const CollectiveOptions& options) { make_call(me, {}, {}, {}, options); }
+void barrier(const Domain& me, const CollectiveOptions& options) { make(me, barrier_request(options)); }
 
 void broadcast(const Domain& me, Data x, int root, const CollectiveOptions& options) {
-  const Call call{Operation::broadcast, x.element(), ReduceOp::sum, root, x.count()};
-  check_root(me, call);
-  check_data(call, "x", x);
-  make_call(me, call, x, x, options);
+  make(me, broadcast_request(me, x, root, options));
 }
 
 void reduce(const Domain& me, ConstData in, Data out, int root, ReduceOp op, const CollectiveOptions& options) {
-  const Call call{Operation::reduce, in.element(), op, root, in.count()};
-  check_root(me, call);
-  check_data(call, "in", in);
-  if (me.rank() == root) check_count(call, "out", out, in.count());
-  make_call(me, call, in, out, options);
+  make(me, reduce_request(me, in, out, root, op, options));
 }
 
 void reduce(const Domain& me, Data x, int root, ReduceOp op, const CollectiveOptions& options) {
@@ -123,10 +37,7 @@ void reduce(const Domain& me, Data x, int root, ReduceOp op, const CollectiveOpt
 }
 
 void allreduce(const Domain& me, ConstData in, Data out, ReduceOp op, const CollectiveOptions& options) {
-  const Call call{Operation::allreduce, in.element(), op, 0, in.count()};
-  check_data(call, "in", in);
-  check_count(call, "out", out, in.count());
-  make_call(me, call, in, out, options);
+  make(me, allreduce_request(in, out, op, options));
 }
 
 void allreduce(const Domain& me, Data x, ReduceOp op, const CollectiveOptions& options) {
@@ -134,57 +45,32 @@ void allreduce(const Domain& me, Data x, ReduceOp op, const CollectiveOptions& o
 }
 
 void reduce_scatter(const Domain& me, ConstData in, Data out, ReduceOp op, const CollectiveOptions& options) {
-  const Call call{Operation::reduce_scatter, out.element(), op, 0, out.count()};
-  check_data(call, "out", out);
-  check_count(call, "in", in, out.count() * ranks_of(me));
-  make_call(me, call, in, out, options);
+  make(me, reduce_scatter_request(me, in, out, op, options));
 }
 
 void allgather(const Domain& me, ConstData in, Data out, const CollectiveOptions& options) {
-  const Call call{Operation::allgather, in.element(), ReduceOp::sum, 0, in.count()};
-  check_data(call, "in", in);
-  check_count(call, "out", out, in.count() * ranks_of(me));
-  make_call(me, call, in, out, options);
+  make(me, allgather_request(me, in, out, options));
 }
 
 void gather(const Domain& me, ConstData in, Data out, int root, const CollectiveOptions& options) {
-  const Call call{Operation::gather, in.element(), ReduceOp::sum, root, in.count()};
-  check_root(me, call);
-  check_data(call, "in", in);
-  if (me.rank() == root || out.window() != nullptr) check_count(call, "out", out, in.count() * ranks_of(me));
-  make_call(me, call, in, out, options);
+  make(me, gather_request(me, in, out, root, options));
 }
 
 void scatter(const Domain& me, ConstData in, Data out, int root, const CollectiveOptions& options) {
-  const Call call{Operation::scatter, out.element(), ReduceOp::sum, root, out.count()};
-  check_root(me, call);
-  check_data(call, "out", out);
-  if (me.rank() == root || in.window() != nullptr) check_count(call, "in", in, out.count() * ranks_of(me));
-  make_call(me, call, in, out, options);
+  make(me, scatter_request(me, in, out, root, options));
 }
 
 void all_to_all(const Domain& me, ConstData in, Data out, const CollectiveOptions& options) {
-  const Call call{Operation::all_to_all, in.element(), ReduceOp::sum, 0, in.count() / ranks_of(me)};
-  check_count(call, "in", in, call.count * ranks_of(me));
-  check_count(call, "out", out, in.count());
-  make_call(me, call, in, out, options);
+  make(me, all_to_all_request(me, in, out, options));
 }
 
 void all_to_all_v(const Domain& me, ConstData in, std::span<const std::size_t> send_counts, Data out,
                   std::span<const std::size_t> receive_counts, const CollectiveOptions& options) {
-  const Call call{Operation::all_to_all_v, in.element(), ReduceOp::sum, 0, 0};
-  if (send_counts.size() != ranks_of(me) || receive_counts.size() != ranks_of(me)) {
-    throw Error(Code::invalid_argument, fmt::format("{}: {} and {} counts for {} ranks", describe(call),
-                                                    send_counts.size(), receive_counts.size(), me.size()));
-  }
-  const auto sum = [](std::span<const std::size_t> counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  };
-  check_count(call, "in", in, sum(send_counts));
-  check_count(call, "out", out, sum(receive_counts));
-  const Request request{call, in, out, Algorithm::automatic, timeout_of(options)};
+  const Request request = all_to_all_v_request(me, in, send_counts, out, receive_counts, options);
   if (me.size() == 1) return copy_alone(request);
-  take_turn(me, call, [&](Communicator& communicator) {
+  Communicator& communicator = Communicator::of(me);
+  const Communicator::Turn turn(communicator, me);
+  communicator.make(me, request.call, [&] {
     run_all_to_all_v(me, communicator.mover(), communicator.mover(), request, send_counts, receive_counts);
   });
 }

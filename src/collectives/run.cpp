@@ -65,13 +65,16 @@ class Run {
         input_in_window_(is_in(me, request.in.window())),
         output_in_window_(is_in(me, request.out.window())) {
     const DirectNeeds needs = direct_needs(call_.operation);
-    const bool overlap = call_.operation == Operation::all_to_all && request.in.address() == request.out.address();
-    direct_ = (input_in_window_ || !needs.input) && (output_in_window_ || !needs.output) && !overlap;
+    const bool one_buffer = request.in.address() == request.out.address();
+    direct_ = (input_in_window_ || !needs.input) && (output_in_window_ || !needs.output) &&
+              !(call_.operation == Operation::all_to_all && one_buffer);
     choose();
+    if (algorithm_->needs == Needs::other_output && one_buffer) direct_ = false;
+    if (algorithm_->needs == Needs::staged_input) direct_ = false;
   }
 
   void run() {
-    const bool small = algorithm_->reach == Reach::contributions;
+    const bool small = algorithm_->needs == Needs::contributions;
     host_.begin(call_, details(), small ? bytes_ : 0, request_.timeout);
     if (small) {
       algorithm_->run(mover_, whole());
@@ -96,15 +99,15 @@ class Run {
       }
     }
     // What is too large for a slot takes the algorithm that takes everything.
-    if (algorithm_->reach == Reach::contributions && bytes_ > kSlotBytes)
+    if (algorithm_->needs == Needs::contributions && bytes_ > kSlotBytes)
       algorithm_ = find_algorithm(call_.operation, Algorithm::mesh);
     // Partial results of a reduction to one root must not end up in the buffers of the others.
-    if (algorithm_->reach == Reach::outputs && call_.operation == Operation::reduce) direct_ = false;
+    if (algorithm_->needs == Needs::outputs && call_.operation == Operation::reduce) direct_ = false;
   }
 
   [[nodiscard]] std::uint64_t details() const {
     std::uint64_t hash = mix(static_cast<std::uint64_t>(algorithm_->algorithm), static_cast<std::uint64_t>(direct_));
-    if (algorithm_->reach == Reach::contributions || !direct_) return hash;
+    if (algorithm_->needs == Needs::contributions || !direct_) return hash;
     const DirectNeeds needs = direct_needs(call_.operation);
     if (needs.input) hash = mix(hash, place_hash(*request_.in.window(), request_.in.address()));
     if (needs.output) hash = mix(hash, place_hash(*request_.out.window(), request_.out.address()));
@@ -114,6 +117,7 @@ class Run {
   [[nodiscard]] Work whole() const {
     Work work;
     work.element = call_.element;
+    work.element_bytes = element_bytes_;
     work.op = call_.op;
     work.root = call_.root;
     work.count = call_.count;
@@ -132,12 +136,14 @@ class Run {
     const DirectNeeds needs = direct_needs(call_.operation);
     if (needs.input) {
       input_parts = parts_of(*request_.in.window(), host_.size());
-      work.input.parts = &input_parts;
+      work.input.reach = Reach::all_ranks;
+      work.input.parts = input_parts.data();
       work.input.offset = static_cast<std::size_t>(request_.in.address() - request_.in.window()->local());
     }
     if (needs.output) {
       output_parts = parts_of(*request_.out.window(), host_.size());
-      work.output.parts = &output_parts;
+      work.output.reach = Reach::all_ranks;
+      work.output.parts = output_parts.data();
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
     algorithm_->run(mover_, work);
@@ -161,9 +167,10 @@ class Run {
   /// Piece by piece through the staging area, whose two halves take turns: while the others still read one piece, the
   /// next one is written.
   void run_staged() {
-    const bool in_place = algorithm_->reach == Reach::outputs;
+    const bool in_place = algorithm_->needs == Needs::outputs;
     const auto ranks = static_cast<std::size_t>(host_.size());
-    const std::size_t blocks = many_in() || (in_place && many_out()) ? ranks : 1;
+    const std::size_t places = algorithm_->algorithm == Algorithm::bruck ? 2 : 1;
+    const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
     const std::size_t piece = kStagingBytes / blocks / element_bytes_;
     if (piece == 0) {
       throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
@@ -182,9 +189,10 @@ class Run {
   [[nodiscard]] Work staged_work(std::size_t count) {
     Work work = whole();
     work.count = count;
-    work.input.parts = &host_.parts();
+    work.input.reach = Reach::all_ranks;
+    work.input.parts = host_.parts().data();
     work.input.offset = host_.next_staging();
-    work.input.mine = work.input.of(host_.rank());
+    work.input.mine = Mover::at(work.input, host_.rank());
     work.input_stride = count * element_bytes_;
     work.input_life = InputLife::until_next_meeting;
     return work;
@@ -207,7 +215,7 @@ class Run {
   void run_piece_in_place(std::size_t first, std::size_t count) {
     Work work = staged_work(count);
     // These algorithms have no meeting of their own, without which a half must not be used again.
-    meet(mover_);
+    mover_.meet();
     work.output = work.input;
     work.output_stride = work.input_stride;
     const std::size_t own = many_out() ? static_cast<std::size_t>(host_.rank()) * work.output_stride : 0;

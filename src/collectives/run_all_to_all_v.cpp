@@ -34,7 +34,7 @@ class VectorRun {
     if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
     host_.begin(request_.call, details, size, request_.timeout);
     mover_.offer(reinterpret_cast<const std::byte*>(counts.data()), size);
-    meet(mover_);
+    mover_.meet();
     check_pairs();
     if (direct_) {
       push();
@@ -80,7 +80,7 @@ class VectorRun {
       mover_.copy(parts[static_cast<std::size_t>(to)] + offset + before * bytes_, source, block);
       source += block;
     }
-    meet(mover_);
+    mover_.meet();
   }
 
   void exchange_pieces() {
@@ -99,7 +99,7 @@ class VectorRun {
                     request_.in.address() + (before + std::min(first, count)) * bytes_, part(count) * bytes_);
         before += count;
       }
-      meet(mover_);
+      mover_.meet();
       before = 0;
       for (int from = 0; from < host_.size(); ++from) {
         const std::size_t count = expects(host_.rank(), from);

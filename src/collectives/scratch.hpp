@@ -67,7 +67,7 @@ struct Layout {
   explicit Layout(int ranks) noexcept {
     const auto n = static_cast<std::size_t>(ranks);
     mail_chunk = std::max(kLine, std::min(kMailBytes, kAllMailBytes / n) / 2 / kLine * kLine);
-    mail = records + kRecords * sizeof(RecordLine);
+    mail = kRecordsAt + kRecords * sizeof(RecordLine);
     contributions = mail + n * sizeof(MailLine);
     common = contributions + kSlots * kSlotBytes;
     staging = common + kSlotBytes;
@@ -75,10 +75,10 @@ struct Layout {
     bytes = mail_data + n * 2 * mail_chunk;
   }
 
-  static constexpr std::size_t progress = 0;
-  static constexpr std::size_t arrivals = kLine;
-  static constexpr std::size_t release = 2 * kLine;
-  static constexpr std::size_t records = 3 * kLine;
+  static constexpr std::size_t kProgressAt = 0;
+  static constexpr std::size_t kArrivalsAt = kLine;
+  static constexpr std::size_t kReleaseAt = 2 * kLine;
+  static constexpr std::size_t kRecordsAt = 3 * kLine;
   std::size_t mail;
   std::size_t contributions;
   std::size_t common;

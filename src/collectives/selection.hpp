@@ -5,21 +5,23 @@
 
 #include "collectives/call.hpp"
 #include "collectives/mover.hpp"
-#include "collectives/work.hpp"
+#include "collectives/table_file.hpp"
 
 namespace baton::collectives {
 
-/// What an algorithm needs to reach.
-enum class Reach : std::uint8_t {
+/// What an algorithm needs.
+enum class Needs : std::uint8_t {
   contributions,  // slots of the scratch window
   data,           // inputs or outputs of the others, as they are or staged; whichever the operation says
+  other_output,   // the same, and an output that is not the input
+  staged_input,   // inputs of the others that it may overwrite
   outputs,        // it works in the outputs of all ranks
 };
 
 struct AlgorithmInfo {
   Operation operation;
   Algorithm algorithm;
-  Reach reach;
+  Needs needs;
   void (*run)(Mover& mover, const Work& work);
 };
 
@@ -27,12 +29,14 @@ struct AlgorithmInfo {
 [[nodiscard]] const AlgorithmInfo* find_algorithm(Operation operation, Algorithm algorithm) noexcept;
 [[nodiscard]] std::span<const AlgorithmInfo> all_algorithms() noexcept;
 
-/// Whether the data of a call lies where the others reach it.
-enum class Location : std::uint8_t { in_windows, elsewhere };
-
-/// The algorithm for `bytes` (a rank's whole contribution) on `ranks` ranks, from the table of measurements.
+/// The algorithm for `bytes` (a rank's whole contribution) on `ranks` ranks: from the table that BATON_COLLECTIVE_TABLE
+/// names, where it says something, else from the one that Baton came with. Throws bad_option for a table that makes no
+/// sense.
 [[nodiscard]] const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, int ranks,
-                                                    Location location) noexcept;
+                                                    Location location);
+/// The same from the table that Baton came with.
+[[nodiscard]] const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, int ranks,
+                                                     Location location) noexcept;
 
 /// What BATON_COLLECTIVE says about `operation`, or automatic. Throws bad_option for a text that makes no sense.
 [[nodiscard]] Algorithm forced_by_environment(Operation operation);

@@ -12,8 +12,9 @@ void ChipServer::run_control() {
   while (true) {
     const auto record = control.next();
     if (!record) {
+      tell_ended(replies, reply);
       static_cast<void>(wait_until(
-          place_, [&] { return control.readable(); }, Deadline::never(), [] {}));
+          place_, [&] { return control.readable() || watches_.due(); }, watches_.next_deadline(), [] {}));
       continue;
     }
     MessageReader message(*record);
@@ -37,6 +38,7 @@ void ChipServer::serve_control(MessageReader& message, MessageWriter& reply) {
     case MessageKind::open_domain: return open_domain(message, reply);
     case MessageKind::copy_in:
     case MessageKind::copy_out: return copy_window(message);
+    case MessageKind::watch_signal: return watch_signal(message);
     default: fail(Code::protocol, "a control message of kind {}", static_cast<std::uint32_t>(message.kind()));
   }
 }
@@ -66,17 +68,46 @@ void ChipServer::copy_window(MessageReader& message) {
     fail(Code::protocol, "a copy of {} bytes at {} of {} bytes of staging memory", bytes, staged,
          views_.staging.size());
   }
-  OpenDomain open;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = domains_.find(id);
-    if (found == domains_.end()) fail(Code::released, "a copy uses the windows of a domain that was released");
-    open = found->second;
-  }
+  const OpenDomain open = open_domain_of(id, "a copy");
   if (message.kind() == MessageKind::copy_in) {
     open.window.put(open.domain.rank(), offset, views_.staging.data() + staged, bytes);
   } else {
     open.window.get(open.domain.rank(), offset, views_.staging.data() + staged, bytes);
+  }
+}
+
+OpenDomain ChipServer::open_domain_of(std::uint64_t id, const char* what) {
+  const std::lock_guard lock(mutex_);
+  const auto found = domains_.find(id);
+  if (found == domains_.end()) fail(Code::released, "{} uses the windows of a domain that was released", what);
+  return found->second;
+}
+
+void ChipServer::watch_signal(MessageReader& message) {
+  const auto task = message.get<std::uint64_t>();
+  const auto id = message.get<std::uint64_t>();
+  const auto offset = message.get<std::uint64_t>();
+  const auto expected = message.get<std::int32_t>();
+  const OpenDomain open = open_domain_of(id, "a wait for a notification");
+  if (offset % sizeof(std::int32_t) != 0 || offset + sizeof(std::int32_t) > open.window.bytes()) {
+    fail(Code::protocol, "a signal at byte {} of a window of {} bytes", offset, open.window.bytes());
+  }
+  watches_.add({.task = task,
+                .domain = id,
+                .open = open,
+                .offset = offset,
+                .expected = expected,
+                .deadline = Deadline::within(timeout_),
+                .timeout = timeout_});
+}
+
+void ChipServer::tell_ended(StreamWriter& replies, MessageWriter& reply) {
+  for (const SignalWatches::Ended& ended : watches_.take_ended()) {
+    reply.begin(MessageKind::wait_ended);
+    reply.put(ended.task);
+    reply.put(static_cast<std::uint32_t>(ended.cause ? 1 : 0));
+    if (ended.cause) put_failure(reply, failure_of(ended.cause));
+    static_cast<void>(mailbox_.write(replies, reply.finish(), place_, Deadline::within(timeout_)));
   }
 }
 

@@ -71,6 +71,7 @@ void ChipServer::deal_with(MessageReader& message) {
     case MessageKind::define: callables_.define(message); break;
     case MessageKind::release_domain: {
       const auto id = message.get<std::uint64_t>();
+      watches_.forget(id);
       const std::lock_guard lock(mutex_);
       domains_.erase(id);
       break;

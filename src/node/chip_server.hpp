@@ -16,14 +16,9 @@
 #include "node/chip_callables.hpp"
 #include "node/chip_mailbox.hpp"
 #include "node/message.hpp"
+#include "node/signal_watches.hpp"
 
 namespace baton::node {
-
-/// The windows of a domain that this chip is a member of.
-struct OpenDomain {
-  Domain domain;
-  RawWindow window;
-};
 
 /// Everything but construction and destruction: run_tasks() on one thread or fiber, run_control() on another.
 class ChipServer {
@@ -54,6 +49,10 @@ class ChipServer {
   void serve_control(MessageReader& message, MessageWriter& reply);
   void open_domain(MessageReader& message, MessageWriter& reply);
   void copy_window(MessageReader& message);
+  void watch_signal(MessageReader& message);
+  [[nodiscard]] OpenDomain open_domain_of(std::uint64_t id, const char* what);
+  /// Tells the node which waits for notifications have ended.
+  void tell_ended(StreamWriter& replies, MessageWriter& reply);
 
   Domain me_;
   BufferTable& buffers_;
@@ -76,6 +75,7 @@ class ChipServer {
   std::vector<Argument> arguments_;
   std::mutex mutex_;
   std::map<std::uint64_t, OpenDomain> domains_;  // guarded by mutex_
+  SignalWatches watches_;
 };
 
 }  // namespace baton::node

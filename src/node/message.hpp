@@ -30,10 +30,12 @@ enum class MessageKind : std::uint32_t {
   open_domain,   // a collective allocation
   copy_in,       // from the staging memory to a window
   copy_out,      // from a window to the staging memory
+  watch_signal,  // a task waits for a notification
   stop_control,  // nothing follows
   // replies
   done = 48,
   failed,
+  wait_ended,  // of watch_signal: the signal is there, or never will be
 };
 
 /// Builds one record. Keeps its memory for the next one.

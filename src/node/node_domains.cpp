@@ -47,7 +47,11 @@ MessageReader WorkerState::await_reply(int chip, Lock& lock) {
   Lane& from = lane(chip);
   std::optional<std::span<const std::byte>> record;
   const bool came = wait_locked(lock, Deadline::after(2 * timeout_), Replies::count, [&] {
-    record = from.replies.next();
+    if (take_replies(from)) {
+      forget_complete();
+      tell_waiters();
+    }
+    record = from.reply;
     return record.has_value() || !from.death.empty();
   });
   if (!came)
@@ -57,6 +61,17 @@ MessageReader WorkerState::await_reply(int chip, Lock& lock) {
                                                chips_->pid(static_cast<std::size_t>(chip)), from.death));
   }
   return MessageReader(*record);
+}
+
+void WorkerState::release_reply(int chip) noexcept {
+  Lane& from = lane(chip);
+  from.replies.release();
+  from.reply.reset();
+  // Pairs with the load in news(): either a waiter sees what comes behind the reply, or take_replies() does.
+  from.has_reply.store(false, std::memory_order_seq_cst);
+  if (!take_replies(from)) return;
+  forget_complete();
+  tell_waiters();
 }
 
 std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name, std::span<const int> chips,
@@ -156,7 +171,10 @@ void WorkerState::release_domain(DomainRecord& domain) noexcept {
     message.begin(MessageKind::release_domain);
     message.put(domain.id);
     // In the order of submission: tasks before it may use the windows.
-    enqueue(add_unit(nullptr, chip, kNoCallable, Place{}), message.finish());
+    Unit& release = add_unit(nullptr, chip, kNoCallable, Place{});
+    release.domain = domain.id;
+    wait_for_watchers(release);
+    enqueue(release, message.finish());
   }
   settle();
 }

@@ -82,7 +82,6 @@ std::shared_ptr<DomainRecord> WorkerState::domain_of(const Tensor& tensor, std::
 
 MemoryWire WorkerState::resolve(const Tensor& tensor, int chip) {
   const Buffer& memory = tensor.buffer();
-  if (memory.space == MemorySpace::token) fail(Code::invalid_argument, "tokens are for the graphs of chips");
   if (in_window(tensor)) {
     std::size_t rank = 0;
     const auto domain = domain_of(tensor, rank);

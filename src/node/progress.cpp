@@ -69,6 +69,8 @@ bool WorkerState::progress() {
     // Pairs with the store in ChipMailbox::tell_completed(): reports and effects of these records are visible.
     const std::uint64_t completed = from.box->completed.load(std::memory_order_seq_cst);
     if (from.reports.readable() && take_reports(from)) chips_->ring(i);
+    // Only waits for notifications end without being asked for.
+    if (from.watched.load(std::memory_order_relaxed) > 0 && take_replies(from)) changed = true;
     if (completed != from.seen) {
       changed = true;
       while (from.seen < completed && !from.flying.empty()) {
@@ -104,7 +106,8 @@ void WorkerState::complete(graph::TaskId id, const Failure* failure) {
     told.notes.push_back(describe(done));
     fail_run(*done.run, std::move(told));
   }
-  finish(unit(id));
+  // A wait for a notification ends with its run.
+  if (done.phase != Unit::Phase::done) finish(done);
 }
 
 void WorkerState::finish(Unit& done) {
@@ -135,6 +138,7 @@ void WorkerState::cancel(RunState& run) {
   for (Unit& one : units_) {
     if (one.run == &run && one.phase == Unit::Phase::waiting) finish(one);
   }
+  give_up_waits(run);
 }
 
 void WorkerState::fail_run(RunState& run, Failure failure) {
@@ -174,7 +178,9 @@ bool WorkerState::news(std::uint64_t epoch, Replies replies) const noexcept {
       return true;
     }
     if (readable(from.report_ring)) return true;
-    if (replies == Replies::count && readable(from.reply_ring)) return true;
+    const bool told_of_waits =
+        from.watched.load(std::memory_order_seq_cst) > 0 && !from.has_reply.load(std::memory_order_seq_cst);
+    if ((replies == Replies::count || told_of_waits) && readable(from.reply_ring)) return true;
     if (!from.backlogged.load(std::memory_order_relaxed)) continue;
     const wire::ByteRing& ring = *from.task_ring.ring;
     const std::uint64_t used = ring.head.load(std::memory_order_seq_cst) - ring.tail.load(std::memory_order_seq_cst);
@@ -241,8 +247,10 @@ void WorkerState::report_stall() const {
 
 std::string WorkerState::describe(const Unit& unit) const {
   std::string what = unit.callable == kNoCallable ? "a host function" : "'" + callables_[unit.callable].name + "'";
+  if (unit.watcher != kHost) what = "a wait for a notification";
   std::string text = fmt::format("task {} of the node, {}", unit.id, what);
-  if (unit.chip != kHost) text += fmt::format(", on chip {}", unit.chip);
+  const int chip = unit.chip != kHost ? unit.chip : unit.watcher;
+  if (chip != kHost) text += fmt::format(", on chip {}", chip);
   if (unit.where.line != 0) text += fmt::format(", submitted at {}:{}", unit.where.file, unit.where.line);
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "node/code_address.hpp"
+#include "node/tokens.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
@@ -40,6 +41,13 @@ void WorkerState::await_room(Lock& lock) {
   if (units_.size() < options_.task_window) return;
   static_cast<void>(
       wait_locked(lock, Deadline::never(), Replies::ignore, [this] { return units_.size() < options_.task_window; }));
+}
+
+bool WorkerState::full() {
+  const Lock lock(mutex_);
+  if (units_.size() < options_.task_window) return false;
+  progress();
+  return units_.size() >= options_.task_window;
 }
 
 Unit& WorkerState::add_unit(RunState* run, int chip, std::uint32_t callable, const Place& where) {
@@ -150,11 +158,17 @@ void WorkerState::define(int chip, std::uint32_t number) {
 void WorkerState::encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config,
                          const RunState& run) {
   std::uint32_t tensors = 0;
-  for (const TaskArgs::Arg& arg : args.all()) tensors += arg.is_tensor ? 1U : 0U;
-  message_.begin(MessageKind::run);
-  message_.put(TaskWire{run.id, callable, static_cast<std::uint32_t>(args.size()), tensors, config.blocks,
-                        config.priority, config.start_together ? 1U : 0U});
+  std::uint32_t sent = 0;
   for (const TaskArgs::Arg& arg : args.all()) {
+    if (is_token(arg)) continue;
+    ++sent;
+    tensors += arg.is_tensor ? 1U : 0U;
+  }
+  message_.begin(MessageKind::run);
+  message_.put(
+      TaskWire{run.id, callable, sent, tensors, config.blocks, config.priority, config.start_together ? 1U : 0U});
+  for (const TaskArgs::Arg& arg : args.all()) {
+    if (is_token(arg)) continue;
     if (arg.is_tensor) {
       put_tensor(message_, arg.tensor, arg.type, resolve(arg.tensor, chip));
     } else {
@@ -248,6 +262,7 @@ graph::TaskId WorkerState::submit_sub(RunState& run, SubFunction function, const
   await_room(lock);
   check_run(run, kHost);
   for (const TaskArgs::Arg& arg : args.all()) {
+    if (is_token(arg)) continue;
     if (!arg.is_tensor) {
       task->scalars.push_back(arg.scalar);
       continue;

@@ -40,6 +40,9 @@ struct Unit {
   /// The record to send, while it waits.
   std::vector<std::byte> message;
   std::unique_ptr<SubTask> sub;
+  /// Of a wait for a notification: the chip that watches the signal, and the domain.
+  int watcher = kHost;
+  std::uint64_t domain = 0;
 };
 
 }  // namespace baton::node

@@ -98,6 +98,9 @@ TaskId Orchestration::submit_next_level_group(const Callable& callable, std::spa
 TaskId Orchestration::submit_sub(SubFunction function, const TaskArgs& args, Place where) {
   return worker_->submit_sub(*run_, std::move(function), args, where);
 }
+Tensor Orchestration::submit_notification_wait(const Tensor& signal, std::int32_t expected, Place where) {
+  return worker_->submit_notification_wait(*run_, signal, expected, where);
+}
 Tensor Orchestration::alloc(DType dtype, Tensor::Extents shape, std::string_view name) {
   const Tensor made = worker_->create_buffer(-1, dtype, shape, name);
   scopes_.back().push_back(made.buffer().id);
@@ -114,6 +117,7 @@ void Orchestration::copy_to(const Tensor& to, const void* from, std::size_t byte
 }
 void Orchestration::copy_from(void* to, const Tensor& from, std::size_t bytes) { worker_->copy_from(to, from, bytes); }
 void Orchestration::wait(TaskId task) { worker_->wait(*run_, task); }
+bool Orchestration::full() const { return worker_->full(); }
 
 void Orchestration::close_scopes(std::size_t depth) noexcept {
   while (scopes_.size() > depth) {

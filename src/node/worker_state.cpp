@@ -133,6 +133,16 @@ void WorkerState::stop_chips() noexcept {
   const Lock lock(mutex_);
   chips_.reset();
   lanes_.clear();
+  forget_units();
+}
+
+/// No run is active: what is left are messages of the node itself to chips that have ended.
+void WorkerState::forget_units() {
+  first_ += units_.size();
+  units_.clear();
+  blocked_ = 0;
+  map_.forget_before(first_);
+  drop_unused();
 }
 
 /// Waits until the chips can take work; starts them again if they must be.
@@ -296,7 +306,8 @@ void WorkerState::chip_died(std::size_t chip, const std::string& how) {
   dead.backlogged.store(false, std::memory_order_relaxed);
   std::set<RunState*> told;
   for (Unit& lost : units_) {
-    if (lost.chip != static_cast<int>(chip) || lost.phase == Unit::Phase::done) continue;
+    const bool of_chip = lost.chip == static_cast<int>(chip) || lost.watcher == static_cast<int>(chip);
+    if (!of_chip || lost.phase == Unit::Phase::done) continue;
     if (lost.run != nullptr && told.insert(lost.run).second) fail_run(*lost.run, failure);
     if (lost.phase != Unit::Phase::done) finish(lost);
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -57,6 +58,10 @@ struct Lane {
   std::map<std::uint64_t, Failure> failures;  // by record
   StreamWriter control;
   StreamReader replies;
+  /// A reply that came and was not taken yet: it hides what comes behind it.
+  std::optional<std::span<const std::byte>> reply;
+  std::atomic<bool> has_reply{false};     // of `reply`, for news()
+  std::atomic<std::uint32_t> watched{0};  // waits for notifications that its chip has not told the end of
   std::span<std::byte> staging;
   wire::ChipMailbox* box = nullptr;
   RingView task_ring;
@@ -109,7 +114,10 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   graph::TaskId submit_group(RunState& run, const Callable& callable, std::span<const TaskArgs> args_list,
                              std::span<const int> chips, const TaskConfig& config, const Place& where);
   graph::TaskId submit_sub(RunState& run, SubFunction function, const TaskArgs& args, const Place& where);
+  [[nodiscard]] Tensor submit_notification_wait(RunState& run, const Tensor& signal, std::int32_t expected,
+                                                const Place& where);
   void wait(RunState& run, graph::TaskId task);
+  [[nodiscard]] bool full();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -117,6 +125,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   // worker_state.cpp: life.
   void start_chips();
   void stop_chips() noexcept;
+  void forget_units();
   void serve();
   void ready_for_use(Lock& lock);
   void execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept;
@@ -148,6 +157,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void pump(int chip);
   bool progress();
   bool take_reports(Lane& from);
+  /// Up to the reply of a control call, if one has come.
+  bool take_replies(Lane& from);
   void complete(graph::TaskId id, const Failure* failure);
   void finish(Unit& done);
   void cancel(RunState& run);
@@ -179,7 +190,12 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void send_control(int chip, std::span<const std::byte> message);
   [[nodiscard]] MessageReader await_reply(int chip, Lock& lock);
   [[nodiscard]] Lane& lane(int chip) { return lanes_[static_cast<std::size_t>(chip)]; }
-  void release_reply(int chip) noexcept { lanes_[static_cast<std::size_t>(chip)].replies.release(); }
+  void release_reply(int chip) noexcept;
+
+  // notification_waits.cpp
+  void wait_ended(Lane& from, MessageReader& told);
+  void give_up_waits(RunState& run);
+  void wait_for_watchers(Unit& release);
 
   const WorkerOptions options_;
   const pid_t process_;

@@ -250,6 +250,24 @@ void call_public(const Domain& me, const Case& one, ConstData in, Data out) {
   }
 }
 
+Event start_public(const Domain& me, const Case& one, ConstData in, Data out) {
+  const CollectiveOptions options{.algorithm = one.algorithm};
+  const std::vector<std::size_t> counts(static_cast<std::size_t>(me.size()), one.count);
+  switch (one.operation) {
+    case Operation::barrier: return start_barrier(me, options);
+    case Operation::broadcast: return start_broadcast(me, out, one.root, options);
+    case Operation::reduce: return start_reduce(me, in, out, one.root, one.op, options);
+    case Operation::allreduce: return start_allreduce(me, in, out, one.op, options);
+    case Operation::reduce_scatter: return start_reduce_scatter(me, in, out, one.op, options);
+    case Operation::allgather: return start_allgather(me, in, out, options);
+    case Operation::gather: return start_gather(me, in, out, one.root, options);
+    case Operation::scatter: return start_scatter(me, in, out, one.root, options);
+    case Operation::all_to_all: return start_all_to_all(me, in, out, options);
+    case Operation::all_to_all_v: return start_all_to_all_v(me, in, counts, out, counts);
+  }
+  return {};
+}
+
 std::size_t wrong_elements(Domain& me, const Buffers& buffers, const Case& one, int round, const Maker& maker) {
   const Counts counts = counts_of(one, me.size());
   Contents contents(one, me, round);

@@ -9,6 +9,7 @@
 
 #include <baton/collectives.hpp>
 #include <baton/domain.hpp>
+#include <baton/started_collectives.hpp>
 
 #include "collectives/call.hpp"
 
@@ -54,6 +55,8 @@ class Buffers {
 /// What makes the call; the public functions unless a test puts something in front.
 using Maker = std::function<void(const Domain& me, const Case& one, ConstData in, Data out)>;
 void call_public(const Domain& me, const Case& one, ConstData in, Data out);
+/// The same with the functions that return at once.
+[[nodiscard]] Event start_public(const Domain& me, const Case& one, ConstData in, Data out);
 
 /// Fills the buffers, makes the call and counts the elements that are wrong: in the result, behind it, and in an input
 /// that had to stay. Then writes over all of it, as a program may. `round` varies the contents.

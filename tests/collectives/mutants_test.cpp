@@ -127,10 +127,10 @@ std::vector<Case> mutated_cases() {
     for (const Memory memory : {Memory::windows, Memory::own}) {
       Case one{.operation = info.operation, .count = 130, .root = 1, .memory = memory, .algorithm = info.algorithm};
       // Contributions do not depend on where the data is.
-      if (info.reach == collectives::Reach::contributions && memory == Memory::own) continue;
+      if (info.needs == collectives::Needs::contributions && memory == Memory::own) continue;
       // Staged pieces begin with a meeting, which makes up for the waits at the end of the piece before.
       const bool staged_only = info.operation == Operation::reduce;
-      if (info.reach == collectives::Reach::outputs && memory == Memory::own && !staged_only) continue;
+      if (info.needs == collectives::Needs::outputs && memory == Memory::own && !staged_only) continue;
       if (info.operation == Operation::broadcast) one.placing = Placing::in_place;
       cases.push_back(one);
     }

@@ -53,8 +53,14 @@ void repeat_until_death(Domain me) {
       ::kill(::getpid(), SIGKILL);
     });
   }
-  for (int round = 0;; ++round)
-    REQUIRE_EQUAL(wrong_elements(me, buffers, cases[static_cast<std::size_t>(round) % cases.size()], round), 0U);
+  const Maker started = [](const Domain& domain, const Case& one, ConstData in, Data out) {
+    start_public(domain, one, in, out).wait();
+  };
+  const Maker& maker = std::getenv("TEST_STARTED") != nullptr ? started : Maker(call_public);
+  for (int round = 0;; ++round) {
+    const Case& one = cases[static_cast<std::size_t>(round) % cases.size()];
+    REQUIRE_EQUAL(wrong_elements(me, buffers, one, round, maker), 0U);
+  }
 }
 
 }  // namespace
@@ -84,6 +90,14 @@ class Death : public testing::TestWithParam<int> {};
 
 TEST_P(Death, InTheMiddleOfAnOperationIsToldToAll) {
   Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam())});
+  job.start();
+  job.finish();
+  for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
+}
+
+TEST(DeathOfOne, WhileOthersHaveStartedIsToldByTheirEvents) {
+  const auto operation = static_cast<int>(Operation::allreduce);
+  Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", operation), "TEST_STARTED=1"});
   job.start();
   job.finish();
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);

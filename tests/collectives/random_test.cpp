@@ -44,9 +44,9 @@ struct Group {
       : domain(std::move(members)),
         random(seed),
         buffers(domain, (kMostCount + 8) * 8 * static_cast<std::size_t>(domain.size())) {}
-  void call(int round) {
+  void call(int round, const Maker& maker = call_public) {
     const Case one = draw(random, domain.size());
-    const std::size_t wrong = wrong_elements(domain, buffers, one, round);
+    const std::size_t wrong = wrong_elements(domain, buffers, one, round, maker);
     if (wrong != 0) throw CheckFailed(std::to_string(wrong) + " wrong: " + describe(one));
   }
   Domain domain;
@@ -85,6 +85,43 @@ TEST(RandomCalls, OnOverlappingDomainsAreRightForEverySeed) {
 TEST(RandomCalls, OnThreadsAreRight) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(4)); ++seed) {
     run_ranks(6, [&](Domain me) { random_calls(std::move(me), 100 + seed, 40); });
+  }
+}
+
+/// Calls on the world, started by some ranks and made by others; whoever has started one does something on a half of
+/// the ranks meanwhile.
+void random_started_calls(Domain me, std::uint64_t seed, int calls) {
+  std::vector<int> half;
+  for (int rank = me.rank() % 2; rank < me.size(); rank += 2) half.push_back(rank);
+  Group world(me, seed * 3 + 1);
+  Group side(me.subset("half", half), seed * 3 + 2 + static_cast<std::uint64_t>(me.rank() % 2) * 1000);
+  for (int call = 0; call < calls; ++call) {
+    world.call(call, [&](const Domain& domain, const Case& one, ConstData in, Data out) {
+      // The ranks of a half do the same.
+      const bool starts = (static_cast<std::uint64_t>(call) + seed) % 3 != static_cast<std::uint64_t>(me.rank() % 2);
+      if (!starts) {
+        call_public(domain, one, in, out);
+        side.call(call);
+        return;
+      }
+      const Event event = start_public(domain, one, in, out);
+      side.call(call);
+      event.wait();
+      REQUIRE(event.test());
+    });
+  }
+}
+
+TEST(RandomStartedCalls, AreRightForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(6)); ++seed) {
+    EXPECT_EQ(run_seeded(5, seed, [&](Domain me) { random_started_calls(std::move(me), seed, 20); }), "")
+        << "seed " << seed;
+  }
+}
+
+TEST(RandomStartedCalls, OnThreadsAreRight) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(4)); ++seed) {
+    run_ranks(4, [&](Domain me) { random_started_calls(std::move(me), 100 + seed, 30); });
   }
 }
 

@@ -166,6 +166,21 @@ TEST_P(NodeDeath, OfAChipIsTheRootCause) {
   EXPECT_NE(worker.pid_of(1), victim);
 }
 
+TEST_P(NodeDeath, OfAChipLeavesTheBuffersOfOthersAsTheyAre) {
+  const Tensor kept = worker.create_buffer_on(0, DType::float32, {4}, "kept");
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  const auto add_one = [&](Orchestration& o) {
+    o.submit_next_level(node_add, TaskArgs().add_tensor(kept, TensorArgType::inout).add_scalar(1.0F), 0);
+  };
+  worker.run(add_one);
+  require_error(Code::rank_failed, {"chip 1"},
+                [&] { worker.run([&](Orchestration& o) { o.submit_next_level(node_die, one(x), 1); }); });
+  worker.run(add_one);
+  std::vector<float> got(4);
+  worker.copy_from(got.data(), kept, 4 * sizeof(float));
+  EXPECT_EQ(got, std::vector<float>(4, 2.0F));
+}
+
 TEST_P(NodeDeath, BetweenRunsIsRepairedByTheNextRun) {
   for (int chip = 0; chip < chips(); ++chip) ASSERT_EQ(::kill(worker.pid_of(chip), SIGKILL), 0);
   // A run that begins before the deaths are known fails with them; then the chips are started again.
@@ -197,6 +212,28 @@ TEST_P(NodeDeath, OfAChipReachesEveryRunThatUsedIt) {
   }
   for (const RunHandle& run : runs) require_error(Code::rank_failed, {"chip 0", "SIGKILL"}, [&] { run.result(); });
   expect_usable();
+}
+
+/// What the node itself had sent to chips that are started again, such as the release of a domain, is not waited for.
+TEST(NodeRestart, LeavesNoRoomTakenInTheWindow) {
+  WorkerOptions options = node_options({Isolation::processes, 2});
+  options.task_window = 4;
+  Worker worker(options);
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  EXPECT_THROW(worker.run([&](Orchestration& o) {
+    DomainHandle domain = o.allocate_domain("pair", {0, 1}, 64);
+    // It never gets to the release.
+    ASSERT_EQ(::kill(worker.pid_of(0), SIGSTOP), 0);
+    domain.release();
+    o.submit_next_level(node_die, TaskArgs().add_tensor(x, TensorArgType::inout), 1);
+  }),
+               Error);
+  worker.run([&](Orchestration& o) {
+    for (int i = 0; i < 10; ++i) {
+      o.submit_next_level(node_add, TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), i % 2);
+    }
+  });
+  EXPECT_EQ(floats(x)[0], 10.0F);
 }
 
 TEST(NodeStart, FailsWithTheReason) {

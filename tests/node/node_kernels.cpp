@@ -17,6 +17,11 @@ T* at_peer(const CommContext* context, T* local, uint32_t peer) {
   return reinterpret_cast<T*>(context->windowsIn[peer] + offset);
 }
 
+void dawdle(int64_t milliseconds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  while (std::chrono::steady_clock::now() < until) baton_core_current()->table->yield(baton_core_current());
+}
+
 void meet(const CommContext* context, int32_t* signal, int32_t epoch) {
   for (uint32_t peer = 0; peer < context->rankNum; ++peer) {
     pto::comm::Signal there(at_peer(context, signal, peer));
@@ -60,10 +65,20 @@ BATON_KERNEL(node_sum, InOut<int64_t> cells, InOut<int32_t> arrived, Out<int64_t
 }
 
 BATON_KERNEL(node_set, InOut<int64_t> out, int64_t index, int64_t value, int64_t late) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(late);
-  while (std::chrono::steady_clock::now() < until) baton_core_current()->table->yield(baton_core_current());
+  dawdle(late);
   out.data()[index] = value;
 }
+
+BATON_KERNEL(node_tell, InOut<int64_t> data, InOut<int32_t> arrived, uint64_t context, uint32_t peer, int64_t value,
+             int64_t late) {
+  dawdle(late);
+  const auto* domain = reinterpret_cast<const CommContext*>(context);
+  *at_peer(domain, data.data(), peer) = value;
+  pto::comm::Signal there(at_peer(domain, arrived.data(), peer));
+  pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+}
+
+BATON_KERNEL(node_next, In<int64_t> data, Out<int64_t> out) { out.data()[0] = data.data()[0] + 1; }
 
 BATON_KERNEL(node_await, InOut<int32_t> signal, int32_t expected) {
   pto::comm::Signal one(signal.data());

@@ -21,6 +21,12 @@ BATON_KERNEL_DECLARE(node_sum, baton::InOut<std::int64_t> cells, baton::InOut<st
 /// out[index] = value, `late` milliseconds after it began.
 BATON_KERNEL_DECLARE(node_set, baton::InOut<std::int64_t> out, std::int64_t index, std::int64_t value,
                      std::int64_t late);
+/// `late` milliseconds after it began: `data` of `peer` = value, then notifies `arrived` of `peer`. Both lie in the
+/// windows of `context`.
+BATON_KERNEL_DECLARE(node_tell, baton::InOut<std::int64_t> data, baton::InOut<std::int32_t> arrived,
+                     std::uint64_t context, std::uint32_t peer, std::int64_t value, std::int64_t late);
+/// out = data + 1.
+BATON_KERNEL_DECLARE(node_next, baton::In<std::int64_t> data, baton::Out<std::int64_t> out);
 /// Waits until the signal, in a window, is at least `expected`.
 BATON_KERNEL_DECLARE(node_await, baton::InOut<std::int32_t> signal, std::int32_t expected);
 /// Kills its process.

@@ -54,6 +54,30 @@ def test_explicit_edges_blocks_and_tokens(chip, ops):
         chip.run(lambda g: g.submit(ops["add_one"], x, block=2))
 
 
+def test_tasks_without_a_kernel_and_of_clusters_take_as_many_arguments_as_others(chip, ops):
+    xs = [np.zeros(1, dtype="i4") for _ in range(40)]
+
+    def orchestration(g):
+        for x in xs:
+            g.submit(ops["add_one"], x)
+        joined = g.submit_empty(*[INOUT(x) for x in xs])
+        g.wait(joined)
+        assert all(x[0] == 1 for x in xs)  # it waited for all of them
+        g.submit_cluster(*[INOUT(x) for x in xs], vectors=[many])
+
+    many = baton.kernel("""
+        #include "tensor.h"
+        extern "C" void kernel_entry(int64_t* args) {
+          for (int i = 0; i < 40; ++i) {
+            const auto* x = reinterpret_cast<const Tensor*>(args[i]);
+            *reinterpret_cast<int*>(x->buffer.addr) += 10;
+          }
+        }
+    """)
+    chip.run(orchestration)
+    assert all(x[0] == 11 for x in xs)
+
+
 def test_a_captured_graph_runs_many_times_and_with_other_memory(chip, ops):
     x, y, other = np.ones(4, dtype="f4"), np.zeros(4, dtype="f4"), np.full(4, 100, dtype="f4")
     tasks = []
@@ -167,6 +191,49 @@ def test_several_kernels_in_a_file(ops):
     with pytest.raises(baton.Error, match="say which one"):
         baton.kernel(ops.library)
     assert baton.kernel(ops.library, "scale").name == "scale"
+
+
+def test_an_orchestration_of_a_library_runs_without_python(chip):
+    file = baton.kernels(HERE / "kernels" / "halves.cpp")
+    halves = file.orchestration("times_in_halves")
+    assert halves.name == "times_in_halves" and halves.library == file.library
+    x, y = np.arange(8, dtype="f4"), np.zeros(8, dtype="f4")
+    chip.run(halves, x, y, np.float32(2))
+    assert list(y) == [0, 2, 4, 6, 80, 100, 120, 140]
+    with pytest.raises(baton.Error, match="32 or 64 bits"):
+        chip.run(halves, x, y, 2.0)
+    with pytest.raises(baton.Error) as raised:
+        chip.run(halves, x, y)
+    assert raised.value.code == baton.Code.out_of_range
+    with pytest.raises(baton.Error, match="times_in_halves"):
+        file.orchestration("none")
+    chip.run(halves, x, chip.tensor(y), np.float32(1))  # the chip is good
+
+
+def test_profiles_tell_what_tasks_did(ops):
+    x = np.zeros(4, dtype="i4")
+    with baton.Chip(clusters=1, workers=1, profile="records") as chip:
+        for _ in range(3):
+            chip.run(ops["add_one"], x)
+        with pytest.raises(baton.Error):
+            chip.run(lambda g: (g.submit(ops["crash"], x), g.submit(ops["add_one"], x)))
+        profile = chip.task_profile()
+    named = {one.kernel: one for one in profile.kernels}
+    assert named["add_one"].count == 4 and named["add_one"].not_run == 1 and named["crash"].failed == 1
+    assert named["add_one"].total_ns >= named["add_one"].max_ns > 0 and profile.elapsed_ns > 0
+    assert profile.cores[0].kernels >= 1 and profile.high_water.tasks >= 2
+    assert "add_one" in profile.table()
+    records = profile.records
+    assert len(records) == 5 and sorted(records["outcome"]) == [0, 0, 0, 2, 3]
+    done = records[records["outcome"] == 0]
+    assert np.all(done["submitted"] <= done["started"]) and np.all(done["started"] <= done["completed"])
+    assert {profile.names[number] for number in records["kernel"]} == {"add_one", "crash"}
+    with baton.Chip(clusters=1, workers=1, profile="off") as chip:
+        with pytest.raises(baton.Error) as raised:
+            chip.task_profile()
+    assert raised.value.code == baton.Code.invalid_argument
+    with pytest.raises(baton.Error, match="no profile 'all'"):
+        baton.Chip(profile="all")
 
 
 def test_two_threads_with_a_chip_each(ops):

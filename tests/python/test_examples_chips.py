@@ -9,7 +9,8 @@ import sys
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-NAMES = ["ffn_tp", "async_notify", "deferred_notify", "dma_get", "domain_rank_map", "dual_domain_overlap"]
+NAMES = ["ffn_tp", "ffn_block", "transformer", "async_notify", "deferred_notify", "dma_get", "domain_rank_map",
+         "dual_domain_overlap"]
 
 
 def load(name):
@@ -23,7 +24,8 @@ def load(name):
 
 
 def sizes_of(name):
-    return [1, 7, 64, 130] if name == "ffn_tp" else [1, 7, 256, 1000]  # ffn_tp: rows and columns; 130 needs 9 tiles
+    rows = {"ffn_tp": [1, 7, 64, 130], "ffn_block": [1, 7, 64, 130], "transformer": [1, 65]}  # tiles have 64
+    return rows.get(name, [1, 7, 256, 1000])
 
 
 def run(name, ranks, count, *more):
@@ -60,6 +62,15 @@ def test_a_process_for_each_chip(name):
     assert "a process each" in done.stdout and done.stdout.count("largest difference") == 3
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("name", ["vector_add", "async_completion"])
+def test_one_chip_is_enough_for_some(name, ranks, capsys):
+    for count in (1, 5000):
+        assert run(name, ranks, count, "--inproc", "--repeat", "3") == 0, capsys.readouterr()
+        told = capsys.readouterr().out
+        assert told.count("largest difference 0\n") == ranks and ("on 1 chip (" in told) == (ranks == 1)
+
+
 @pytest.mark.parametrize("environment", [{"BATON_SEED": "1"}, {"BATON_SEED": "2"},
                                          {"BATON_SEED": "3", "BATON_PIPES": "strict"}], ids=str)
 def test_what_chips_leave_open_changes_nothing(environment):
@@ -76,6 +87,38 @@ def test_options_that_make_no_sense_are_told(name, options, told, capsys):
     assert load(name).main(["--inproc", *options]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"{name}: ") and told in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize("more", [["--width", "1", "--hidden", "4"], ["--width", "97", "--hidden", "203"],
+                                  ["--chunks", "1"], ["--chunks", "33"]], ids=" ".join)
+def test_layers_of_any_size_in_any_number_of_chunks(more, capsys):
+    assert run("ffn_block", 4, 33, "--inproc", *more) == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize("more", [["--width", "4", "--heads", "4", "--hidden", "4"],
+                                  ["--width", "99", "--heads", "9", "--hidden", "71"]], ids=" ".join)
+def test_heads_of_any_size(more, capsys):
+    assert run("transformer", 4, 33, "--inproc", *more) == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize("chips", [[], ["--inproc"]], ids=["processes", "inproc"])
+def test_later_chunks_are_computed_while_a_sum_waits(chips):
+    """Rank 1 shows its first chunk when all ranks have shown their last: if a sum held up what follows it, nobody could
+    go on."""
+    done = subprocess.run([sys.executable, EXAMPLES / "ffn_block" / "main.py", "--late", "-n", "40", *chips],
+                          env={**os.environ, "BATON_WAIT_TIMEOUT": "20s"}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "rank 1 late" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name, options, told", [
+    ("ffn_block", ["--hidden", "3"], "each of 4 ranks needs at least 1"), ("ffn_block", ["--width", "0"], "--width 0"),
+    ("ffn_block", ["--chunks", "0"], "--chunks 0"), ("transformer", ["--heads", "5"], "a multiple of --heads 5"),
+    ("transformer", ["--heads", "3"], "each of 4 ranks"),
+    ("transformer", ["-n", "2049", "--width", "4", "--heads", "4"], "a row has 2049 elements"),
+])
+def test_layers_that_make_no_sense_are_told(name, options, told, capsys):
+    assert load(name).main(["--inproc", *options]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_domains_of_any_number_of_chips_share_one_with_different_ranks():

@@ -2,6 +2,8 @@
 
 import pytest
 
+import baton
+
 WAITS = {
     "signal": "s = me.signals('s'); print('READY', flush=True); s.wait()",
     "barrier": "print('READY', flush=True); me.barrier()",
@@ -58,6 +60,68 @@ BODIES = {
 def test_ctrl_c_ends_a_run_whose_kernel_hangs(interrupted, ops, what):
     code, output = interrupted(KERNEL.format(timeout="60s", library=ops.library, body=BODIES[what], after="pass"))
     assert code == 0 and "INTERRUPTED" in output, output
+
+
+def test_ctrl_c_ends_the_wait_for_room_for_an_output(interrupted, ops):
+    code, output = interrupted(f"""
+import os, threading
+os.environ['BATON_WAIT_TIMEOUT'] = '60s'
+import baton
+wait = baton.kernel({ops.library!r}, 'wait_for')
+def orchestration(g):
+    with g.scope():
+        g.submit(wait, g.output([1024], 'int32'))
+    with g.scope():
+        threading.Timer(0.2, lambda: print('READY', flush=True)).start()
+        g.output([1024], 'int32')
+with baton.Chip(clusters=1, workers=1, output_heap_bytes=4096) as chip:
+    try:
+        chip.run(orchestration)
+    except KeyboardInterrupt:
+        print('INTERRUPTED', flush=True)
+""")
+    assert code == 0 and "INTERRUPTED" in output, output
+
+
+def test_ctrl_c_ends_a_submission_that_waits_for_room(interrupted, ops):
+    code, output = interrupted(f"""
+import os, threading
+os.environ['BATON_WAIT_TIMEOUT'] = '1s'
+import baton, numpy as np
+wait = baton.kernel({ops.library!r}, 'wait_for')
+xs = [np.zeros(1, dtype='i4') for _ in range(3)]
+def orchestration(g):
+    g.submit(wait, xs[0])
+    g.submit(wait, xs[1])
+    threading.Timer(0.2, lambda: print('READY', flush=True)).start()
+    g.submit(wait, xs[2])
+    print('SUBMITTED', flush=True)
+with baton.Chip(clusters=1, workers=1, task_window=2) as chip:
+    try:
+        chip.run(orchestration)
+    except KeyboardInterrupt:
+        print('INTERRUPTED', flush=True)
+    xs[0][:] = 1
+    chip.run(wait, xs[0])
+    print('USED', flush=True)
+""")
+    assert code == 0 and output.index("INTERRUPTED") < output.index("USED"), output
+    assert "SUBMITTED" not in output
+
+
+def test_room_for_an_output_that_a_failed_task_held_is_told(ops):
+    """The run raises what the task raised, instead of waiting for ever."""
+    def orchestration(g):
+        with g.scope():
+            x = g.output([1024], "int32")
+            g.submit(ops["crash"], x)
+        g.output([1024], "int32")
+
+    with baton.Chip(clusters=1, workers=1, output_heap_bytes=4096) as chip:
+        with pytest.raises(baton.Error) as raised:
+            chip.run(orchestration)
+        assert raised.value.code == baton.Code.kernel_fault
+        chip.run(lambda g: g.output([1024], "int32"))
 
 
 def test_the_chip_is_good_after_what_was_interrupted_has_ended(interrupted, ops):

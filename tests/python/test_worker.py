@@ -12,6 +12,7 @@ import pytest
 import baton
 import sub_functions
 from baton import IN, INOUT, OUT, CommBufferSpec, TaskArgs, TensorArgType
+from conftest import HERE
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["processes", "inproc"])
@@ -79,6 +80,67 @@ def test_domains_give_members_windows_and_ranks(node, ops):
     assert np.all(result.numpy() == 8)
 
 
+def test_a_token_of_a_notification_keeps_tasks_until_it_comes(node, ops):
+    result = node.create_buffer(2, "int32")
+    beside = node.create_buffer(1, "int32")
+
+    def orchestration(orch):
+        specs = [CommBufferSpec("x", "int32", 1), CommBufferSpec("signals", "int32", 4)]
+        with orch.allocate_domain("pair", [0, 1], buffers=specs) as domain:
+            there = domain[1].buffers["signals"][3:4]
+            with pytest.raises(baton.Error, match="a signal is one int32"):
+                orch.submit_notification_wait(domain[1].buffers["signals"])
+            for round in (1, 2):
+                arrived = orch.submit_notification_wait(there, round)
+                orch.wait(orch.submit_next_level(ops["add_one"], [beside], worker=1))  # the chip goes on meanwhile
+                y = result[round - 1:round]
+                last = orch.submit_next_level(ops["copy_int"], [domain[1].buffers["x"], arrived, y], worker=1)
+                orch.submit_next_level(ops["give_next"], [domain[0].buffers["x"], domain[0].buffers["signals"][3:4],
+                                                          domain[0].device_ctx, 10 * round], worker=0)
+                orch.wait(last)
+
+    node.run(orchestration)
+    assert list(result.numpy()) == [10, 20] and beside.numpy()[0] == 2
+
+
+def test_a_notification_that_never_comes_is_an_error():
+    program = """
+import baton
+from baton import CommBufferSpec
+with baton.Worker(devices="0-1", clusters=1) as node:
+    def orchestration(orch):
+        with orch.allocate_domain("pair", [0, 1], buffers=[CommBufferSpec("s", "int32", 4)]) as domain:
+            orch.submit_notification_wait(domain[1].buffers["s"][2:3], 5)
+    try:
+        node.run(orchestration)
+    except baton.Error as error:
+        print(error.code.name, error)
+    pid = node.pid_of(1)
+    node.run(lambda orch: None)
+    assert node.pid_of(1) == pid
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                            env={**os.environ, "BATON_WAIT_TIMEOUT": "200ms"})
+    assert result.returncode == 0, result.stderr
+    assert 'wait_timeout rank 1 of "pair" waited 200 ms for a notification: signal 2 of its window' in result.stdout
+    assert "a wait for a notification, on chip 1" in result.stdout
+
+
+def test_an_orchestration_of_a_library_runs_on_a_chip(node):
+    halves = baton.kernels(HERE / "kernels" / "halves.cpp").orchestration("times_in_halves")
+    x, y = node.tensor(np.arange(8, dtype="f4")), node.create_buffer(8)
+    z = node.create_buffer(8)
+
+    def orchestration(orch):
+        orch.submit_next_level(halves, [IN(x), OUT(y), np.float32(2)], worker=0)
+        orch.submit_next_level(halves, [IN(y), OUT(z), np.float32(1)], worker=1)  # after it
+        with pytest.raises(baton.Error, match="chips cannot run a function"):
+            orch.submit_next_level(lambda: None, [], worker=0)
+
+    node.run(orchestration)
+    assert list(z.numpy()) == [0, 2, 4, 6, 800, 1000, 1200, 1400]
+
+
 def test_sub_workers_run_functions_in_processes_on_the_same_memory(node, ops):
     x, y = node.tensor(np.arange(8, dtype="f4")), node.create_buffer(8)
     pids = node.create_buffer(1, "int64")
@@ -105,6 +167,28 @@ def test_a_function_that_raises_keeps_its_traceback(node):
     assert "sub_functions.py" in text and "in fail_with_value" in text
     with pytest.raises(baton.Error, match="exit code 7"):
         node.run(lambda orch: orch.submit_sub(sub_functions.die, [INOUT(y)]))
+
+
+def test_inner_functions_and_lambdas_travel_by_cloudpickle(node):
+    pytest.importorskip("cloudpickle", reason="python3-cloudpickle is missing: functions of no module are untested")
+    x, y = node.tensor(np.arange(4, dtype="f4")), node.create_buffer(4)
+    factor, pids = 3.0, node.create_buffer(1, "int64")
+
+    def inner(x, y):
+        y[:] = factor * x
+
+    def orchestration(orch):
+        orch.submit_sub(inner, [IN(x), OUT(y)])
+        orch.submit_sub(lambda y, pids, one: (np.add(y, one, out=y), pids.fill(os.getpid())), [INOUT(y), OUT(pids), 1])
+
+    node.run(orchestration)
+    assert list(y.numpy()) == [1, 4, 7, 10]
+    assert pids.numpy()[0] not in (0, os.getpid())
+
+
+def test_without_cloudpickle_a_lambda_cannot_travel(node, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    y = node.create_buffer(1)
     with pytest.raises(baton.Error, match="cannot travel"):
         node.run(lambda orch: orch.submit_sub(lambda y: None, [INOUT(y)]))
 
@@ -167,6 +251,12 @@ def test_a_chip_that_is_killed_is_an_error_and_starts_again(ops):
         assert x.numpy()[0] == 1
 
 
+def test_a_program_that_is_no_chip_is_told(tmp_path):
+    with pytest.raises(baton.Error) as raised:
+        baton.Worker(chip_program=tmp_path / "nothing").init()
+    assert raised.value.code == baton.Code.launch_failed and "nothing" in str(raised.value)
+
+
 def test_level_2_is_one_chip_in_this_process(ops):
     with baton.Worker(level=2, clusters=1, chip_threads=1) as worker:
         x = worker.create_buffer(4, "int32")
@@ -190,6 +280,28 @@ except KeyboardInterrupt:
     print('INTERRUPTED', flush=True)
 """)
     assert "INTERRUPTED" in output, output
+
+
+def test_ctrl_c_ends_a_submission_to_a_node_that_waits_for_room(interrupted, ops):
+    code, output = interrupted(f"""
+import os, threading
+os.environ['BATON_WAIT_TIMEOUT'] = '60s'
+import baton
+wait = baton.kernel({ops.library!r}, 'wait_for')
+def orchestration(orch):
+    for _ in range(2):
+        orch.submit_next_level(wait, [x], worker=0)
+    threading.Timer(0.2, lambda: print('READY', flush=True)).start()
+    orch.submit_next_level(wait, [x], worker=0)
+    print('SUBMITTED', flush=True)
+try:
+    with baton.Worker(devices='0', clusters=1, chip_threads=1, task_window=2) as node:
+        x = node.create_buffer(1, 'int32')
+        node.run(orchestration)
+except KeyboardInterrupt:
+    print('INTERRUPTED', flush=True)
+""")
+    assert "INTERRUPTED" in output and "SUBMITTED" not in output, output
 
 
 def test_help_reads_like_documentation():

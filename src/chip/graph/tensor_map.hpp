@@ -104,13 +104,18 @@ class TensorMap {
   [[nodiscard]] Region& region_of(const View& view) {
     const std::uint32_t hash = view.hash();
     std::uint32_t number = by_view_.find(hash, [&](std::uint32_t at) { return regions_[at].view.same_bytes(view); });
-    // Programs walk through memory.
-    const std::uint32_t next = by_view_.further(hash, 2);
-    if (next != IndexTable::kNone) __builtin_prefetch(&regions_[next], 1);
-    if (hash % kRow == kRow / 2) by_view_.prefetch(view.hash_further(1));
+    if (hash - last_hash_ == 1) prefetch_further(view, hash);
+    last_hash_ = hash;
     if (number == IndexTable::kNone) [[unlikely]]
       number = insert(view, hash);
     return regions_[number];
+  }
+
+  /// What comes next while a program walks through memory.
+  void prefetch_further(const View& view, std::uint32_t hash) const {
+    const std::uint32_t next = by_view_.further(hash, 2);
+    if (next != IndexTable::kNone) __builtin_prefetch(&regions_[next], 1);
+    if (hash % kRow == kRow / 2) by_view_.prefetch(view.hash_further(1));
   }
 
   template <class Need>
@@ -148,6 +153,7 @@ class TensorMap {
   SpatialIndex index_{regions_, allocations_};
   IndexTable by_view_;
   TaskId oldest_live_ = 1;
+  std::uint32_t last_hash_ = 0;
   std::uint32_t sweep_at_ = 0;
 };
 

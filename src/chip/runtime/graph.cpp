@@ -62,7 +62,7 @@ TaskId Graph::submit_arguments(const Kernel& kernel, std::span<const Argument> a
   return submit_signed(kernel, arguments, options, where);
 }
 
-TaskId Graph::submit(const ClusterTask& kernels, std::initializer_list<Argument> arguments, const TaskOptions& options,
+TaskId Graph::submit(const ClusterTask& kernels, std::span<const Argument> arguments, const TaskOptions& options,
                      Place where) {
   const Kernel* first = kernels.cube != nullptr        ? kernels.cube
                         : kernels.vector[0] != nullptr ? kernels.vector[0]
@@ -72,13 +72,13 @@ TaskId Graph::submit(const ClusterTask& kernels, std::initializer_list<Argument>
   return state_->submit({.name = first->name,
                          .lane = chip::Lane::cluster,
                          .cluster = &kernels,
-                         .arguments = {arguments.begin(), arguments.size()},
+                         .arguments = arguments,
                          .options = options,
                          .where = where});
 }
 
-TaskId Graph::submit_empty(std::initializer_list<Argument> arguments, const TaskOptions& options, Place where) {
-  return state_->submit({.arguments = {arguments.begin(), arguments.size()}, .options = options, .where = where});
+TaskId Graph::submit_empty(std::span<const Argument> arguments, const TaskOptions& options, Place where) {
+  return state_->submit({.arguments = arguments, .options = options, .where = where});
 }
 
 Tensor Graph::submit_notification_wait(const std::int32_t* signal, std::int32_t expected, Place where) {
@@ -112,6 +112,7 @@ void Graph::set_element(const Tensor& tensor, DType dtype, std::span<const std::
 }
 
 void Graph::wait(TaskId task) { state_->wait(task); }
+bool Graph::full() const noexcept { return state_->full(); }
 int Graph::clusters() const noexcept { return state_->clusters(); }
 int Graph::vector_cores() const noexcept { return chip::kVectorsPerCluster * state_->clusters(); }
 

@@ -240,7 +240,8 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
     }
     const TaskId last = parts_.heap.must_complete();
     while (parts_.scheduler.oldest_incomplete() <= last) {
-      parts_.scheduler.wait_quietly(parts_.scheduler.oldest_incomplete());
+      // Throws if it failed: a failed task stays the oldest until the run ends.
+      parts_.scheduler.wait(parts_.scheduler.oldest_incomplete());
     }
     parts_.heap.forget_before(parts_.scheduler.oldest_incomplete());
   }

@@ -48,6 +48,7 @@ class GraphState {
       : parts_(parts), edges_(edges), capture_(capture) {}
 
   TaskId submit(const Submission& submission);
+  [[nodiscard]] bool full() const noexcept { return capture_ == nullptr && parts_.scheduler.full(); }
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
   [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, const Place& where);
   void keep(const Tensor& output) { parts_.heap.keep(output.buffer()); }

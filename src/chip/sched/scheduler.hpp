@@ -47,6 +47,10 @@ class Scheduler {
 
   /// The next task, for the caller to fill. Waits while the window is full.
   [[nodiscard]] Task& begin();
+  /// Whether begin() would wait now.
+  [[nodiscard]] bool full() const noexcept {
+    return submitted_ - left_before_ >= options_.window && in_window() >= options_.window;
+  }
   /// `task`, which is not submitted yet, waits for `earlier`.
   void depend(Task& task, TaskId earlier);
   /// `task` runs once all that it depends on is complete.
@@ -60,8 +64,6 @@ class Scheduler {
   void abandon(Task& task);
   /// Waits until the task is complete. Throws the failure of the run if it failed.
   void wait(TaskId id);
-  /// The same, whatever became of it.
-  void wait_quietly(TaskId id) { wait_at_submitter({.left_window = UINT64_MAX, .completed = UINT64_MAX, .task = id}); }
   /// All tasks before it are complete.
   [[nodiscard]] TaskId oldest_incomplete() noexcept;
   /// Waits until all tasks are complete. Throws the first failure, once.

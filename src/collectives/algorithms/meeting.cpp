@@ -10,7 +10,7 @@
 
 namespace baton::collectives {
 
-void barrier_meeting(Mover& mover, const Work& /*work*/) { meet(mover); }
+void barrier_meeting(Mover& mover, const Work& /*work*/) { mover.meet(); }
 
 void allreduce_meeting(Mover& mover, const Work& work) {
   mover.offer(work.input.mine, work.bytes());
@@ -25,19 +25,19 @@ void allreduce_meeting(Mover& mover, const Work& work) {
 
 void reduce_scatter_meeting(Mover& mover, const Work& work) {
   mover.offer(work.input.mine, work.bytes() * static_cast<std::size_t>(mover.size()));
-  meet(mover);
+  mover.meet();
   reduce_contributions(mover, work, work.output.mine, static_cast<std::size_t>(mover.rank()) * work.bytes());
 }
 
 void allgather_meeting(Mover& mover, const Work& work) {
   mover.offer(work.input.mine, work.bytes());
-  meet(mover);
+  mover.meet();
   gather_contributions(mover, work, 0);
 }
 
 void all_to_all_meeting(Mover& mover, const Work& work) {
   mover.offer(work.input.mine, work.bytes() * static_cast<std::size_t>(mover.size()));
-  meet(mover);
+  mover.meet();
   gather_contributions(mover, work, static_cast<std::size_t>(mover.rank()) * work.bytes());
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include <baton/baton.hpp>
 
@@ -29,6 +30,11 @@ int main(int argc, char** argv) {
     if (what == "throw" && me.rank() == me.size() - 1) throw std::runtime_error("enough");
     if (what == "die" || what == "throw") me.barrier(kLong);
     if (what == "leave") me.barrier();
+    if (what == "allreduce") {
+      std::vector<float> x(100, 1);
+      baton::allreduce(me, x);
+      if (x[99] != static_cast<float>(me.size())) throw std::runtime_error("wrong sum");
+    }
   } catch (const baton::Error& error) {
     std::cerr << error.what() << std::endl;
     return 10 + static_cast<int>(error.code());

@@ -29,4 +29,15 @@ BATON_KERNEL(tell_next, InOut<int> x, std::uint64_t context) {
   pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
 }
 
+/// Writes to the element of the next rank that corresponds to `x`, and then notifies `signal` there.
+BATON_KERNEL(give_next, InOut<int> x, InOut<int> signal, std::uint64_t context, int value) {
+  auto* ctx = reinterpret_cast<CommContext*>(context);
+  const int next = static_cast<int>((ctx->rankId + 1) % ctx->rankNum);
+  *pto::comm::CommRemotePtr(ctx, x.data(), next) = value;
+  pto::comm::Signal there(pto::comm::CommRemotePtr(ctx, signal.data(), next));
+  pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+}
+
+BATON_KERNEL(copy_int, In<int> x, Out<int> y) { y.data()[0] = x.data()[0]; }
+
 BATON_KERNEL(crash, InOut<int> x) { *reinterpret_cast<volatile int*>(8) = x.data()[0]; }

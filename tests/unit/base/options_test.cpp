@@ -144,7 +144,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 21U);
+  EXPECT_EQ(names.size(), 22U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {

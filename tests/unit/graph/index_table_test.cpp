@@ -52,7 +52,7 @@ std::uint32_t hash_of(std::uint64_t start, std::uint64_t run) {
   return view.hash();
 }
 
-TEST(ViewHash, NeighboursShareACacheLineOfTheTable) {
+TEST(ViewHash, NeighboursAreARowOfTheTable) {
   constexpr std::uint64_t kRow = 1U << IndexTable::kRowBits;
   for (const std::uint64_t run : {1U, 64U, 4096U}) {
     std::set<std::uint32_t> rows;

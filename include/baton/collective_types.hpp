@@ -1,0 +1,65 @@
+// What collectives on all levels name: elements, operations on them, algorithms.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace baton {
+
+/// What the elements of a collective are.
+enum class Element : std::uint8_t {
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+};
+
+/// How elements of different ranks become one. Sums and products of integers wrap; avg divides the sum, towards zero.
+/// 16-bit floats are added as floats and rounded when they are stored.
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
+
+/// How a collective is done; docs/explanation/collectives.md shows each of them.
+enum class Algorithm : std::uint8_t {
+  automatic,
+  exchange,            // everybody reads what everybody offers
+  meeting,             // the last to arrive combines for all
+  eager,               // one side offers and goes on
+  fetch,               // everybody fetches from one, which waits for that
+  one_phase,           // everybody works on all of everybody's data
+  mesh,                // everybody works on its share of everybody's data
+  ring,                // shares travel from neighbour to neighbour
+  bidirectional_ring,  // half of each share in each direction, in step
+  interleaved_ring,    // each share from both sides to its rank, and back to both
+  recursive_halving,   // with partners at half, a quarter, ... of the ranks, and back
+  tree,                // to a root and back
+  bruck,               // blocks travel by powers of two, several at once
+};
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t size_of(Element element) noexcept {
+  switch (element) {
+    case Element::int8:
+    case Element::uint8: return 1;
+    case Element::float16:
+    case Element::bfloat16:
+    case Element::int16:
+    case Element::uint16: return 2;
+    case Element::float32:
+    case Element::int32:
+    case Element::uint32: return 4;
+    case Element::float64:
+    case Element::int64:
+    case Element::uint64: return 8;
+  }
+  return 1;
+}
+
+}  // namespace baton

@@ -1,0 +1,96 @@
+// Collectives in a graph: tasks of all members' chips that do something together with their tensors.
+//
+// Every member submits the same collectives to the same room in the same order. By default a collective is a few short
+// tasks that wait for the other ranks without a core: other tasks run meanwhile. Edges are found as for any other task.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <baton/collective_types.hpp>
+#include <baton/domain.hpp>
+#include <baton/export.hpp>
+#include <baton/graph.hpp>
+#include <baton/place.hpp>
+#include <baton/tensor.hpp>
+#include <baton/window.hpp>
+
+namespace baton {
+
+struct CollectiveRoomOptions {
+  /// Room for data, on every rank, for all blocks together. Data passes through it in pieces.
+  std::size_t bytes = std::size_t{1} << 20U;
+  /// Cores that may work on one collective.
+  int blocks = 1;
+};
+
+/// Memory of a domain through which the data of its graphs' collectives passes. Collectives of one room follow each
+/// other; those of different rooms go on side by side. Must outlive the graphs that use it.
+class BATON_API CollectiveRoom {
+ public:
+  /// Collective over the domain.
+  explicit CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options = {});
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] int blocks() const noexcept { return blocks_; }
+  /// Of the data of one block.
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  [[nodiscard]] const CommContext* context() const { return window_.context(); }
+
+ private:
+  int rank_;
+  int size_;
+  int blocks_;
+  std::size_t block_bytes_;
+  RawWindow window_;
+  Tensor tensor_;
+};
+
+struct GraphCollectiveOptions {
+  /// automatic, one_phase and mesh wait without a core. The others are one task that keeps its cores until it is done.
+  Algorithm algorithm = Algorithm::automatic;
+  std::int32_t priority = 0;
+};
+
+/// y of every rank = x of all ranks, reduced. y may be x. Tensors are contiguous; elements are float32, float16,
+/// bfloat16, int16 and int32, avg of floats only. Returns the task that completes y.
+BATON_API TaskId allreduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                           ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
+                           Place where = Place::here());
+/// y of `root` = x of all ranks, reduced. The others pass any y, which stays as it is.
+BATON_API TaskId reduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+                        ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
+                        Place where = Place::here());
+/// x of every rank = x of `root`. Elements of any type, here and below where nothing is reduced.
+BATON_API TaskId broadcast(Graph& graph, const CollectiveRoom& room, const Tensor& x, int root,
+                           const GraphCollectiveOptions& options = {}, Place where = Place::here());
+/// y = this rank's block of x, reduced over all ranks. x has a block of y's size for each rank.
+BATON_API TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                                ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
+                                Place where = Place::here());
+/// y = the blocks x of all ranks, by rank.
+BATON_API TaskId allgather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                           const GraphCollectiveOptions& options = {}, Place where = Place::here());
+/// y of `root` = the blocks x of all ranks, by rank. The others pass any y.
+BATON_API TaskId gather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+                        const GraphCollectiveOptions& options = {}, Place where = Place::here());
+/// y = this rank's block of the x of `root`. The others pass any x.
+BATON_API TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+                         const GraphCollectiveOptions& options = {}, Place where = Place::here());
+/// Block r of x becomes this rank's block in the y of rank r.
+BATON_API TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                            const GraphCollectiveOptions& options = {}, Place where = Place::here());
+
+/// A message to, or from, another rank, which submits the other half of it with as many elements. The room is free for
+/// the next when the message has been taken: ranks that send to each other submit send_recv(), or use two rooms.
+BATON_API TaskId send(Graph& graph, const CollectiveRoom& room, const Tensor& x, int to,
+                      const GraphCollectiveOptions& options = {}, Place where = Place::here());
+BATON_API TaskId recv(Graph& graph, const CollectiveRoom& room, const Tensor& y, int from,
+                      const GraphCollectiveOptions& options = {}, Place where = Place::here());
+/// Both at once: x to `to`, y from `from`.
+BATON_API TaskId send_recv(Graph& graph, const CollectiveRoom& room, const Tensor& x, int to, const Tensor& y, int from,
+                           const GraphCollectiveOptions& options = {}, Place where = Place::here());
+
+}  // namespace baton

@@ -1,0 +1,79 @@
+// Which elements the tiles of a core can combine.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <collectives/tile_lines.hpp>
+
+namespace baton::collectives {
+
+/// The element of a type that kernels use.
+template <typename T>
+AICORE constexpr Element element_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return Element::float32;
+  } else if constexpr (std::is_same_v<T, half>) {
+    return Element::float16;
+  } else if constexpr (std::is_same_v<T, bfloat16_t>) {
+    return Element::bfloat16;
+  } else {
+    static_assert(std::is_integral_v<T>, "elements are float, half, bfloat16_t and integers");
+    constexpr bool kSigned = std::is_signed_v<T>;
+    switch (sizeof(T)) {
+      case 1: return kSigned ? Element::int8 : Element::uint8;
+      case 2: return kSigned ? Element::int16 : Element::uint16;
+      case 4: return kSigned ? Element::int32 : Element::uint32;
+      default: return kSigned ? Element::int64 : Element::uint64;
+    }
+  }
+}
+
+/// The vector unit has no other numbers, and divides no integers.
+[[nodiscard]] AICORE constexpr bool can_combine(Element element, ReduceOp op) {
+  switch (element) {
+    case Element::float32:
+    case Element::float16:
+    case Element::bfloat16: return true;
+    case Element::int16:
+    case Element::int32: return op != ReduceOp::avg;
+    case Element::float64:
+    case Element::int8:
+    case Element::int64:
+    case Element::uint8:
+    case Element::uint16:
+    case Element::uint32:
+    case Element::uint64: break;
+  }
+  return false;
+}
+
+/// Combines elements of one type. Nothing else of a kernel that uses one type has to be compiled.
+template <typename T>
+struct OneElement {
+  static constexpr bool kCombines = can_combine(element_of<T>(), ReduceOp::sum);
+
+  AICORE static void combine(Element /*element*/, std::byte* to, int sources, const LineSource& source, int64_t count,
+                             ReduceOp op, uint32_t divisor) {
+    if constexpr (kCombines) combine_lines(reinterpret_cast<T*>(to), sources, source, count, op, divisor);
+  }
+};
+
+/// Combines elements of a type that is known when it runs.
+struct AnyElement {
+  AICORE static void combine(Element element, std::byte* to, int sources, const LineSource& source, int64_t count,
+                             ReduceOp op, uint32_t divisor) {
+    const auto as = [&](auto type) {
+      OneElement<decltype(type)>::combine(element, to, sources, source, count, op, divisor);
+    };
+    switch (element) {
+      case Element::float32: return as(float{});
+      case Element::float16: return as(half{});
+      case Element::bfloat16: return as(bfloat16_t{});
+      case Element::int16: return as(int16_t{});
+      case Element::int32: return as(int32_t{});
+      default: return;
+    }
+  }
+};
+
+}  // namespace baton::collectives

@@ -1,0 +1,265 @@
+// Expert dispatch and combine: rows go to the ranks of their experts, results come back and are added up.
+//
+//   route, pack --> outbox --send_rows--> inboxes --assemble--> rows by expert --> the experts' own work
+//   combine <-- returns <--send_returns-- results by expert
+//
+// Steps of one rank are tasks, or parts of one; between a send and what follows it on another rank is a counter, which
+// a task waits for: a notification wait, a condition, or wait(). Rounds are numbered from 1 on by all ranks alike.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <moe/courier.hpp>
+#include <moe/plan.hpp>
+
+namespace baton::moe {
+
+/// One of several blocks that share the rows of a step.
+struct Part {
+  int64_t index = 0;
+  int64_t count = 1;
+};
+
+/// One rank's side of an exchange.
+template <typename Element>
+class Exchange {
+ public:
+  /// `window` is this rank's: Layout::window_bytes() in a window of the domain. `args` are those of the kernel.
+  AICORE Exchange(const Problem& problem, const CommContext* context, uint8_t* window, int64_t* args,
+                  kernel::Where where = kernel::Where::current())
+      : layout_(problem), context_(context), window_(window), args_(args), where_(where) {
+    check(kernel::place_of("moe::Exchange", where));
+  }
+
+  AICORE const Layout& layout() const { return layout_; }
+  AICORE int rank() const { return static_cast<int>(context_->rankId); }
+  AICORE int ranks() const { return layout_.problem().ranks; }
+
+  /// A counter of this rank, and what it has after `round` rounds.
+  AICORE int32_t* counter(Counter which) const { return part_of<int32_t>(layout_.counter(which)); }
+  AICORE int32_t expected(Counter which, int32_t round) const { return layout_.per_round(which) * round; }
+  AICORE void wait(Counter which, int32_t round) const {
+    const pto::comm::Signal here(counter(which));
+    pto::comm::TWAIT(here, expected(which, round), pto::comm::WaitCmp::GE);
+    pipe_barrier(PIPE_ALL);
+  }
+  /// The task is complete when the counter says that the round is.
+  AICORE void complete_with(Counter which, int32_t round) const {
+    AsyncCtx completion = get_async_ctx(args_);
+    save_expected_notification_counter(completion, counter(which), static_cast<uint32_t>(expected(which, round)));
+  }
+
+  // Tensors are arguments of kernels, or anything else with data() and size(); those with less room than Layout says
+  // are an error.
+
+  /// outbox = the rows of the plan.
+  template <typename Tokens, typename PlanInts, typename Outbox>
+  AICORE void pack(const Tokens& tokens, int64_t token_count, const PlanInts& plan, const Outbox& outbox,
+                   Part part = {}) const {
+    const BatonPlace place = kernel::place_of("moe::pack", where_);
+    const Element* from = room_in(tokens, token_count * width(), "tokens", place);
+    Element* to = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
+    const Plan made = plan_of(plan, place);
+    const int64_t top_k = layout_.problem().top_k;
+    for (int64_t choice = part.index; choice < token_count * top_k; choice += part.count) {
+      const int64_t position = made.positions[choice];
+      if (position != kNotSent) copy_line(to + position * width(), from + choice / top_k * width(), width());
+    }
+  }
+
+  /// Puts rows into the inboxes of all other ranks, once those have taken the rows of the round before. The engine
+  /// reads the outbox and the plan until the task is complete, or until this returns.
+  template <typename PlanInts, typename Outbox>
+  AICORE void send_rows(const PlanInts& plan, const Outbox& outbox, int32_t round,
+                        Sending sending = Sending::deferred) const {
+    const BatonPlace place = kernel::place_of("moe::send_rows", where_);
+    const Element* packed = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
+    const Plan made = plan_of(plan, place);
+    wait(Counter::rows_taken, round - 1);
+    if (ranks() == 1) return;
+    Courier courier(args_, where_);
+    for (int step = 1; step < ranks(); ++step) {
+      const int peer = neighbour(step);
+      const int32_t* starts = made.starts + peer * local_experts();
+      const int64_t rows = starts[local_experts()] - starts[0];
+      int32_t* header = at_peer<int32_t>(layout_.inbox(rank()), peer);
+      int32_t* arrived = at_peer<int32_t>(layout_.counter(Counter::rows_arrived), peer);
+      if (rows == 0) {
+        courier.put_and_notify(header, starts, local_experts() + 1, arrived);
+      } else {
+        courier.put(header, starts, local_experts() + 1);
+        courier.put_and_notify(at_peer<Element>(layout_.inbox_rows(rank()), peer), packed + starts[0] * width(),
+                               rows * width(), arrived);
+      }
+    }
+    courier.finish(sending);
+  }
+
+  /// rows = what all ranks sent to the experts of this one, by expert; blocks say where they came from. All have
+  /// arrived. Part 0 writes the blocks.
+  template <typename PlanInts, typename Outbox, typename Rows, typename BlockInts>
+  AICORE void assemble(const PlanInts& plan, const Outbox& outbox, const Rows& rows, const BlockInts& blocks,
+                       Part part = {}) const {
+    const BatonPlace place = kernel::place_of("moe::assemble", where_);
+    const Element* packed = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
+    Element* to = room_in(rows, layout_.received_at_most() * width(), "rows", place);
+    int32_t* block_starts = room_in(blocks, layout_.block_ints(), "blocks", place);
+    int32_t* homes = block_starts + layout_.experts() + 1;
+    const Plan made = plan_of(plan, place);
+    for (int source = 0; source < ranks(); ++source) refresh(starts_from(source, made), local_experts() + 1);
+    int64_t first = 0;
+    for (int64_t block = 0; block < layout_.experts(); ++block) {
+      const int64_t expert = block / ranks();
+      const auto source = static_cast<int>(block % ranks());
+      const int32_t* starts = starts_from(source, made);
+      const int64_t count = starts[expert + 1] - starts[expert];
+      if (part.index == 0) {
+        block_starts[block] = static_cast<int32_t>(first);
+        homes[block] = starts[expert];
+      }
+      if (count > 0 && block % part.count == part.index) {
+        const Element* from = source == rank() ? packed + starts[expert] * width()
+                                               : part_of<const Element>(layout_.inbox_rows(source)) +
+                                                     (starts[expert] - starts[0]) * width();
+        copy_line(to + first * width(), from, count * width());
+      }
+      first += count;
+    }
+    if (part.index == 0) {
+      block_starts[layout_.experts()] = static_cast<int32_t>(first);
+      refresh(block_starts, layout_.block_ints());
+    }
+  }
+
+  /// Nobody reads what arrived at this rank any more: the inboxes (rows_taken), or the returns (returns_taken). Those
+  /// who send may go on.
+  AICORE void tell_taken(Counter which) const {
+    for (int step = 0; step < ranks(); ++step) notify(which, neighbour(step));
+  }
+
+  /// Puts results, which lie as assemble() left the rows, into the returns of the ranks that sent the rows, once those
+  /// have taken the returns of the round before. The engine reads them until the task is complete, or until this
+  /// returns.
+  template <typename Results, typename BlockInts>
+  AICORE void send_returns(const Results& results, const BlockInts& blocks, int32_t round,
+                           Sending sending = Sending::deferred) const {
+    const BatonPlace place = kernel::place_of("moe::send_returns", where_);
+    const Element* from = room_in(results, layout_.received_at_most() * width(), "results", place);
+    const Blocks made = Blocks::of(layout_, room_in(blocks, layout_.block_ints(), "blocks", place));
+    wait(Counter::returns_taken, round - 1);
+    for_blocks_of(rank(), made, [&](int64_t row, int64_t home, int64_t count) {
+      copy_line(part_of<Element>(layout_.returns()) + home * width(), from + row * width(), count * width());
+    });
+    notify(Counter::returns_arrived, rank());
+    // Those who get nothing first: a notify while puts are under way does not say what it follows.
+    for (int step = 1; step < ranks(); ++step) {
+      if (block_count_of(neighbour(step), made) == 0) notify(Counter::returns_arrived, neighbour(step));
+    }
+    if (ranks() == 1) return;
+    Courier courier(args_, where_);
+    for (int step = 1; step < ranks(); ++step) send_returns_to(neighbour(step), from, made, courier);
+    courier.finish(sending);
+  }
+
+  /// sums = for each token the sum of its returned rows by weight: weights[token * top_k + k]. All have arrived.
+  template <typename PlanInts, typename Weights, typename Sums>
+  AICORE void combine(const PlanInts& plan, const Weights& weights, int64_t token_count, const Sums& sums,
+                      Part part = {}) const {
+    const BatonPlace place = kernel::place_of("moe::combine", where_);
+    const int64_t top_k = layout_.problem().top_k;
+    const float* by = room_in(weights, token_count * top_k, "weights", place);
+    Element* to = room_in(sums, token_count * width(), "sums", place);
+    const Plan made = plan_of(plan, place);
+    for (int64_t token = part.index; token < token_count; token += part.count) {
+      weighted_sum(to + token * width(), part_of<const Element>(layout_.returns()), width(),
+                   made.positions + token * top_k, by + token * top_k, top_k);
+    }
+  }
+
+ private:
+  AICORE int64_t width() const { return layout_.problem().width; }
+  AICORE int64_t local_experts() const { return layout_.problem().experts_per_rank; }
+  AICORE int neighbour(int step) const { return (rank() + step) % ranks(); }
+  template <typename Type>
+  AICORE Type* part_of(int64_t bytes) const {
+    return reinterpret_cast<Type*>(window_ + bytes);
+  }
+  template <typename Type>
+  AICORE Type* at_peer(int64_t bytes, int peer) const {
+    return pto::comm::CommRemotePtr(context_, part_of<Type>(bytes), peer);
+  }
+
+  /// What this rank did before is seen by whoever sees the counter.
+  AICORE void notify(Counter which, int peer) const {
+    pipe_barrier(PIPE_ALL);
+    const pto::comm::Signal there(at_peer<int32_t>(layout_.counter(which), peer));
+    pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+  }
+
+  template <typename PlanInts>
+  AICORE Plan plan_of(const PlanInts& plan, const BatonPlace& place) const {
+    return Plan::of(layout_, room_in(plan, layout_.plan_ints(), "plan", place));
+  }
+  /// The first rows of this rank's experts, as `source` packed them.
+  AICORE const int32_t* starts_from(int source, const Plan& plan) const {
+    if (source == rank()) return plan.starts + rank() * local_experts();
+    return part_of<const int32_t>(layout_.inbox(source));
+  }
+
+  /// Calls body(row, home, count) for each block of `source` that has rows.
+  template <typename Body>
+  AICORE void for_blocks_of(int source, const Blocks& blocks, const Body& body) const {
+    for (int64_t expert = 0; expert < local_experts(); ++expert) {
+      const int64_t block = expert * ranks() + source;
+      const int64_t count = blocks.starts[block + 1] - blocks.starts[block];
+      if (count > 0) body(int64_t{blocks.starts[block]}, int64_t{blocks.homes[block]}, count);
+    }
+  }
+
+  AICORE int64_t block_count_of(int source, const Blocks& blocks) const {
+    int64_t count = 0;
+    for_blocks_of(source, blocks, [&](int64_t, int64_t, int64_t) { ++count; });
+    return count;
+  }
+
+  AICORE void send_returns_to(int peer, const Element* results, const Blocks& blocks, Courier& courier) const {
+    int64_t left = block_count_of(peer, blocks);
+    Element* returns = at_peer<Element>(layout_.returns(), peer);
+    int32_t* arrived = at_peer<int32_t>(layout_.counter(Counter::returns_arrived), peer);
+    for_blocks_of(peer, blocks, [&](int64_t row, int64_t home, int64_t count) {
+      if (--left > 0) {
+        courier.put(returns + home * width(), results + row * width(), count * width());
+      } else {
+        courier.put_and_notify(returns + home * width(), results + row * width(), count * width(), arrived);
+      }
+    });
+  }
+
+  AICORE void check(const BatonPlace& place) const {
+    const Problem& problem = layout_.problem();
+    if (const char* fault = problem_fault(problem)) kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, fault);
+    if (static_cast<int64_t>(context_->rankNum) != problem.ranks) {
+      kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for ", problem.ranks,
+                   " ranks, the domain has ", context_->rankNum);
+    }
+    if (problem.element_bytes != static_cast<int32_t>(sizeof(Element))) {
+      kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for elements of ", problem.element_bytes,
+                   " bytes, this kernel has ", sizeof(Element));
+    }
+    if (static_cast<uint64_t>(layout_.window_bytes()) > context_->winSize) {
+      kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "the exchange needs ", layout_.window_bytes(),
+                   " bytes of this rank's window, which has ", context_->winSize);
+    }
+    // Throws if the first or the last byte lies outside of the window.
+    (void)pto::comm::CommRemotePtr(context_, window_, rank(), where_);
+    (void)pto::comm::CommRemotePtr(context_, window_ + layout_.window_bytes() - 1, rank(), where_);
+  }
+
+  Layout layout_;
+  const CommContext* context_;
+  uint8_t* window_;
+  int64_t* args_;
+  kernel::Where where_;
+};
+
+}  // namespace baton::moe

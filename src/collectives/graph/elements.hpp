@@ -1,0 +1,27 @@
+// The elements of tensors as those of collectives.
+#pragma once
+
+#include <baton/collective_types.hpp>
+#include <baton/dtype.hpp>
+
+namespace baton::collectives {
+
+[[nodiscard]] constexpr Element element_of(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return Element::float32;
+    case DType::float16: return Element::float16;
+    case DType::bfloat16: return Element::bfloat16;
+    case DType::int8: return Element::int8;
+    case DType::int16: return Element::int16;
+    case DType::int32: return Element::int32;
+    case DType::int64: return Element::int64;
+    case DType::uint8:
+    case DType::boolean: return Element::uint8;
+    case DType::uint16: return Element::uint16;
+    case DType::uint32: return Element::uint32;
+    case DType::uint64: return Element::uint64;
+  }
+  return Element::uint8;
+}
+
+}  // namespace baton::collectives

@@ -1,0 +1,302 @@
+#include <baton/graph_collectives.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+#include <collectives/member.hpp>
+#include <collectives/operations.hpp>
+
+#include "collectives/call.hpp"
+#include "collectives/graph/collective_kernel.hpp"
+#include "collectives/graph/elements.hpp"
+
+namespace baton {
+namespace {
+
+using collectives::element_of;
+using collectives::kWhole;
+using collectives::Operation;
+using collectives::Slice;
+
+/// By operation, so that traces name them.
+constexpr Kernel kernel_named(const char* name) {
+  return {name, baton_collective_kernel, nullptr, BATON_CORE_VECTOR, 0};
+}
+constexpr std::array<Kernel, collectives::kOperations> kKernels = {
+    kernel_named("message"),        kernel_named("broadcast"),   kernel_named("reduce"), kernel_named("allreduce"),
+    kernel_named("reduce_scatter"), kernel_named("allgather"),   kernel_named("gather"), kernel_named("scatter"),
+    kernel_named("all_to_all"),     kernel_named("all_to_all_v")};
+
+/// One collective on its way into a graph.
+class Submission {
+ public:
+  Submission(Graph& graph, const CollectiveRoom& room, Operation operation, const Tensor& x, const Tensor& y,
+             const GraphCollectiveOptions& options, Place where)
+      : graph_(graph), room_(room), operation_(operation), x_(x), y_(y), options_(options), where_(where) {}
+
+  void reduces(ReduceOp op) {
+    op_ = op;
+    if (!collectives::can_combine(element_of(x_.dtype()), op)) {
+      refuse(fmt::format("chips have no {} of {}", collectives::name_of(op), name_of(x_.dtype())));
+    }
+  }
+  void rooted(int root) {
+    root_ = root;
+    if (root < 0 || root >= room_.size()) {
+      throw Error(Code::out_of_range, fmt::format("{}: rank {} is outside 0..{}", name(), root, room_.size() - 1),
+                  {place()});
+    }
+  }
+  /// Blocks for all ranks lie in x, or in y.
+  void blocks(int in_x, int in_y) {
+    x_blocks_ = in_x;
+    y_blocks_ = in_y;
+  }
+  /// A message: x to `to`, y from `from`, where these are ranks.
+  void message(int to, int from) {
+    root_ = to;
+    from_ = from;
+    for (const int partner : {to, from}) {
+      if (partner < -1 || partner >= room_.size() || partner == room_.rank()) {
+        throw Error(Code::out_of_range,
+                    fmt::format("a message between rank {} and rank {} of {}", room_.rank(), partner, room_.size()),
+                    {place()});
+      }
+    }
+    has_x_ = to >= 0;
+    has_y_ = from >= 0;
+  }
+  void without_x() { has_x_ = false; }
+  void without_y() { has_y_ = false; }
+
+  TaskId submit() {
+    const Tensor& one = has_x_ ? x_ : y_;
+    const int one_blocks = has_x_ ? x_blocks_ : y_blocks_;
+    element_ = element_of(one.dtype());
+    const std::int64_t all = one.element_count();
+    if (all % one_blocks != 0) refuse(fmt::format("{} elements are no {} blocks", all, one_blocks));
+    count_ = static_cast<std::uint64_t>(all / one_blocks);
+    check(x_, "x", has_x_, x_blocks_);
+    check(y_, "y", has_y_, y_blocks_);
+    choose();
+    // Shares of a piece are whole cache lines: one may have two more than the piece has on average.
+    const auto room_blocks = static_cast<std::uint64_t>(std::max({x_blocks_, room_blocks_, 1}));
+    const std::size_t element_bytes = size_of(element_);
+    const std::uint64_t share = room_.block_bytes() / room_blocks / element_bytes;
+    const std::uint64_t line = 64 / element_bytes;
+    if (share <= 2 * line) {
+      refuse(fmt::format("the room has {} bytes for each block; {} are needed at least", room_.block_bytes(),
+                         (2 * line + 1) * room_blocks * element_bytes));
+    }
+    const std::uint64_t piece = (share - 2 * line) * static_cast<std::uint64_t>(room_.blocks());
+    TaskId last = 0;
+    for (std::uint64_t first = 0; first < count_; first += piece) {
+      last = submit_piece(first, std::min(piece, count_ - first));
+    }
+    return last;
+  }
+
+ private:
+  [[nodiscard]] std::string_view name() const { return is_message() ? "message" : collectives::name_of(operation_); }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(Code::invalid_argument, fmt::format("{}: {}", name(), why), {place()});
+  }
+  [[nodiscard]] std::string place() const { return fmt::format("submitted at {}:{}", where_.file, where_.line); }
+
+  void check(const Tensor& tensor, const char* which, bool present, int blocks) const {
+    if (!present) return;
+    if (!tensor.is_contiguous()) refuse(fmt::format("`{}` is not contiguous: {}", which, tensor.describe()));
+    const std::uint64_t needed = count_ * static_cast<std::uint64_t>(blocks);
+    if (element_of(tensor.dtype()) != element_ || static_cast<std::uint64_t>(tensor.element_count()) != needed) {
+      refuse(fmt::format("`{}` has {} {}, but {} {} are needed", which, tensor.element_count(), name_of(tensor.dtype()),
+                         needed, collectives::name_of(element_)));
+    }
+  }
+
+  void choose() {
+    algorithm_ = options_.algorithm;
+    if (algorithm_ == Algorithm::automatic) {
+      const bool one_phase =
+          operation_ == Operation::allreduce &&
+          collectives::automatic_allreduce(count_ * size_of(element_), room_.size()) == Algorithm::one_phase;
+      algorithm_ = one_phase ? Algorithm::one_phase : Algorithm::mesh;
+    }
+    if (algorithm_ == Algorithm::bruck) room_blocks_ = 2 * room_.size();
+    if (algorithm_ == Algorithm::ring && operation_ == Operation::allgather) room_blocks_ = room_.size();
+  }
+
+  [[nodiscard]] bool is_message() const { return operation_ == Operation::barrier; }
+
+  TaskId submit_piece(std::uint64_t first, std::uint64_t count) {
+    const int slices =
+        is_message() ? collectives::message_slices(root_, from_) : collectives::slices_of(operation_, algorithm_);
+    if (slices == 0) return submit_slice(kWhole, 0, first, count);
+    TaskId completes_y = 0;
+    for (int slice = 0; slice < slices; ++slice) {
+      const TaskId task = submit_slice(slice, slices, first, count);
+      if (slice == completing_slice(slices)) completes_y = task;
+    }
+    return completes_y;
+  }
+
+  /// The slice that completes y. A message that only comes has nothing to wait for behind it.
+  [[nodiscard]] int completing_slice(int slices) const { return is_message() && root_ < 0 ? slices - 1 : slices - 2; }
+
+  TaskId submit_slice(int slice, int slices, std::uint64_t first, std::uint64_t count) {
+    const bool reads = has_x_ && slice <= 0;
+    const bool writes = has_y_ && (slice == kWhole || slice == completing_slice(slices));
+    const Slice what{operation_,
+                     element_,
+                     op_,
+                     algorithm_,
+                     static_cast<std::int16_t>(root_),
+                     static_cast<std::int8_t>(slice),
+                     static_cast<std::int8_t>(slices)};
+    // Whoever has no tensor passes anything, or nothing; the kernel does not touch it.
+    const auto untouched = [&](const Tensor& tensor) {
+      return Argument(Access::no_dependency, tensor.dims() == 0 ? room_.tensor() : tensor);
+    };
+    const bool whole = first == 0 && count == count_;
+    const Argument arguments[] = {reads ? Argument(Access::in, x_) : untouched(x_),
+                                  writes ? Argument(whole ? Access::out : Access::inout, y_) : untouched(y_),
+                                  Argument(Access::inout, room_.tensor()),
+                                  reinterpret_cast<std::uint64_t>(room_.context()),
+                                  what,
+                                  is_message() ? static_cast<std::uint64_t>(static_cast<std::int64_t>(from_)) : count_,
+                                  first,
+                                  count,
+                                  static_cast<std::uint64_t>(room_.block_bytes())};
+    const TaskOptions options{.blocks = static_cast<std::uint32_t>(room_.blocks()), .priority = options_.priority};
+    return graph_.submit_arguments(kKernels[static_cast<std::size_t>(operation_)], arguments, options, where_);
+  }
+
+  Graph& graph_;
+  const CollectiveRoom& room_;
+  Operation operation_;
+  const Tensor& x_;
+  const Tensor& y_;
+  const GraphCollectiveOptions& options_;
+  Place where_;
+  ReduceOp op_ = ReduceOp::sum;
+  int root_ = 0;
+  int from_ = -1;
+  int x_blocks_ = 1;
+  int y_blocks_ = 1;
+  int room_blocks_ = 1;
+  bool has_x_ = true;
+  bool has_y_ = true;
+  Element element_ = Element::uint8;
+  Algorithm algorithm_ = Algorithm::automatic;
+  std::uint64_t count_ = 0;
+};
+
+std::size_t signal_bytes(int ranks, int blocks) {
+  return static_cast<std::size_t>(collectives::signals_needed(ranks) * blocks) * sizeof(std::int32_t);
+}
+
+}  // namespace
+
+CollectiveRoom::CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options)
+    : rank_(me.rank()),
+      size_(me.size()),
+      blocks_(std::max(1, options.blocks)),
+      block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64) {
+  Domain domain = me;
+  const std::size_t bytes = signal_bytes(size_, blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
+  window_ = domain.raw_window("collective room", bytes);
+  tensor_ = Tensor::over(std::span<std::byte>(window_.local(), bytes));
+}
+
+TaskId allreduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, ReduceOp op,
+                 const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::allreduce, x, y, options, where);
+  submission.reduces(op);
+  return submission.submit();
+}
+
+TaskId reduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root, ReduceOp op,
+              const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::reduce, x, y, options, where);
+  submission.reduces(op);
+  submission.rooted(root);
+  if (room.rank() != root) submission.without_y();
+  return submission.submit();
+}
+
+TaskId broadcast(Graph& graph, const CollectiveRoom& room, const Tensor& x, int root,
+                 const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::broadcast, x, x, options, where);
+  submission.rooted(root);
+  if (room.rank() == root) {
+    submission.without_y();
+  } else {
+    submission.without_x();
+  }
+  return submission.submit();
+}
+
+TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, ReduceOp op,
+                      const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::reduce_scatter, x, y, options, where);
+  submission.reduces(op);
+  submission.blocks(room.size(), 1);
+  return submission.submit();
+}
+
+TaskId allgather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                 const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::allgather, x, y, options, where);
+  submission.blocks(1, room.size());
+  return submission.submit();
+}
+
+TaskId gather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+              const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::gather, x, y, options, where);
+  submission.rooted(root);
+  submission.blocks(1, room.size());
+  if (room.rank() != root) submission.without_y();
+  return submission.submit();
+}
+
+TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+               const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::scatter, x, y, options, where);
+  submission.rooted(root);
+  submission.blocks(room.size(), 1);
+  if (room.rank() != root) submission.without_x();
+  return submission.submit();
+}
+
+TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+                  const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::all_to_all, x, y, options, where);
+  submission.blocks(room.size(), room.size());
+  return submission.submit();
+}
+
+TaskId send(Graph& graph, const CollectiveRoom& room, const Tensor& x, int to, const GraphCollectiveOptions& options,
+            Place where) {
+  Submission submission(graph, room, Operation::barrier, x, x, options, where);
+  submission.message(to, -1);
+  return submission.submit();
+}
+
+TaskId recv(Graph& graph, const CollectiveRoom& room, const Tensor& y, int from, const GraphCollectiveOptions& options,
+            Place where) {
+  Submission submission(graph, room, Operation::barrier, y, y, options, where);
+  submission.message(-1, from);
+  return submission.submit();
+}
+
+TaskId send_recv(Graph& graph, const CollectiveRoom& room, const Tensor& x, int to, const Tensor& y, int from,
+                 const GraphCollectiveOptions& options, Place where) {
+  Submission submission(graph, room, Operation::barrier, x, y, options, where);
+  submission.message(to, from);
+  return submission.submit();
+}
+
+}  // namespace baton

@@ -1,0 +1,111 @@
+#include "node/signal_watches.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/fail.hpp"
+#include "comm/domain_state.hpp"
+
+namespace baton::node {
+namespace {
+
+using Watch = SignalWatches::Watch;
+
+comm::DomainState& state_of(const Watch& watch) { return *comm::DomainAccess::state(watch.open.domain); }
+
+std::int32_t value_of(const Watch& watch) {
+  auto* signal = reinterpret_cast<std::int32_t*>(watch.open.window.local() + watch.offset);
+  // Pairs with the change in WindowState::notify(), and with that of a kernel's TNOTIFY; sequentially consistent
+  // because it is tested before sleeping.
+  return std::atomic_ref(*signal).load(std::memory_order_seq_cst);
+}
+
+bool reached(const Watch& watch) { return value_of(watch) >= watch.expected; }
+
+std::uint32_t changes_of(const Watch& watch) {
+  // Pairs with the increment in comm::mark_dead() and mark_left(), which ring afterwards.
+  return state_of(watch).world().control().changes.load(std::memory_order_seq_cst);
+}
+
+void throw_if_hopeless(const Watch& watch) {
+  const auto describe = [&] {
+    return comm::WaitDescription{wire::Operation::waiting,
+                                 watch.open.window.name(),
+                                 watch.offset / sizeof(std::int32_t),
+                                 WaitCmp::ge,
+                                 watch.expected,
+                                 0};
+  };
+  state_of(watch).throw_if_hopeless([&] { return reached(watch); }, describe, comm::Needs::any_member, std::nullopt, 0);
+}
+
+[[noreturn]] void throw_timeout(const Watch& watch) {
+  constexpr std::uint32_t kMostNotes = 8;
+  comm::DomainState& domain = state_of(watch);
+  std::vector<std::string> notes;
+  for (std::uint32_t member = 0; member < domain.size() && notes.size() < kMostNotes; ++member) {
+    if (member != domain.rank()) notes.push_back(domain.describe_member_activity(member));
+  }
+  throw Error(Code::wait_timeout,
+              fmt::format("rank {} of \"{}\" waited {} for a notification: signal {} of its window has {}, needs >= {}",
+                          domain.rank(), domain.name(), comm::describe_duration(watch.timeout.count()),
+                          watch.offset / sizeof(std::int32_t), value_of(watch), watch.expected),
+              std::move(notes));
+}
+
+/// Whether it has ended; throws why it never will.
+bool ended(Watch& watch) {
+  if (reached(watch)) return true;
+  if (const std::uint32_t changes = changes_of(watch); changes != watch.changes) {
+    watch.changes = changes;
+    throw_if_hopeless(watch);
+  }
+  if (watch.deadline.passed()) throw_timeout(watch);
+  return false;
+}
+
+}  // namespace
+
+void SignalWatches::add(Watch watch) {
+  // Who ended before is looked at once, too.
+  watch.changes = changes_of(watch) - 1;
+  const std::lock_guard lock(mutex_);
+  watches_.push_back(std::move(watch));
+}
+
+void SignalWatches::forget(std::uint64_t domain) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watches_, [&](const Watch& watch) { return watch.domain == domain; });
+}
+
+bool SignalWatches::due() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [](const Watch& watch) { return reached(watch) || changes_of(watch) != watch.changes; });
+}
+
+Deadline SignalWatches::next_deadline() const {
+  const std::lock_guard lock(mutex_);
+  Deadline first = Deadline::never();
+  for (const Watch& watch : watches_) {
+    if (watch.deadline.when() < first.when()) first = watch.deadline;
+  }
+  return first;
+}
+
+std::vector<SignalWatches::Ended> SignalWatches::take_ended() {
+  std::vector<Ended> found;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watches_, [&](Watch& watch) {
+    try {
+      if (!ended(watch)) return false;
+      found.push_back({watch.task, nullptr});
+    } catch (...) {
+      found.push_back({watch.task, std::current_exception()});
+    }
+    return true;
+  });
+  return found;
+}
+
+}  // namespace baton::node
