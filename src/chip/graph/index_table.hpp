@@ -14,7 +14,7 @@ class IndexTable {
   /// The hash of something with the number `place` in a row of its likes, which `mixed`, a product of well mixed bits
   /// in its upper half, tells apart from other rows. `place` is mixed in by the caller without its kRowBits lowest
   /// bits.
-  static constexpr unsigned kRowBits = 6;
+  static constexpr unsigned kRowBits = 3;
   [[nodiscard]] static constexpr std::uint32_t hash_in_row(std::uint64_t mixed, std::uint64_t place) noexcept {
     constexpr std::uint64_t kPlaceMask = (1U << kRowBits) - 1;
     return static_cast<std::uint32_t>((mixed >> 32 & ~kPlaceMask) | (place & kPlaceMask));
