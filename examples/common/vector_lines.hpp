@@ -2,28 +2,17 @@
 #pragma once
 
 #include <baton_kernel.hpp>
+#include <collectives/tile_lines.hpp>
 
 namespace lines {
 
-constexpr int kPiece = 2048;  // elements of a tile: 8 KiB
-using Piece = pto::Tile<pto::TileType::Vec, float, 1, kPiece, pto::BLayout::RowMajor, 1, pto::DYNAMIC>;
-using Line = pto::GlobalTensor<float, pto::Shape<1, 1, 1, 1, pto::DYNAMIC>, pto::Stride<1, 1, 1, 1, 1>>;
+using baton::collectives::in_pieces;
+using baton::collectives::line_at;
+constexpr int kPiece = baton::collectives::kTileElements;
+using Piece = baton::collectives::LineTile<float>;
 
-AICORE inline Line line_at(const float* data, int64_t count) {
-  return Line(const_cast<float*>(data), Line::Shape(count), Line::Stride());
-}
 /// The n-th tile of a kernel.
 AICORE inline void assign(Piece& piece, int n) { TASSIGN(piece, n * kPiece * static_cast<int>(sizeof(float))); }
-
-/// Calls body(first, count) for each piece of a line. All before a piece is finished when it begins, and when this
-/// returns.
-template <typename Body>
-AICORE void in_pieces(int64_t count, const Body& body) {
-  for (int64_t first = 0; first < count; first += kPiece) {
-    body(first, count - first < kPiece ? count - first : kPiece);
-    pipe_barrier(PIPE_ALL);
-  }
-}
 
 /// to = calculate(from), piece by piece: calculate(values) works on a tile in place.
 template <typename Calculate>

@@ -23,6 +23,8 @@ Starter::~Starter() {
 
 void Starter::add(StartedCall& call, const std::function<void()>& begin, std::function<void()> end) {
   const std::lock_guard lock(mutex_);
+  // What may fail comes first.
+  if (!busy_ && !on_fiber() && !thread_.joinable()) thread_ = std::thread([this] { serve(); });
   if (!busy_) begin();
   call.starter_ = this;
   waiting_.push_back(&call);
@@ -30,7 +32,6 @@ void Starter::add(StartedCall& call, const std::function<void()>& begin, std::fu
   busy_ = true;
   end_ = std::move(end);
   if (on_fiber()) return spawn_fiber([this] { run_all(); });
-  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
   // Pairs with the exchange in serve().
   wanted_.store(true, std::memory_order_seq_cst);
   bell_.ring(FutexScope::process);

@@ -114,7 +114,7 @@ def test_later_chunks_are_computed_while_a_sum_waits(chips):
     ("ffn_block", ["--hidden", "3"], "each of 4 ranks needs at least 1"), ("ffn_block", ["--width", "0"], "--width 0"),
     ("ffn_block", ["--chunks", "0"], "--chunks 0"), ("transformer", ["--heads", "5"], "a multiple of --heads 5"),
     ("transformer", ["--heads", "3"], "each of 4 ranks"),
-    ("transformer", ["-n", "2049", "--width", "4", "--heads", "4"], "a row has 2049 elements"),
+    ("transformer", ["-n", "4097", "--width", "4", "--heads", "4"], "a row has 4097 elements"),
 ])
 def test_layers_that_make_no_sense_are_told(name, options, told, capsys):
     assert load(name).main(["--inproc", *options]) == 2

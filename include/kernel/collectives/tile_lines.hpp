@@ -24,6 +24,16 @@ AICORE inline auto line_at(Element* data, int64_t count) {
   return pto::GlobalTensor<Element, LineShape, LineStride>(data, LineShape(count), LineStride());
 }
 
+/// Calls body(first, count) for each piece of a line that a tile holds. All before a piece is finished when it begins,
+/// and when this returns.
+template <typename Body>
+AICORE inline void in_pieces(int64_t count, const Body& body) {
+  for (int64_t first = 0; first < count; first += kTileElements) {
+    body(first, count - first < kTileElements ? count - first : int64_t{kTileElements});
+    pipe_barrier(PIPE_ALL);
+  }
+}
+
 /// to = from, either of which may lie in the window of a peer. While one tile is stored, the next one is loaded.
 AICORE inline void copy_line(uint8_t* to, const uint8_t* from, int64_t bytes) {
   const int64_t pieces = (bytes + ByteTile::Cols - 1) / ByteTile::Cols;

@@ -5,45 +5,22 @@
 
 #include <type_traits>
 
+#include <collectives/tile_lines.hpp>
 #include <pto/pto-inst.hpp>
 
 namespace baton::moe {
 
-inline constexpr int kPiece = 4096;  // elements of a tile
-
+inline constexpr int kPiece = collectives::kTileElements;
 template <typename Element>
-using Piece = pto::Tile<pto::TileType::Vec, Element, 1, kPiece, pto::BLayout::RowMajor, 1, pto::DYNAMIC>;
-template <typename Element>
-using Line = pto::GlobalTensor<Element, pto::Shape<1, 1, 1, 1, pto::DYNAMIC>, pto::Stride<1, 1, 1, 1, 1>>;
-
-template <typename Element>
-AICORE Line<Element> line_at(Element* data, int64_t count) {
-  return Line<Element>(data, typename Line<Element>::Shape(count), typename Line<Element>::Stride());
-}
-
-/// Calls body(first, count) for each piece of a line. All before a piece is finished when it begins, and when this
-/// returns.
-template <typename Body>
-AICORE void in_pieces(int64_t count, const Body& body) {
-  for (int64_t first = 0; first < count; first += kPiece) {
-    body(first, count - first < kPiece ? count - first : kPiece);
-    pipe_barrier(PIPE_ALL);
-  }
-}
+using Piece = collectives::LineTile<Element>;
+using collectives::in_pieces;
+using collectives::line_at;
 
 /// to = from.
 template <typename Element>
 AICORE void copy_line(Element* to, const Element* from, int64_t count) {
-  in_pieces(count, [&](int64_t first, int64_t n) {
-    Piece<Element> piece(n);
-    TASSIGN(piece, 0);
-    auto source = line_at(from + first, n);
-    auto target = line_at(to + first, n);
-    TLOAD(piece, source);
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
-    TSTORE(target, piece);
-  });
+  collectives::copy_line(reinterpret_cast<uint8_t*>(to), reinterpret_cast<const uint8_t*>(from),
+                         count * static_cast<int64_t>(sizeof(Element)));
 }
 
 /// to = the sum over k of weights[k] * the row at positions[k], calculated in float, in the order of k. Positions below

@@ -11,7 +11,8 @@
 
 namespace baton::cli {
 
-/// A pipe with a name, which is gone with the object. A thread reads it.
+/// A pipe that other processes open by a name, as long as the object lives. A thread reads it. No file is made, so none
+/// stays behind.
 class ResultsPipe {
  public:
   /// `arrived(count)` is called on the thread for each measurement.
@@ -28,9 +29,9 @@ class ResultsPipe {
   void read_lines();
 
   std::function<void(std::size_t)> arrived_;
-  std::string folder_;
+  UniqueFd in_;
+  UniqueFd out_;
   std::string path_;
-  UniqueFd pipe_;
   std::vector<Measurement> measurements_;
   std::thread reader_;
 };
