@@ -16,13 +16,18 @@ namespace {
 /// Sweeps over waiting fibers between two looks at the clock while other fibers make progress.
 constexpr int kSweepsPerClock = 256;
 
+// Two words that are looked at with every kernel: no call to find out where they are.
+#define BATON_FAST_TLS [[gnu::tls_model("initial-exec")]]
+
 class Fiber;
-thread_local Fiber* current_fiber = nullptr;
-thread_local void* thread_word = nullptr;
+BATON_FAST_TLS thread_local Fiber* current_fiber = nullptr;
+BATON_FAST_TLS thread_local void* thread_word = nullptr;
 /// What a running worker does for its fibers.
 struct ThreadServices {
   std::function<void(std::function<void()>)> spawn;
   std::function<void(Fiber&)> wake;
+  /// Its owner lives as long as it does.
+  std::function<void(Fiber&, const std::shared_ptr<void>&)> adopt;
 };
 /// Set while a worker runs.
 thread_local ThreadServices* current_services = nullptr;
@@ -78,6 +83,9 @@ class Fiber {
     caller_ = std::move(caller_).resume();
     identity_.after_arriving(*thread_);
   }
+
+  /// It is resumed by another thread from now on.
+  void move_to(StackIdentity* thread) noexcept { thread_ = thread; }
 
   [[nodiscard]] bool ended() const noexcept { return ended_; }
   [[nodiscard]] bool resting() const noexcept { return resting_; }
@@ -141,6 +149,52 @@ void yield_fiber() {
       nowhere, [] { return true; }, Deadline::within(std::chrono::seconds(1)), [] {}));
 }
 
+struct GuestFiber::State {
+  State(std::function<void()> function, std::size_t stack_bytes)
+      : body(std::move(function)), fiber(std::make_unique<Fiber>([this] { live(); }, stack_bytes, nullptr)) {}
+
+  void live() {
+    while (!ending) {
+      body();
+      // The thread that adopted it has no use for a guest.
+      if (ending) return;
+      current_fiber->rest();
+    }
+  }
+
+  std::function<void()> body;
+  bool ending = false;
+  std::unique_ptr<Fiber> fiber;
+};
+
+GuestFiber::GuestFiber(std::function<void()> body, std::size_t stack_bytes)
+    : state_(std::make_unique<State>(std::move(body), stack_bytes)) {}
+GuestFiber::GuestFiber(GuestFiber&&) noexcept = default;
+
+GuestFiber::~GuestFiber() {
+  if (!state_) return;
+  // It rests, or was never run: its frames end as any function's.
+  state_->ending = true;
+  StackIdentity thread = StackIdentity::of_thread();
+  state_->fiber->move_to(&thread);
+  state_->fiber->resume();
+}
+
+bool GuestFiber::run() {
+  StackIdentity thread = StackIdentity::of_thread();
+  state_->fiber->move_to(&thread);
+  state_->fiber->stop_resting();
+  state_->fiber->resume();
+  return state_->fiber->resting();
+}
+
+void adopt_fiber(GuestFiber guest) {
+  // It lives as long as the fiber, whose frames refer to it.
+  std::shared_ptr<GuestFiber::State> state = std::move(guest.state_);
+  state->ending = true;
+  current_services->adopt(*state->fiber, state);
+}
+
 /// One thread and its fibers.
 class FiberPool::Worker {
  public:
@@ -152,12 +206,18 @@ class FiberPool::Worker {
     ThreadServices services{
         .spawn =
             [&](std::function<void()> body) {
-              all_.push_back(std::make_unique<Fiber>(std::move(body), options_.stack_bytes, &thread));
+              all_.push_back(std::make_shared<Fiber>(std::move(body), options_.stack_bytes, &thread));
               joining_.push_back(all_.back().get());
             },
         .wake =
             [&](Fiber& fiber) {
               fiber.stop_resting();
+              joining_.push_back(&fiber);
+            },
+        .adopt =
+            [&](Fiber& fiber, const std::shared_ptr<void>& owner) {
+              fiber.move_to(&thread);
+              all_.emplace_back(owner, &fiber);
               joining_.push_back(&fiber);
             }};
     current_services = &services;
@@ -254,7 +314,7 @@ class FiberPool::Worker {
 
   const FiberPoolOptions& options_;
   std::vector<std::function<void()>> bodies_;
-  std::vector<std::unique_ptr<Fiber>> all_;
+  std::vector<std::shared_ptr<Fiber>> all_;
   std::vector<Fiber*> fibers_;   // those that do not rest
   std::vector<Fiber*> joining_;  // to `fibers_`
   std::vector<std::size_t> ready_;

@@ -57,6 +57,29 @@ void rest_fiber();
 /// From a fiber: `fiber`, of the same thread, goes on after its rest.
 void wake_fiber(FiberRef fiber);
 
+/// A fiber beside those of pools: a thread calls a function that may wait, and does not wait with it.
+///
+/// Made, run and destroyed outside of fibers, by one thread at a time.
+class GuestFiber {
+ public:
+  /// `body` must not throw.
+  explicit GuestFiber(std::function<void()> body, std::size_t stack_bytes = FiberPoolOptions{}.stack_bytes);
+  GuestFiber(GuestFiber&&) noexcept;
+  GuestFiber& operator=(GuestFiber&&) = delete;
+  ~GuestFiber();
+
+  /// Calls the body on the fiber. True if it returned; false if it waits: then the fiber must be adopted.
+  [[nodiscard]] bool run();
+
+ private:
+  friend void adopt_fiber(GuestFiber guest);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// From a fiber of a pool: a guest whose body waits becomes a fiber of the caller's thread. It ends with the body.
+void adopt_fiber(GuestFiber guest);
+
 /// Runs functions as fibers, each statically assigned to one of a few threads.
 class FiberPool {
  public:

@@ -35,6 +35,7 @@ class StackIdentity {
   /// The stack the caller runs on: a thread's own.
   static StackIdentity of_thread() {
     StackIdentity identity;
+    identity.thread_exceptions_ = abi::__cxa_get_globals();
 #if defined(BATON_FIBER_TSAN)
     identity.tsan_fiber_ = __tsan_get_current_fiber();
 #endif
@@ -64,8 +65,8 @@ class StackIdentity {
   }
 
   /// Immediately before the switch from this stack to `next`.
-  void before_leaving_to([[maybe_unused]] const StackIdentity& next) {
-    std::memcpy(exceptions_, abi::__cxa_get_globals(), sizeof exceptions_);
+  void before_leaving_to(const StackIdentity& next) {
+    std::memcpy(exceptions_, exceptions_of_thread(next), sizeof exceptions_);
 #if defined(BATON_FIBER_ASAN)
     __sanitizer_start_switch_fiber(&fake_stack_, next.bottom_, next.bytes_);
 #endif
@@ -85,16 +86,21 @@ class StackIdentity {
   }
 
   /// Immediately after arriving on this stack; `from` is the stack it was entered from.
-  void after_arriving([[maybe_unused]] StackIdentity& from) {
+  void after_arriving(StackIdentity& from) {
 #if defined(BATON_FIBER_ASAN)
     __sanitizer_finish_switch_fiber(fake_stack_, from.bottom_ == nullptr ? &from.bottom_ : nullptr,
                                     from.bytes_ == 0 ? &from.bytes_ : nullptr);
 #endif
-    std::memcpy(abi::__cxa_get_globals(), exceptions_, sizeof exceptions_);
+    std::memcpy(exceptions_of_thread(from), exceptions_, sizeof exceptions_);
   }
 
  private:
   StackIdentity() = default;
+  /// Of two stacks between which a switch goes, one is a thread's: a fiber may leave one thread and arrive on another.
+  [[nodiscard]] void* exceptions_of_thread(const StackIdentity& other) const noexcept {
+    return thread_exceptions_ != nullptr ? thread_exceptions_ : other.thread_exceptions_;
+  }
+
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;
 #if defined(BATON_FIBER_ASAN)
@@ -103,6 +109,7 @@ class StackIdentity {
 #if defined(BATON_FIBER_TSAN)
   void* tsan_fiber_ = nullptr;
 #endif
+  void* thread_exceptions_ = nullptr;  // where the C++ runtime keeps those of this thread; null for a fiber's stack
   // Layout of the Itanium C++ ABI's __cxa_eh_globals: a pointer and an unsigned int.
   unsigned char exceptions_[2 * sizeof(void*)] = {};
 };

@@ -1,10 +1,12 @@
 #include "base/fiber.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -179,6 +181,71 @@ TEST(SeededFibers, TheSameSeedGivesTheSameOrderAndOthersGiveOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Fibers, ::testing::Values(1, 2, 4));
+
+TEST(GuestFiber, RunsItsBodyOnTheCallersThreadAsOftenAsAsked) {
+  int runs = 0;
+  const std::thread::id mine = std::this_thread::get_id();
+  GuestFiber guest([&] {
+    EXPECT_TRUE(on_fiber());
+    EXPECT_EQ(std::this_thread::get_id(), mine);
+    ++runs;
+  });
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_TRUE(guest.run());
+    EXPECT_FALSE(on_fiber());
+    EXPECT_EQ(runs, i);
+  }
+  const GuestFiber never_run([] { FAIL() << "nobody asked for it"; });
+}
+
+TEST(GuestFiber, OneThatWaitsGoesOnInAPool) {
+  Bench bench(1);
+  std::atomic<int> word{0};
+  // Not std::this_thread: compilers take that of a function for the same from its beginning to its end.
+  pid_t began = 0;
+  pid_t ended = 0;
+  pid_t adopter = 0;
+  std::string handled;
+  std::optional<GuestFiber> guest;
+  guest.emplace([&] {
+    began = ::gettid();
+    try {
+      throw std::runtime_error("of the guest");
+    } catch (...) {
+      EXPECT_TRUE(bench.wait(word, 1, Deadline::within(seconds(30))));
+      // It took what it handles along.
+      try {
+        throw;
+      } catch (const std::runtime_error& error) {
+        handled = error.what();
+      }
+    }
+    ended = ::gettid();
+  });
+  try {
+    throw std::runtime_error("of the caller");
+  } catch (...) {
+    EXPECT_FALSE(guest->run());
+    try {
+      throw;
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "of the caller");
+    }
+  }
+  EXPECT_EQ(std::uncaught_exceptions(), 0);
+  std::thread pool([&] {
+    adopter = ::gettid();
+    bench.pool.add([&] {
+      adopt_fiber(std::move(*guest));
+      bench.add_to(word);
+    });
+    bench.pool.run();
+  });
+  pool.join();
+  EXPECT_EQ(began, ::gettid());
+  EXPECT_EQ(ended, adopter);
+  EXPECT_EQ(handled, "of the guest");
+}
 
 }  // namespace
 }  // namespace baton
