@@ -14,6 +14,7 @@
 #include <baton/captured_graph.hpp>
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
+#include <baton/in_place.hpp>
 #include <baton/place.hpp>
 #include <baton/task_profile.hpp>
 #include <baton/tensor.hpp>
@@ -41,6 +42,8 @@ struct ChipOptions {
   /// What a chip leaves open follows from it: which ready task goes first, turns of cores between instructions, when
   /// copies and notifications arrive. Without it: BATON_SEED.
   std::optional<std::uint64_t> seed = std::nullopt;
+  /// Without it: as BATON_IN_PLACE says. Not with a seed, and not on a fiber.
+  std::optional<InPlace> in_place = std::nullopt;
   /// Without it: as BATON_PROFILE says.
   std::optional<ProfileMode> profile = std::nullopt;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <baton/export.hpp>
+#include <baton/in_place.hpp>
 
 namespace baton {
 
@@ -51,6 +52,8 @@ struct BATON_API Options {
 
   /// BATON_PIPES: program or strict.
   PipeOrder pipes = PipeOrder::program;
+  /// BATON_IN_PLACE: auto, never or always.
+  InPlace in_place = InPlace::automatic;
   /// BATON_SEED: simulated chips choose by it what a chip leaves open: who runs next, when copies and notifications
   /// arrive.
   std::optional<std::uint64_t> seed;

@@ -129,6 +129,13 @@ PipeOrder parse_pipe_order(std::string_view source, std::string_view text) {
   refuse(source, text, kPipeOrderForm, text.empty() ? "is empty" : "is no order of pipes");
 }
 
+InPlace parse_in_place(std::string_view source, std::string_view text) {
+  if (text == "auto") return InPlace::automatic;
+  if (text == "never") return InPlace::never;
+  if (text == "always") return InPlace::always;
+  refuse(source, text, kInPlaceForm, text.empty() ? "is empty" : "says nothing of which tasks");
+}
+
 LogLevel parse_log_level(std::string_view source, std::string_view text) {
   using enum LogLevel;
   constexpr std::pair<std::string_view, LogLevel> kNames[] = {{"trace", trace}, {"debug", debug}, {"info", info},

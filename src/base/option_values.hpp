@@ -16,6 +16,7 @@ inline constexpr std::string_view kDurationForm =
 inline constexpr std::string_view kBytesForm = "a size such as 500MiB, 2GiB or 65536 (a bare number counts bytes)";
 inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, error or off";
 inline constexpr std::string_view kPipeOrderForm = "program or strict";
+inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// Always longer than zero.
 [[nodiscard]] std::chrono::nanoseconds parse_duration(std::string_view source, std::string_view text);
@@ -30,6 +31,8 @@ inline constexpr std::string_view kPipeOrderForm = "program or strict";
 [[nodiscard]] std::uint64_t parse_seed(std::string_view source, std::string_view text, std::string_view form);
 
 [[nodiscard]] PipeOrder parse_pipe_order(std::string_view source, std::string_view text);
+
+[[nodiscard]] InPlace parse_in_place(std::string_view source, std::string_view text);
 
 [[nodiscard]] LogLevel parse_log_level(std::string_view source, std::string_view text);
 

@@ -61,6 +61,11 @@ constexpr Row kTable[] = {
     {{"BATON_PIPES", kPipeOrderForm, "program",
       "Which order simulated cores keep between pipes: that of the source, or only what flags and barriers promise."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.pipes = parse_pipe_order(i.name, text); }},
+    {{"BATON_IN_PLACE", kInPlaceForm, "auto",
+      "Which tasks the thread of an orchestration runs itself: those that are shorter than their way to another "
+      "thread, "
+      "none, or all that run on one vector core while nothing else is in flight."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.in_place = parse_in_place(i.name, text); }},
     {{"BATON_SEED", "a number, 0 or more", "",
       "What a chip leaves open (who runs next, when copies and notifications arrive), simulated chips choose by it."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.seed = parse_seed(i.name, text, i.form); }},

@@ -6,15 +6,11 @@
 
 namespace baton::graph {
 
-std::uint32_t Allocations::find(MemorySpace space, std::uint64_t begin, std::uint64_t end) noexcept {
-  const auto contains = [&](const Allocation& allocation) {
-    return allocation.space == space && allocation.begin <= begin && end <= allocation.end;
-  };
-  if (last_found_ != kNone && contains(all_[last_found_])) return last_found_;
+std::uint32_t Allocations::search(MemorySpace space, std::uint64_t begin, std::uint64_t end) noexcept {
   auto next = by_address_.upper_bound({space, begin});
   if (next == by_address_.begin()) return kNone;
   const std::uint32_t number = std::prev(next)->second;
-  if (!contains(all_[number])) return kNone;
+  if (!all_[number].contains(space, begin, end)) return kNone;
   return last_found_ = number;
 }
 

@@ -34,6 +34,10 @@ struct Allocation {
   std::uint32_t review_at = 0;
   StrideSystem strides;
   std::vector<Level> levels;  // without cells, and one only, while there are few regions
+
+  [[nodiscard]] bool contains(MemorySpace of, std::uint64_t from, std::uint64_t to) const noexcept {
+    return space == of && begin <= from && to <= end;
+  }
 };
 
 /// Memory that is not registered becomes an allocation when a view of it is first seen. Where a buffer joins several
@@ -46,7 +50,10 @@ class Allocations {
   [[nodiscard]] std::size_t size() const noexcept { return by_address_.size(); }
 
   /// The allocation that contains [begin, end), or kNone.
-  [[nodiscard]] std::uint32_t find(MemorySpace space, std::uint64_t begin, std::uint64_t end) noexcept;
+  [[nodiscard]] std::uint32_t find(MemorySpace space, std::uint64_t begin, std::uint64_t end) noexcept {
+    if (last_found_ != kNone && all_[last_found_].contains(space, begin, end)) return last_found_;
+    return search(space, begin, end);
+  }
 
   /// Those that share a byte with [begin, end).
   [[nodiscard]] std::vector<std::uint32_t> touching(MemorySpace space, std::uint64_t begin, std::uint64_t end);
@@ -62,6 +69,7 @@ class Allocations {
 
   using ByAddress = std::map<Key, std::uint32_t>;
 
+  [[nodiscard]] std::uint32_t search(MemorySpace space, std::uint64_t begin, std::uint64_t end) noexcept;
   /// The first that ends behind `begin`.
   [[nodiscard]] ByAddress::iterator first_behind(MemorySpace space, std::uint64_t begin);
 

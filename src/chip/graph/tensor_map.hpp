@@ -79,6 +79,14 @@ class TensorMap {
     for_neighbours(region, [&](Region& neighbour, const Link&) { look(neighbour); });
   }
 
+  /// Instead of record(), for a task that will be complete before the next one is recorded: throws what that would
+  /// throw.
+  void admit(const Tensor& tensor) {
+    const Buffer& buffer = tensor.buffer();
+    if (allocations_.find(buffer.space, buffer.address, buffer.address + buffer.bytes) == Allocations::kNone)
+      static_cast<void>(region_of(view_of(tensor)));
+  }
+
   /// All tasks before `oldest_live` are complete. Never goes back.
   void forget_before(TaskId oldest_live);
 

@@ -62,6 +62,7 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
       scheduler_(*memory_,
                  {.window = chip.task_window != 0 ? chip.task_window : options().task_window,
                   .profiler = profiler_.get(),
+                  .in_place = chip.in_place.value_or(options().in_place),
                   .seed = seed_of(chip)},
                  cores_of(chip)) {
   if (profiler_) profiler_->high_water.output_heap_bytes = heap_pages_.bytes();
@@ -73,6 +74,7 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
   sim.beside_on_each_thread = [this] { scheduler_.serve_scout(); };
   cores_ = std::make_unique<SimCores>(profile_named(chip.platform), sim, *memory_);
   scheduler_.wait_for_cores();
+  scheduler_.set_own_core(cores_->own_core());
 }
 
 ChipState::~ChipState() {

@@ -24,6 +24,12 @@ graph::Access access_of(Access access) {
   return graph::Access::read_write;
 }
 
+TaskKind kind_of(const Submission& submission) {
+  const TaskOptions& options = submission.options;
+  if (submission.lane != Lane::vector || options.blocks != 1 || options.priority != 0) return TaskKind::other;
+  return TaskKind::vector;
+}
+
 std::string describe(const Submission& submission) {
   return *submission.name == '\0' ? "a task without a kernel" : submission.name;
 }
@@ -106,6 +112,26 @@ void GraphState::fill(Task& task, const Submission& submission) {
   }
 }
 
+void GraphState::fill(OwnCore& own, const Submission& submission) {
+  KernelCall& call = own.seat.call;
+  call.entry = submission.entry;
+  call.name = submission.name;
+  std::size_t tensors = 0;
+  for (const Argument& argument : submission.arguments) {
+    const Tensor* tensor = argument.tensor();
+    if (tensor == nullptr) continue;
+    if (tensor->buffer().id != 0) parts_.heap.use(tensor->buffer(), newest() + 1);
+    if (edges_ == Edges::inferred && argument.access() != Access::no_dependency) parts_.map.admit(*tensor);
+    static_assert(sizeof(ChipTensor) == OwnCore::kTensorBytes);
+    auto* memory = own.tensors.data() + tensors * sizeof(ChipTensor);
+    ChipTensor* descriptor = new (memory) ChipTensor(graph::to_chip_tensor(*tensor));
+    call.args[tensors++] = reinterpret_cast<std::int64_t>(descriptor);
+  }
+  for (const Argument& argument : submission.arguments) {
+    if (argument.tensor() == nullptr) call.args[tensors++] = argument.slot();
+  }
+}
+
 template <class Live, class Found>
 void GraphState::link(Task& task, const Submission& submission, Live&& live, Found&& found) {
   for (const Argument& argument : submission.arguments) {
@@ -125,12 +151,32 @@ void GraphState::link(Task& task, const Submission& submission, Live&& live, Fou
 }
 
 TaskId GraphState::submit(const Submission& submission) {
-  check(submission);
+  const TaskOptions& options = submission.options;
+  // What most submissions are need not be looked at closely.
+  const bool plain = options.blocks == 1 && !options.start_together && options.after.empty();
+  if (!plain || submission.arguments.size() > kKernelArguments) check(submission);
   return capture_ == nullptr ? stream(submission) : capture(submission);
+}
+
+TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
+  Scheduler& scheduler = parts_.scheduler;
+  fill(own, submission);
+  if (const TaskId id = scheduler.run_in_place()) return id;
+  Task& task = scheduler.begin();
+  const TaskId id = task.id;
+  fill(task, submission);
+  // It has nobody to wait for, but others may have to wait for it.
+  link(
+      task, submission, [](TaskId) { return false; }, [](TaskId) {});
+  scheduler.go_on_with(task);
+  return id;
 }
 
 TaskId GraphState::stream(const Submission& submission) {
   Scheduler& scheduler = parts_.scheduler;
+  if (kind_of(submission) == TaskKind::vector) {
+    if (OwnCore* own = scheduler.own_core_for(submission.entry)) return run_in_place(*own, submission);
+  }
   Task& task = scheduler.begin();
   try {
     fill(task, submission);

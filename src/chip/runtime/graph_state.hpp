@@ -66,9 +66,12 @@ class GraphState {
   void check(const Submission& submission) const;
   void fill(Task& task, const Submission& submission);
   static void make_empty(Task& task);
+  /// The same for the call of a core, with less that is written. Throws what link() would.
+  void fill(OwnCore& own, const Submission& submission);
   template <class Live, class Found>
   void link(Task& task, const Submission& submission, Live&& live, Found&& found);
   TaskId stream(const Submission& submission);
+  TaskId run_in_place(OwnCore& own, const Submission& submission);
   TaskId capture(const Submission& submission);
   [[nodiscard]] TaskId newest() const noexcept;
   [[nodiscard]] Arena& arena() noexcept;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "chip/sched/crew_choice.hpp"
 #include "chip/sched/task.hpp"
 #include "chip/sched/task_blocks.hpp"
 
@@ -73,6 +74,9 @@ class CapturedTasks {
     }
   }
 
+  /// By how many threads it is run.
+  [[nodiscard]] CrewChoice& crew() noexcept { return crew_; }
+
   /// Before each run. Waits for notifications wait for more each time: signals count on and are never reset.
   void next_run();
   /// From now on, tasks have times.
@@ -118,6 +122,7 @@ class CapturedTasks {
   std::array<std::vector<Task*>, kLanes> roots_;
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;
+  CrewChoice crew_;
 };
 
 }  // namespace baton::chip

@@ -12,13 +12,16 @@ enum class CoreType : std::uint8_t { cube, vector };
 
 /// Where a core is: its number among all cores of the chip, its cluster, and its place among the cluster's vectors.
 struct CorePlace {
+  /// The cluster of the core that the submitting thread has for itself: none.
+  static constexpr int kSubmitter = -1;
+
   int number;
   int cluster;
   CoreType type;
   int sub_block;  // 0 or 1 for vectors, 0 for cubes
 };
 
-/// "cube core 3", "vector core 3.1".
+/// "cube core 3", "vector core 3.1", "the submitting thread".
 [[nodiscard]] std::string describe(const CorePlace& place);
 
 /// Used by one fiber (or thread) at a time.

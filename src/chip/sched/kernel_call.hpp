@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "chip/completion/condition.hpp"
@@ -27,6 +28,10 @@ struct KernelCall {
   std::array<std::int64_t, kKernelSlots> args{};  // the context slots are filled by the core
   std::int32_t block_index = 0;
   std::int32_t block_count = 1;
+
+  void take_arguments(std::span<const std::int64_t> arguments) noexcept {
+    for (std::size_t i = 0; i < arguments.size(); ++i) args[i] = arguments[i];
+  }
 
   /// How many conditions the kernel may register for the time after it returned; more are an error. 0: none, the kernel
   /// waits itself.

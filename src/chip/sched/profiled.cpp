@@ -26,14 +26,16 @@ void Scheduler::note_submission(const Task& task) const {
 
 std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) const {
   std::vector<CoreProfile> profiles;
+  const auto add = [&](const Seat& seat) {
+    if (seat.kernels == 0) return;
+    const double busy =
+        static_cast<double>(seat.busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
+    profiles.push_back({describe(seat.core.place()), seat.kernels, busy});
+  };
   for (const auto& cluster : seats_of_cluster_) {
-    for (const Seat* seat : cluster) {
-      if (seat->kernels == 0) continue;
-      const double busy =
-          static_cast<double>(seat->busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
-      profiles.push_back({describe(seat->core.place()), seat->kernels, busy});
-    }
+    for (const Seat* seat : cluster) add(*seat);
   }
+  if (own_) add(own_->seat);
   return profiles;
 }
 
@@ -42,7 +44,7 @@ void Scheduler::note_dispatch(Seat& seat, const Task& task) {
   times = {.dispatched = ticks(), .core = static_cast<std::int16_t>(seat.core.place().number)};
 }
 
-void Scheduler::run_timed(Seat& seat, Task& task) {
+void Scheduler::run_timed(Seat& seat, const Task& task) {
   const bool alone = runs_alone(task);
   RunTimes& times = alone ? seat.times : run_times_of(task);
   // A task alone has just been dispatched.
@@ -56,17 +58,33 @@ void Scheduler::run_timed(Seat& seat, Task& task) {
   ++seat.kernels;
 }
 
-void Scheduler::note_end(Worker& worker, const Seat& seat, const Task& task, bool deferred) {
+void Scheduler::note_end(ThreadNotes& notes, const Seat& seat, const Task& task, bool deferred) {
   if (!runs_alone(task)) return;
   if (deferred) {
     run_times_of(task) = seat.times;
   } else {
-    worker.run_times = &seat.times;
+    notes.run_times = &seat.times;
   }
 }
 
-std::uint64_t Scheduler::note_completion(Worker& worker, const Task& task) const {
-  const RunTimes* own = std::exchange(worker.run_times, nullptr);
+void Scheduler::run_own_timed() {
+  Seat& seat = own_->seat;
+  const std::uint64_t started = ticks();
+  seat.core.run(seat.call);
+  const std::uint64_t returned = ticks();
+  seat.times = {started, started, returned, static_cast<std::int16_t>(seat.core.place().number)};
+  seat.busy_ticks += returned - started;
+  ++seat.kernels;
+}
+
+void Scheduler::note_in_place(TaskId task) const {
+  const RunTimes& run = own_->seat.times;
+  options_.profiler->add(*own_->notes.profile, task, own_->seat.call.name, {run.started, run.started}, run,
+                         TaskOutcome::done, run.returned);
+}
+
+std::uint64_t Scheduler::note_completion(ThreadNotes& notes, const Task& task) const {
+  const RunTimes* own = std::exchange(notes.run_times, nullptr);
   const RunTimes& run = own != nullptr ? *own : run_times_of(task);
   const std::uint64_t now = own != nullptr && own->returned != 0 ? own->returned : ticks();
   const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
@@ -76,7 +94,7 @@ std::uint64_t Scheduler::note_completion(Worker& worker, const Task& task) const
   } else if (task.left_window.load(std::memory_order_relaxed)) {
     outcome = TaskOutcome::deferred;
   }
-  options_.profiler->add(*worker.profile, task, times_of(task), run, outcome, now);
+  options_.profiler->add(*notes.profile, task.id, task.plan.name, times_of(task), run, outcome, now);
   return now;
 }
 

@@ -53,9 +53,9 @@ std::uint32_t Profiler::number_of(ThreadProfile& thread, const char* name) {
   return thread.last_number = number;
 }
 
-void Profiler::add(ThreadProfile& thread, const Task& task, const TaskTimes& times, const RunTimes& run,
+void Profiler::add(ThreadProfile& thread, TaskId task, const char* name, const TaskTimes& times, const RunTimes& run,
                    TaskOutcome outcome, std::uint64_t completed) {
-  const std::uint32_t number = number_of(thread, task.plan.name);
+  const std::uint32_t number = number_of(thread, name);
   ThreadProfile::Kernel& kernel = thread.kernels[number];
   ++kernel.count;
   if (outcome == TaskOutcome::deferred) ++kernel.deferred;
@@ -69,7 +69,7 @@ void Profiler::add(ThreadProfile& thread, const Task& task, const TaskTimes& tim
   if (run.dispatched > times.ready) kernel.waiting += run.dispatched - times.ready;
   if (mode_ != ProfileMode::records) return;
   const auto signed_of = [](std::uint64_t at) { return static_cast<std::int64_t>(at); };
-  thread.records.push_back({task.id, signed_of(times.submitted), signed_of(times.ready), signed_of(run.dispatched),
+  thread.records.push_back({task, signed_of(times.submitted), signed_of(times.ready), signed_of(run.dispatched),
                             signed_of(run.started), signed_of(run.returned), signed_of(completed), number, run.core,
                             outcome, 0});
   if (path_ && thread.records.size() == kRecordsPerWrite) write(thread.records);

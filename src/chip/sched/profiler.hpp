@@ -63,9 +63,9 @@ class Profiler {
 
   [[nodiscard]] ThreadProfile& add_thread();
 
-  /// `task` is complete.
-  void add(ThreadProfile& thread, const Task& task, const TaskTimes& times, const RunTimes& run, TaskOutcome outcome,
-           std::uint64_t completed);
+  /// The task of that number, with a kernel of that name, is complete.
+  void add(ThreadProfile& thread, TaskId task, const char* name, const TaskTimes& times, const RunTimes& run,
+           TaskOutcome outcome, std::uint64_t completed);
 
   void begin_run() noexcept { run_began_ = ticks(); }
   void end_run() noexcept { elapsed_ += ticks() - run_began_; }

@@ -43,12 +43,14 @@ Scheduler::~Scheduler() = default;
 std::uint64_t Scheduler::left_window() const noexcept {
   std::uint64_t left = 0;
   for (const auto& worker : workers_) left += worker->left_window.load(std::memory_order_seq_cst);
+  if (own_) left += own_->left_window.load(std::memory_order_seq_cst);
   return left;
 }
 
 std::uint64_t Scheduler::completed() const noexcept {
   std::uint64_t completed = 0;
   for (const auto& worker : workers_) completed += worker->completed.load(std::memory_order_seq_cst);
+  if (own_) completed += own_->completed.load(std::memory_order_seq_cst);
   return completed;
 }
 
@@ -94,7 +96,7 @@ void Scheduler::depend(Task& task, TaskId earlier) {
 
 void Scheduler::submit(Task& task) {
   task.set_counts();
-  ++submitted_;
+  count_submission();
   if (profiling()) [[unlikely]]
     note_submission(task);
   if (edges_of_task_ == 0) {
@@ -114,6 +116,9 @@ void Scheduler::run(CapturedTasks& graph) {
     graph.keep_times();
     for (TaskId id = 1; id <= graph.newest(); ++id) note_submission(graph[id]);
   }
+  const Crew crew = options_.seed || workers_.size() == 1 ? Crew::all : graph.crew().choose(graph.newest());
+  const std::int64_t started = now_ns();
+  alone_.store(crew == Crew::alone, std::memory_order_relaxed);
   std::size_t roots = graph.roots_by_priority().size();
   for (Task* task : graph.roots_by_priority()) make_ready(*task, nullptr);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -130,8 +135,20 @@ void Scheduler::run(CapturedTasks& graph) {
   if (roots > 1) wake_all_for_backlog();
   drain();
   for (Roots& lane : roots_) lane.close();
+  if (crew == Crew::alone && !alone()) {
+    graph.crew().note_others_are_needed();
+  } else {
+    graph.crew().note(crew, now_ns() - started);
+  }
+  alone_.store(false, std::memory_order_relaxed);
   if (failures_.any()) graph.forget_failures();
   raise_failures();
+}
+
+void Scheduler::call_the_others() {
+  // Pairs with the scouts: each thread is woken after it.
+  alone_.store(false, std::memory_order_seq_cst);
+  for (const auto& worker : workers_) wake(*worker);
 }
 
 void Scheduler::abandon(Task& task) {
@@ -191,6 +208,7 @@ void Scheduler::wake(Worker& worker) const {
 }
 
 void Scheduler::wake_helper(Worker& busy) {
+  if (alone()) return;
   const std::int64_t task_ns = busy.task_ns.load(std::memory_order_relaxed);
   int awake = 0;
   Worker* asleep = nullptr;
@@ -212,7 +230,7 @@ void Scheduler::wake_helper(Worker& busy) {
 }
 
 void Scheduler::wake_all_for_backlog() {
-  if (ready_count() == 0) return;
+  if (ready_count() == 0 || alone()) return;
   for (const auto& worker : workers_) wake(*worker);
 }
 
@@ -283,6 +301,7 @@ void Scheduler::drain() {
     deferred_.go_on();
   }
   left_before_ = submitted_;
+  quiet_ = true;
 }
 
 void Scheduler::raise_failures() {

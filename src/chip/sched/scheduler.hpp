@@ -1,10 +1,12 @@
 // Tasks to cores: who runs what, and what becomes ready after it.
 //
 // One thread submits. Cores, which are fibers of a few worker threads, take ready tasks, run them, and find out who
-// waited for them. Nobody holds a lock on the way of an ordinary task.
+// waited for them. Nobody holds a lock on the way of an ordinary task. A task that is shorter than its way to another
+// thread does not go there: the submitter runs it on a core of its own.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,11 +17,15 @@
 #include <thread>
 #include <vector>
 
+#include <baton/options.hpp>
+
 #include "base/parking.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/deferred.hpp"
 #include "chip/sched/failure.hpp"
+#include "chip/sched/kernel_lengths.hpp"
+#include "chip/sched/own_core.hpp"
 #include "chip/sched/roots.hpp"
 #include "chip/sched/task_blocks.hpp"
 #include "chip/sched/worker.hpp"
@@ -31,6 +37,7 @@ struct SchedulerOptions {
   std::uint64_t window = 1024;
   /// Where tasks leave their times; null: nowhere. Outlives the scheduler.
   Profiler* profiler = nullptr;
+  InPlace in_place = InPlace::automatic;
   /// Which ready task goes first follows from it.
   std::optional<std::uint64_t> seed = std::nullopt;
 };
@@ -62,6 +69,23 @@ class Scheduler {
   }
   /// Instead of submit(): nothing runs.
   void abandon(Task& task);
+
+  /// The submitter's core, if the next task is to run there: because a kernel like this is short, and because nothing
+  /// is in flight, so that the task depends on nobody, whatever it uses. Otherwise null.
+  [[nodiscard]] OwnCore* own_core_for(BatonKernelFunction kernel) {
+    if (own_ == nullptr || !own_->is_free()) return nullptr;
+    if (options_.in_place == InPlace::always) return run_anything();
+    if (!quiet_ && submitted_ >= settle_at_) [[unlikely]]
+      settle(kernel);
+    if (!quiet_) return nullptr;
+    own_->advice = lengths_.ask(kernel);
+    return own_->advice == KernelLengths::Advice::hand_over ? nullptr : own_.get();
+  }
+  /// Runs the call of the submitter's core. Returns the number of its task, which is complete. 0 if there is more to
+  /// it: it has failed, waits, or is deferred. Then the caller makes it a task like any other, but for submit().
+  [[nodiscard]] TaskId run_in_place();
+  /// Instead of submit(): `task` is what run_in_place() began.
+  void go_on_with(Task& task);
   /// Waits until the task is complete. Throws the failure of the run if it failed.
   void wait(TaskId id);
   /// All tasks before it are complete.
@@ -75,6 +99,8 @@ class Scheduler {
 
   // Cores.
 
+  /// The core on which the submitter runs tasks itself; it outlives the scheduler. Before the first task.
+  void set_own_core(Core& core);
   /// The life of a core, on its fiber: until stop().
   void serve(Core& core);
   /// The life of a fiber beside the cores of each thread: wakes one of them when there is work, until stop().
@@ -95,6 +121,8 @@ class Scheduler {
  private:
   /// Tasks between two looks at the clock.
   static constexpr std::uint64_t kSampleTasks = 32;
+  /// Of so many kernels a worker measures one. A prime: programs have periods of their own.
+  static constexpr std::uint64_t kMeasuredKernels = 31;
   /// Another thread is worth its wake-up if the work that waits takes longer than this.
   static constexpr std::int64_t kWakeCostNs = 5'000;
   /// Tasks of this length fill a processor whatever the submitter does.
@@ -107,6 +135,9 @@ class Scheduler {
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
   static constexpr std::uint32_t kConditionsPerKernel = 64;
+  /// So many tasks are handed over before the submitter tries to get quiet, and after attempts in vain.
+  static constexpr std::uint64_t kSettleStep = 16;
+  static constexpr std::uint64_t kLongestSettleStep = 65'536;
   /// So much is in `pending` while a task is being submitted: more than it can depend on.
   static constexpr std::uint32_t kSubmitting = 1U << 30;
 
@@ -148,6 +179,35 @@ class Scheduler {
   void raise_failures();
   void wake_all_for_backlog();
 
+  // Captured graphs.
+  /// Whether only the first worker takes tasks.
+  [[nodiscard]] bool alone() const noexcept { return alone_.load(std::memory_order_relaxed); }
+  /// The others take tasks, too, for the rest of the run.
+  void call_the_others();
+  /// Whether kernels of this thread wait, maybe for tasks that only this thread knows or may take.
+  [[nodiscard]] bool must_share(const Worker& worker) const noexcept;
+  void share(Worker& worker);
+
+  // In place.
+  /// Whether nothing is in flight and nothing has failed; not looked up for each task.
+  void look_whether_quiet() { quiet_ = completed() == submitted_ && !failures_.any(); }
+  /// Counts a task that is in flight from now on.
+  void count_submission() noexcept {
+    ++submitted_;
+    quiet_ = false;
+  }
+  /// While tasks are in flight, others wait for them and cannot be run in place, which would be faster if all are
+  /// short: now and then, if the next kernel is, the submitter lets those that are under way get done.
+  void settle(BatonKernelFunction kernel);
+  /// own_core_for() while no kernel is too long.
+  [[nodiscard]] OwnCore* run_anything();
+  /// On the fiber of the submitter's core.
+  void run_on_own_core();
+  void leave_behind(Task& task);
+  [[nodiscard]] bool left_behind() const noexcept { return left_behind_.load(std::memory_order_seq_cst); }
+  /// A worker goes on with the kernel that the submitter has left behind.
+  void take_over(Worker& worker);
+
   // Becoming ready.
   /// From the submitter (`worker` null) or from a worker.
   void make_ready(Task& task, Worker* worker);
@@ -170,6 +230,8 @@ class Scheduler {
   [[nodiscard]] Task* run(Worker& worker, Seat& seat, Task& task);
   [[nodiscard]] Task* run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
                                 std::uint32_t block);
+  /// What follows from how the kernel ended.
+  [[nodiscard]] Task* after_kernel(Worker& worker, Seat& seat, Task& task);
   [[nodiscard]] Task* run_without_kernel(Worker& worker, Task& task, Lane lane);
   /// A task that another one's failure keeps from running.
   [[nodiscard]] Task* skip(Worker& worker, const Seat& seat, Task& task);
@@ -179,7 +241,8 @@ class Scheduler {
   [[nodiscard]] bool begin_together(Task& task);
   /// All blocks have a core: the next such task may begin.
   void end_together(Worker& worker);
-  void defer(Worker& worker, Task& task, const std::vector<Condition>& conditions);
+  /// Whether the task was deferred by it, and so leaves the window.
+  [[nodiscard]] bool defer(Task& task, const std::vector<Condition>& conditions);
   /// A block has returned, or a condition has become true.
   [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
   static void poison(Task& successor, const TaskFailure& failure) noexcept;
@@ -188,6 +251,9 @@ class Scheduler {
   /// `task` is complete. Returns a task of `lane` that became ready by it, for the caller to run, if there is one.
   [[nodiscard]] Task* complete(Worker& worker, Task& task, Lane lane);
   void fail_task(Task& task, std::exception_ptr cause);
+  [[nodiscard]] static std::int64_t now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Deadline::Clock::now().time_since_epoch()).count();
+  }
   static void sample(Worker& worker);
   static void count_left(Worker& worker);
   /// Ends the submitter's wait if the counters are where it wishes. Every thread looks when it has nothing to do, so
@@ -208,13 +274,16 @@ class Scheduler {
   [[nodiscard]] bool profiling() const noexcept { return options_.profiler != nullptr; }
   /// The task is submitted, and ready if it waits for nobody.
   void note_submission(const Task& task) const;
-  static void run_timed(Seat& seat, Task& task);
+  static void run_timed(Seat& seat, const Task& task);
   static void note_dispatch(Seat& seat, const Task& task);
   /// What is known of the run stays with the core until the task is complete, if that comes next, or else with the
   /// task.
-  static void note_end(Worker& worker, const Seat& seat, const Task& task, bool deferred);
+  static void note_end(ThreadNotes& notes, const Seat& seat, const Task& task, bool deferred);
+  /// The call of the submitter's core.
+  void run_own_timed();
+  void note_in_place(TaskId task) const;
   /// When it was complete.
-  std::uint64_t note_completion(Worker& worker, const Task& task) const;
+  std::uint64_t note_completion(ThreadNotes& notes, const Task& task) const;
 
   void ring() const { place_.doorbell->ring(place_.scope); }
 
@@ -230,7 +299,14 @@ class Scheduler {
   FailureLog failures_;
   DeferredTasks deferred_;
 
+  KernelLengths lengths_;
+
   // The submitter's.
+  std::unique_ptr<OwnCore> own_;  // null: it runs nothing itself
+  bool quiet_ = true;
+  std::uint64_t settle_step_ = kSettleStep;
+  std::uint64_t settle_at_ = kSettleStep;
+  /// Tasks that were in flight; those that were complete when their kernel had returned in place are not counted.
   std::uint64_t submitted_ = 0;
   std::uint64_t left_before_ = 0;  // tasks that had left the window when in_window() looked last
   std::uint64_t edges_of_task_ = 0;
@@ -244,6 +320,12 @@ class Scheduler {
   std::atomic<bool> wish_failure_{false};
   /// Set by whoever finds that the submitter has what it wishes.
   alignas(64) std::atomic<bool> granted_{false};
+
+  /// While a captured graph runs: set by the submitter before, cleared by the first worker or by the submitter after.
+  std::atomic<bool> alone_{false};
+
+  /// Whether the fiber of the submitter's core waits for a worker to go on with it.
+  alignas(64) std::atomic<bool> left_behind_{false};
 
   /// Of the captured graph that runs.
   std::array<Roots, kLanes> roots_;

@@ -1,6 +1,5 @@
 // The cores' side of the scheduler.
 #include <algorithm>
-#include <chrono>
 
 #include "base/asymmetric_fence.hpp"
 #include "base/fail.hpp"
@@ -8,13 +7,6 @@
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
-namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Deadline::Clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Worker& Scheduler::worker_of_this_thread() {
   const std::lock_guard lock(workers_mutex_);
@@ -22,7 +14,7 @@ Worker& Scheduler::worker_of_this_thread() {
   if (worker == nullptr) {
     workers_.push_back(std::make_unique<Worker>());
     worker = workers_.back().get();
-    if (profiling()) worker->profile = &options_.profiler->add_thread();
+    if (profiling()) worker->notes.profile = &options_.profiler->add_thread();
   }
   return *worker;
 }
@@ -73,6 +65,7 @@ bool Scheduler::has_work(Lane lane) const {
 }
 
 Seat* Scheduler::idle_core_with_work(Worker& worker) const {
+  if (alone() && &worker != workers_.front().get()) return nullptr;
   for (const Lane lane : {Lane::vector, Lane::cube}) {
     const auto& idle = worker.idle_in(lane);
     if (idle.empty() || worker.looking_in(lane) > 0) continue;
@@ -89,7 +82,8 @@ void Scheduler::serve_scout() {
   const auto called = [&] {
     if (stopping()) return true;
     // Until all cores serve, the list of workers grows.
-    return serving_.load(std::memory_order_seq_cst) == cores_ && idle_core_with_work(worker) != nullptr;
+    if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
+    return left_behind() || must_share(worker) || idle_core_with_work(worker) != nullptr;
   };
   const auto announce = [&] {
     // Pairs with wake(): the thread tests again after the fence.
@@ -101,11 +95,27 @@ void Scheduler::serve_scout() {
     static_cast<void>(wait_until(place_, called, Deadline::never(), announce));
     // Only where it changes something: the submitter reads it with each task.
     if (worker.asleep.load(std::memory_order_relaxed)) worker.asleep.store(false, std::memory_order_relaxed);
+    if (left_behind()) take_over(worker);
+    if (must_share(worker)) share(worker);
     if (Seat* seat = idle_core_with_work(worker)) wake_core(worker, *seat);
   }
   for (const Lane lane : {Lane::vector, Lane::cube}) {
     while (!worker.idle_in(lane).empty()) wake_core(worker, *worker.idle_in(lane).back());
   }
+}
+
+bool Scheduler::must_share(const Worker& worker) const noexcept {
+  // While this is asked, no kernel of the thread runs: those that have begun wait.
+  return worker.busy > 0 && (alone() || worker.has_own());
+}
+
+void Scheduler::share(Worker& worker) {
+  for (const Lane lane : {Lane::vector, Lane::cube, Lane::cluster}) {
+    while (Task* task = worker.pop_kept(lane)) make_ready(*task, &worker);
+    std::span<Task* const>& mine = worker.roots[static_cast<std::size_t>(lane)];
+    for (Task* task : std::exchange(mine, {})) make_ready(*task, &worker);
+  }
+  call_the_others();
 }
 
 Task* Scheduler::take_from(Worker& worker, Lane lane) {
@@ -126,7 +136,7 @@ Task* Scheduler::take_root(Worker& worker, Lane lane) {
   if (mine.empty()) {
     // Several at a time: so threads neither meet at the list after each short task nor share cache lines. Of long ones
     // nobody takes more than it runs.
-    const std::uint64_t most = worker.tasks_are_short() ? kRootsAtATime : 1;
+    const std::uint64_t most = worker.may_keep() ? kRootsAtATime : 1;
     mine = roots_[static_cast<std::size_t>(lane)].take(most);
     if (mine.empty()) return nullptr;
   }
@@ -219,7 +229,7 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   const TaskPlan& plan = task.plan;
   call.entry = entry;
   call.name = name;
-  for (std::uint32_t i = 0; i < plan.arg_count; ++i) call.args[i] = plan.args[i];
+  call.take_arguments({plan.args, plan.arg_count});
   // Tasks lie in memory as they were submitted, and most are run in about that order.
   (&task + kPrefetched)->prefetch();
   call.block_index = static_cast<std::int32_t>(block);
@@ -228,27 +238,39 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   ++worker.busy;
   --worker.looking_in(seat.lane);
   seat.running.store(&task, std::memory_order_relaxed);
+  // Only tasks of streams could be run elsewhere.
+  const bool measured = task.graph == nullptr && (++worker.kernels % kMeasuredKernels == 0 || lengths_.wants(entry));
+  const std::int64_t started = measured ? now_ns() : 0;
   if (profiling()) [[unlikely]] {
     run_timed(seat, task);
   } else {
     seat.core.run(call);
   }
-  seat.running.store(nullptr, std::memory_order_relaxed);
+  if (measured) lengths_.tell(entry, now_ns() - started);
   ++worker.looking_in(seat.lane);
   --worker.busy;
+  return after_kernel(worker, seat, task);
+}
+
+Task* Scheduler::after_kernel(Worker& worker, Seat& seat, Task& task) {
+  KernelCall& call = seat.call;
+  seat.running.store(nullptr, std::memory_order_relaxed);
   if (call.error) [[unlikely]] {
     fail_task(task, std::exchange(call.error, nullptr));
   }
   if (profiling()) [[unlikely]]
-    note_end(worker, seat, task, !call.conditions.empty());
+    note_end(worker.notes, seat, task, !call.conditions.empty());
   if (!call.conditions.empty()) [[unlikely]] {
-    defer(worker, task, call.conditions);
+    if (defer(task, call.conditions)) count_left(worker);
     call.conditions.clear();
   }
   return finish_part(worker, task, seat.lane);
 }
 
-void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& conditions) {
+bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
+  // Whoever completes the task later is another thread.
+  if (alone()) call_the_others();
+  bool leaves = false;
   for (const Condition& condition : conditions) {
     task.parts_to_finish.fetch_add(1, std::memory_order_relaxed);
     bool kept = false;
@@ -260,10 +282,11 @@ void Scheduler::defer(Worker& worker, Task& task, const std::vector<Condition>& 
     if (!kept) {
       task.parts_to_finish.fetch_sub(1, std::memory_order_relaxed);
     } else if (!task.left_window.exchange(true, std::memory_order_relaxed)) {
-      count_left(worker);
+      leaves = true;
     }
   }
   if (profiling()) options_.profiler->note_deferred(deferred_.count());
+  return leaves;
 }
 
 Task* Scheduler::finish_part(Worker& worker, Task& task, Lane lane) {
@@ -280,14 +303,14 @@ Task* Scheduler::run_without_kernel(Worker& worker, Task& task, Lane lane) {
     const Condition condition{.kind = ConditionKind::counter,
                               .address = task.plan.counter,
                               .expected = static_cast<std::uint32_t>(task.plan.expected)};
-    defer(worker, task, {condition});
+    if (defer(task, {condition})) count_left(worker);
   }
   return finish_part(worker, task, lane);
 }
 
 Task* Scheduler::skip(Worker& worker, const Seat& seat, Task& task) {
   failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
-  if (profiling()) note_end(worker, seat, task, false);
+  if (profiling()) note_end(worker.notes, seat, task, false);
   return complete(worker, task, seat.lane);
 }
 
@@ -318,7 +341,7 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   int pushed = 0;
   std::uint64_t now = 0;
   if (profiling()) [[unlikely]]
-    now = note_completion(worker, task);
+    now = note_completion(worker.notes, task);
   const auto ready = [&](Task& successor, TaskKind kind) {
     if (now != 0) [[unlikely]]
       times_of(successor).ready = now;

@@ -62,12 +62,15 @@ void Scheduler::report_stall(const Wish& wish) {
     const Task* task;
   };
   std::vector<Busy> busy;
+  const auto look_at = [&](const Seat& seat) {
+    const Task* task = seat.running.load(std::memory_order_relaxed);
+    if (task != nullptr) busy.push_back({&seat, task});
+  };
   for (const auto& cluster : seats_of_cluster_) {
-    for (const Seat* seat : cluster) {
-      const Task* task = seat->running.load(std::memory_order_relaxed);
-      if (task != nullptr) busy.push_back({seat, task});
-    }
+    for (const Seat* seat : cluster) look_at(*seat);
   }
+  // A kernel that it left to the workers.
+  if (own_) look_at(own_->seat);
   const auto deferred = deferred_.list();
   const std::uint64_t ready = ready_count();
   // Deferred tasks have deadlines of their own, which end with an error.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace baton::chip {
 void Arena::Free::operator()(std::byte* memory) const noexcept {
@@ -62,6 +63,12 @@ void TaskBlocks::take_done() {
 }
 
 void TaskBlocks::add_block() {
+  if (done_of_newest_block_ > 0) {
+    TaskBlock& block = *newest_block_;
+    const std::uint32_t done = std::exchange(done_of_newest_block_, 0U);
+    // As in done().
+    if (block.open.fetch_sub(done, std::memory_order_acq_rel) == done) give_back(block);
+  }
   take_done();
   if (free_.empty()) {
     free_.push_back(std::make_unique<TaskBlock>());
@@ -73,13 +80,14 @@ void TaskBlocks::add_block() {
   block->arena.reset();
   block->open.store(TaskBlock::kTasks, std::memory_order_relaxed);
   block->first = newest_ + 1;
+  newest_block_ = block.get();
   live_.push_back(std::move(block));
 }
 
 Task& TaskBlocks::next() {
   const auto index = static_cast<std::size_t>(newest_ % TaskBlock::kTasks);
   if (index == 0) add_block();
-  TaskBlock& block = *live_.back();
+  TaskBlock& block = *newest_block_;
   Task& task = block.tasks[index];
   task.id = ++newest_;
   task.block = &block;

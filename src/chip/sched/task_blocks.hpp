@@ -78,6 +78,17 @@ class TaskBlocks {
   void keep_times() noexcept { keep_times_ = true; }
   /// A task with the next number, as fresh.
   [[nodiscard]] Task& next();
+  /// The next number, for a task that is complete already.
+  [[nodiscard]] TaskId add_done() {
+    const auto index = static_cast<std::size_t>(newest_ % TaskBlock::kTasks);
+    if (index == 0) add_block();
+    Task& task = newest_block_->tasks[index];
+    task.waiting.store(Task::closed(), std::memory_order_relaxed);
+    task.failure.store(nullptr, std::memory_order_relaxed);
+    // Counted in the block when the next one begins, all at once.
+    ++done_of_newest_block_;
+    return ++newest_;
+  }
   /// The task of that number; null if it is complete and gone.
   [[nodiscard]] Task* find(TaskId id) noexcept {
     const std::uint64_t block = (id - 1) / TaskBlock::kTasks;
@@ -89,7 +100,7 @@ class TaskBlocks {
   [[nodiscard]] TaskId oldest() const noexcept { return first_block_ * TaskBlock::kTasks + 1; }
   [[nodiscard]] TaskId newest() const noexcept { return newest_; }
   /// For arguments and edges of the newest task.
-  [[nodiscard]] Arena& arena() noexcept { return live_.back()->arena; }
+  [[nodiscard]] Arena& arena() noexcept { return newest_block_->arena; }
 
   /// Any thread: `task` is complete and not touched any more.
   void done(Task& task) noexcept {
@@ -111,6 +122,8 @@ class TaskBlocks {
   std::vector<std::unique_ptr<TaskBlock>> free_;
   std::uint64_t first_block_ = 0;
   TaskId newest_ = 0;
+  TaskBlock* newest_block_ = nullptr;
+  std::uint32_t done_of_newest_block_ = 0;  // and not counted in it
   bool keep_times_ = false;
   alignas(64) std::atomic<TaskBlock*> done_{nullptr};
   std::mutex failed_mutex_;

@@ -35,6 +35,12 @@ struct Seat {
   std::uint64_t kernels = 0;
 };
 
+/// What a thread that completes tasks needs to note their times.
+struct ThreadNotes {
+  ThreadProfile* profile = nullptr;     // null unless tasks are profiled
+  const RunTimes* run_times = nullptr;  // of the task that is being completed, unless it has them
+};
+
 /// A few tasks that one thread keeps for itself, first in, first out.
 class KeptTasks {
  public:
@@ -77,8 +83,8 @@ struct Worker {
   static constexpr std::uint64_t kShareOfInbox = 8;
 
   // The rest belongs to the thread.
-  ThreadProfile* profile = nullptr;     // null unless tasks are profiled
-  const RunTimes* run_times = nullptr;  // of the task that is being completed, unless it has them
+  ThreadNotes notes;
+  std::uint64_t kernels = 0;  // run so far
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
   /// Of a captured graph: taken, and not begun.
@@ -103,8 +109,14 @@ struct Worker {
   /// Whether it has taken what it has not begun.
   [[nodiscard]] bool has_own(Lane lane) const noexcept {
     const auto index = static_cast<std::size_t>(lane);
-    return !roots[index].empty() || !kept[index].empty();
+    return !roots[index].empty() || (index < kept.size() && !kept[index].empty());
   }
+  [[nodiscard]] bool has_own() const noexcept {
+    return has_own(Lane::vector) || has_own(Lane::cube) || has_own(Lane::cluster);
+  }
+  /// Whether it may take tasks that it does not begin at once. Not while a kernel of this thread waits: it may wait for
+  /// one of them, and need not leave a core to run it.
+  [[nodiscard]] bool may_keep() const noexcept { return busy == 0 && tasks_are_short(); }
   /// Tasks of this length are over before another thread has fetched one. Of the first ones nothing is known.
   [[nodiscard]] bool tasks_are_short() const noexcept {
     constexpr std::int64_t kShortNs = 1'000;
@@ -113,7 +125,7 @@ struct Worker {
   }
   /// False if others should have it.
   [[nodiscard]] bool keep(Task& task, TaskKind kind) noexcept {
-    if (!tasks_are_short() || !kept[static_cast<std::size_t>(kind)].push(task)) return false;
+    if (!may_keep() || !kept[static_cast<std::size_t>(kind)].push(task)) return false;
     task.prefetch();
     return true;
   }
@@ -128,7 +140,7 @@ struct Worker {
   /// For this thread, which has none of its own left. While tasks are short and many wait, it takes several at a time:
   /// what the submitter wrote has the time to travel.
   [[nodiscard]] Task* pop_own(Lane lane) {
-    if (lane == Lane::cluster || !tasks_are_short()) return pop(lane);
+    if (lane == Lane::cluster || !may_keep()) return pop(lane);
     if (Task* task = queue(lane).pop()) return task;
     std::array<Task*, KeptTasks::kMost> room{};
     const std::span<Task*> some = inbox(lane).take(room, kShareOfInbox);

@@ -84,6 +84,11 @@ extern "C" void runtime_test_twice_later(int64_t* args) {
   save_expected_notification_counter(context, flag, 1);
 }
 
+extern "C" void runtime_test_await(int64_t* args) {
+  pto::comm::Signal signal(reinterpret_cast<int32_t*>(args[1]));
+  pto::comm::TWAIT(signal, static_cast<int32_t>(args[2]), pto::comm::WaitCmp::GE);
+}
+
 namespace baton::test {
 
 BATON_KERNEL(refuse, InOut<float> y) {

@@ -38,12 +38,15 @@ void runtime_test_number_blocks(std::int64_t* args);
 void runtime_test_meet(std::int64_t* args);
 /// (x, y, flag): y = 2 x, complete when the flag is 1; somebody else sets it.
 void runtime_test_twice_later(std::int64_t* args);
+/// (y, flag, value): returns when the flag has that value at least.
+void runtime_test_await(std::int64_t* args);
 }
 
 namespace baton::test {
 
 inline constexpr Kernel kNumberBlocks = {"number_blocks", runtime_test_number_blocks, nullptr, BATON_CORE_VECTOR, 0};
 inline constexpr Kernel kMeet = {"meet", runtime_test_meet, nullptr, BATON_CORE_VECTOR, 0};
+inline constexpr Kernel kAwait = {"await", runtime_test_await, nullptr, BATON_CORE_VECTOR, 0};
 inline constexpr Kernel kTwiceLater = {"twice_later", runtime_test_twice_later, nullptr, BATON_CORE_VECTOR, 0};
 
 }  // namespace baton::test

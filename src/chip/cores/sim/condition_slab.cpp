@@ -38,22 +38,6 @@ Condition condition_of(const DeferredCompletionEntry& entry, const GlobalMemory&
 
 }  // namespace
 
-void ConditionSlab::open(KernelCall& call, AsyncCtx& context) {
-  count_ = 0;
-  error_ = 0;
-  queue_.count = 0;
-  if (call.completion_queue_slot) {
-    call.args.at(*call.completion_queue_slot) = reinterpret_cast<std::int64_t>(&queue_);
-  }
-  if (call.condition_capacity == 0) {
-    context = {nullptr, nullptr, nullptr, 0, {UINT64_MAX}};
-    return;
-  }
-  if (entries_.size() < call.condition_capacity) entries_.resize(call.condition_capacity);
-  // Any token but all ones says that the task may complete later.
-  context = {&count_, &error_, entries_.data(), call.condition_capacity, {0}};
-}
-
 std::vector<Condition> ConditionSlab::collect(const KernelCall& call, const GlobalMemory& memory,
                                               SubmittedCopies& copies) {
   std::vector<DeferredCompletionEntry> registered;

@@ -50,10 +50,11 @@ void SimCore::let_others_run() {
 }
 
 void SimCore::add_event(std::string_view what) const {
-  const bool cube = place_.type == CoreType::cube;
-  around_.events->add(fmt::format("{} {}{}{} {} {}", around_.memory.rank(), cube ? "c" : "v", place_.cluster,
-                                  cube ? "" : fmt::format(".{}", place_.sub_block),
-                                  call_ == nullptr ? "-" : call_->name, what));
+  const std::string core = place_.cluster == CorePlace::kSubmitter ? "submitter"
+                           : place_.type == CoreType::cube         ? fmt::format("c{}", place_.cluster)
+                                                           : fmt::format("v{}.{}", place_.cluster, place_.sub_block);
+  around_.events->add(
+      fmt::format("{} {} {} {}", around_.memory.rank(), core, call_ == nullptr ? "-" : call_->name, what));
 }
 
 void SimCore::run(KernelCall& call) {
@@ -64,14 +65,16 @@ void SimCore::run(KernelCall& call) {
   note("begins");
   try {
     execute(call);
-    finish(call);
+    if (!flags_.empty() || slab_.is_used() || !copies_.empty()) finish(call);
   } catch (...) {
     call.error = std::current_exception();
   }
-  try {
-    drain(call);
-  } catch (...) {
-    if (!call.error) call.error = std::current_exception();
+  if (around_.courier != nullptr || call.error) {
+    try {
+      drain(call);
+    } catch (...) {
+      if (!call.error) call.error = std::current_exception();
+    }
   }
   note(call.error ? "fails" : "ends");
   if (!copies_.empty()) copies_.clear();

@@ -32,8 +32,10 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
       clusters_(checked_clusters(profile, options.clusters)),
       courier_(options.seed ? std::make_unique<Courier>(memory, *chance_for(options, memory, kCourier), options.events)
                             : nullptr),
-      dma_(memory, {.chance = chance_for(options, memory, kDma), .courier = courier_.get(), .events = options.events}) {
-  const CoreSurroundings around{memory_, dma_, options.seed, courier_.get(), options.order, options.events};
+      dma_(memory, {.chance = chance_for(options, memory, kDma), .courier = courier_.get(), .events = options.events}),
+      own_core_({clusters_ * kCoresPerCluster, CorePlace::kSubmitter, CoreType::vector, 0}, profile,
+                surroundings(options)) {
+  const CoreSurroundings around = surroundings(options);
   for (int number = 0; number < clusters_ * kCoresPerCluster; ++number) {
     const int within = number % kCoresPerCluster;
     const CorePlace place{number, number / kCoresPerCluster, within == 0 ? CoreType::cube : CoreType::vector,
@@ -41,6 +43,10 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
     cores_.push_back(std::make_unique<Seat>(place, profile, around));
   }
   start(options);
+}
+
+CoreSurroundings SimCores::surroundings(const SimOptions& options) {
+  return {memory_, dma_, options.seed, courier_.get(), options.order, options.events};
 }
 
 void SimCores::start(const SimOptions& options) {

@@ -64,6 +64,9 @@ class SimCores {
   [[nodiscard]] int cube(int cluster) const { return cluster * kCoresPerCluster; }
   [[nodiscard]] int vector(int cluster, int which) const { return cluster * kCoresPerCluster + 1 + which; }
 
+  /// One more vector core, without a fiber: for whoever submits.
+  [[nodiscard]] SimCore& own_core() noexcept { return own_core_; }
+
   /// Gives `call` to a core, which runs its calls in order. Any thread; never blocks.
   void post(int core, KernelCall& call);
 
@@ -85,6 +88,7 @@ class SimCores {
 
   /// Calls `add` with the body of each fiber and the number of its thread.
   void add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add);
+  [[nodiscard]] CoreSurroundings surroundings(const SimOptions& options);
   void start(const SimOptions& options);
   void work(Seat& seat);
   void ring() const;
@@ -95,6 +99,7 @@ class SimCores {
   std::unique_ptr<Courier> courier_;  // with a seed
   DmaEngine dma_;
   std::vector<std::unique_ptr<Seat>> cores_;
+  SimCore own_core_;
   std::atomic<bool> stop_{false};
   std::atomic<int> running_fibers_{0};
   std::thread thread_;  // not joinable if the fibers are on the maker's thread
