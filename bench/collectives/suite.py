@@ -71,7 +71,7 @@ class CollectivesSuite:
         contenders = [Contender(OURS, memory, self._ours(memory, ranks, arguments))]
         contenders += self._peers(ranks, arguments)
         name = name_of(memory, operation, ranks, size)
-        floor = self._floor(memory, operation, ranks, size)
+        floor = self.floor(memory, operation, ranks, size)
         return Case(SUITE, name, tuple(contenders), floor, ranks=ranks, bytes=size, in_quick=name in QUICK)
 
     def _ours(self, memory, ranks, arguments):
@@ -105,7 +105,8 @@ class CollectivesSuite:
             first.setdefault(contender.name, contender)
         return list(first.values())
 
-    def _floor(self, memory, operation, ranks, size):
+    def floor(self, memory, operation, ranks, size):
+        """The least that an operation costs here."""
         copies, sums, barriers = WORK[operation]
         copies, sums = copies(ranks), sums(ranks)
         workers = min(ranks, self._plan.processors)

@@ -38,6 +38,8 @@ class Case:
     floor: Floor | None = None
     ranks: int = 1
     bytes: int = 0
+    # What the number in `bytes` counts, where it is not bytes.
+    size_in: str = BYTES
     in_quick: bool = False
     unit: str = NS
 

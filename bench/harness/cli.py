@@ -1,6 +1,7 @@
-"""The command line of bench/run."""
+"""The command line of bench/run and of `baton bench`."""
 
 import argparse
+import ast
 import fnmatch
 import importlib
 import json
@@ -19,6 +20,14 @@ BENCH_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_DIR = os.path.dirname(BENCH_DIR)
 QUICK_REPEATS = 3
 REPEATS = 7
+EXAMPLES = """
+examples:
+  {program} comm --quick                       the first table within a minute
+  {program} --quick --html page.html           all suites, and a page with plots
+  {program} collectives --case 'windows/allreduce/*' --json results.json
+  {program} --html page.html --from results.json
+
+docs/how-to/benchmark.md says more."""
 
 
 def suites():
@@ -26,18 +35,30 @@ def suites():
     return sorted(name for name in os.listdir(BENCH_DIR) if os.path.exists(os.path.join(BENCH_DIR, name, "suite.py")))
 
 
-def parser():
-    result = argparse.ArgumentParser(prog="bench/run", description="Measures Baton beside its peers and the floor.")
-    result.add_argument("suite", choices=suites(), help="what to measure")
-    result.add_argument("--quick", action="store_true", help="fewer cases and shorter runs: at most one minute")
+def about(suite):
+    """The first sentence of what its folder says about a suite."""
+    with open(os.path.join(BENCH_DIR, suite, "suite.py"), encoding="utf-8") as file:
+        return ast.get_docstring(ast.parse(file.read())).split("\n\n")[0].replace("\n", " ")
+
+
+def parser(program):
+    names = "\n".join(f"  {name:<12} {about(name)}" for name in suites())
+    result = argparse.ArgumentParser(
+        prog=program, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measures Baton beside its peers and the floor, in turns, and prints a table.\n\nsuites:\n" + names,
+        epilog=EXAMPLES.format(program=program))
+    result.add_argument("suite", nargs="?", choices=suites(), metavar="SUITE", help="what to measure (all of them)")
+    result.add_argument("--quick", action="store_true", help="fewer cases and shorter runs: about a minute a suite")
     result.add_argument("--case", action="append", metavar="GLOB", help="only cases with such a name; may be repeated")
     result.add_argument("--repeats", type=int, metavar="N", help=f"rounds ({REPEATS}, or {QUICK_REPEATS} with --quick)")
     result.add_argument("--list", action="store_true", help="print the names of the cases and stop")
-    result.add_argument("--json", metavar="PATH", help="where the results go (BUILD/bench/SUITE.json)")
+    result.add_argument("--json", metavar="PATH",
+                        help="where the results go (BUILD/bench/SUITE.json); those of several suites are a list")
     result.add_argument("--html", metavar="PATH", help="also writes a page with plots")
     result.add_argument("--from", metavar="PATH", dest="recorded",
                         help="measures nothing: the page of --html is about the results in this JSON file")
-    result.add_argument("--build-dir", metavar="BUILD", default=os.path.join(SOURCE_DIR, "build"), help="(build)")
+    result.add_argument("--build-dir", metavar="BUILD", default=os.path.join(SOURCE_DIR, "build"),
+                        help="the build directory (%(default)s)")
     result.add_argument("--no-build", action="store_true", help="use the programs that are there")
     return result
 
@@ -75,16 +96,18 @@ def measure(cases, repeats, run, table, progress):
     return results
 
 
-def save(path, header, results):
+def save(path, documents):
+    """One suite is an object, several are a list of them."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"header": header, "results": results}, file, indent=1)
+        json.dump(documents[0] if len(documents) == 1 else documents, file, indent=1)
         file.write("\n")
+    say(f"results are in {path}")
 
 
-def draw(path, document):
+def draw(path, documents):
     with open(path, "w", encoding="utf-8") as file:
-        file.write(page_of(document))
+        file.write(page_of(*documents))
     say(f"the page is {path}")
 
 
@@ -94,10 +117,14 @@ def draw_recorded(options):
         return 2
     try:
         with open(options.recorded, encoding="utf-8") as file:
-            document = json.load(file)
-        draw(options.html, document)
-    except (OSError, ValueError, KeyError) as error:
-        say(f"--from {options.recorded}: no results of bench/run: {error}")
+            recorded = json.load(file)
+        documents = recorded if isinstance(recorded, list) else [recorded]
+        wanted = [document for document in documents if options.suite in (None, document["header"].get("suite"))]
+        if not wanted:
+            raise ValueError(f"nothing about the suite {options.suite}")
+        draw(options.html, wanted)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say(f"--from {options.recorded}: no results of the benchmarks: {error}")
         return 2
     return 0
 
@@ -106,44 +133,72 @@ def say(text):
     print(f"bench: {text}", file=sys.stderr)
 
 
-def main(argv=None):
-    options = parser().parse_args(argv)
+def main(argv=None, program="bench/run"):
+    """`program` is how people call it. Returns the exit status."""
+    options = parser(program).parse_args(argv)
     if options.repeats is not None and options.repeats < 1:
         say(f"--repeats {options.repeats}: at least 1")
         return 2
     if options.recorded is not None:
         return draw_recorded(options)
-    suite = importlib.import_module(f"{options.suite}.suite")
     if not (options.list or options.no_build):
         try:
             build.build(SOURCE_DIR, options.build_dir)
         except build.BuildFailed as error:
             say(str(error))
             return 1
-    cases = selected(suite.cases(plan_for(options)), options.quick, options.case)
+    plan = plan_for(options)
+    chosen = {}
+    for name in [options.suite] if options.suite else suites():
+        suite = importlib.import_module(f"{name}.suite")
+        if cases := selected(suite.cases(plan), options.quick, options.case):
+            chosen[suite] = cases
     if options.list:
-        print(*(case.name for case in cases), sep="\n")
+        print(*(case.name if options.suite else f"{case.suite} {case.name}"
+                for cases in chosen.values() for case in cases), sep="\n")
         return 0
-    if not cases:
-        say(f"no case of {options.suite} matches {options.case}; --list shows them")
+    if not chosen:
+        say(f"no case of {options.suite or 'any suite'} matches {options.case}; --list shows them")
         return 2
+    return measure_suites(chosen, options)
+
+
+def measure_suites(chosen, options):
+    """Measures one suite after the other. Returns the exit status."""
+    repeats = options.repeats or (QUICK_REPEATS if options.quick else REPEATS)
+    documents, complete = [], True
+    for suite, cases in chosen.items():
+        if len(chosen) > 1:
+            say(f"suite {len(documents) + 1} of {len(chosen)}: {cases[0].suite}")
+        documents.append(measure_suite(suite, cases, repeats, options))
+        results = documents[-1]["results"]
+        complete = complete and not any(failed(result) for result in results)
+        if options.json is None:
+            save(os.path.join(options.build_dir, "bench", f"{documents[-1]['header']['suite']}.json"), documents[-1:])
+        if len(results) < len(cases):  # interrupted
+            complete = False
+            break
+    if options.json is not None:
+        save(options.json, documents)
+    if options.html is not None:
+        draw(options.html, documents)
+    return 0 if complete else 1
+
+
+def measure_suite(suite, cases, repeats, options):
+    """The object for the JSON file."""
+    name = cases[0].suite
     built = build.build_facts(options.build_dir)
     # A suite with peers of its own says which.
     versions = getattr(suite, "versions", mpi.versions)()
-    header = {"suite": options.suite, "quick": options.quick} | machine.facts(SOURCE_DIR, versions, built)
+    header = {"suite": name, "quick": options.quick} | machine.facts(SOURCE_DIR, versions, built)
     warn(header)
-    repeats = options.repeats or (QUICK_REPEATS if options.quick else REPEATS)
     table = Table(cases, lambda line: print(line, flush=True))
     table.head()
     progress = Progress(sys.stderr, cases, repeats * sum(len(entries_of(case)) for case in cases))
     results = measure(cases, repeats, programs.run, table, progress)
     table.foot()
-    path = options.json or os.path.join(options.build_dir, "bench", f"{options.suite}.json")
-    save(path, header, results)
-    say(f"results are in {path}")
-    if options.html is not None:
-        draw(options.html, {"header": header, "results": results})
-    return 0 if len(results) == len(cases) and not any(failed(result) for result in results) else 1
+    return {"header": header, "results": results}
 
 
 def warn(header):

@@ -1,4 +1,4 @@
-"""The page with plots: one file without scripts, from the object that the JSON file holds."""
+"""The page with plots: one file without scripts, from the objects that the JSON file holds."""
 
 import math
 from html import escape
@@ -33,24 +33,34 @@ td:first-child, th:first-child { text-align: left; }
 """
 
 
-def page_of(document):
-    """The whole page."""
-    header, results = document["header"], document["results"]
-    suite = header.get("suite", "bench")
-    names = contenders_of(results)
+def page_of(*documents):
+    """The whole page, one suite below the other."""
+    title = ", ".join(suite_of(document) for document in documents)
     parts = [
         "<!doctype html>", '<html lang="en">', '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Baton: {escape(suite)}</title>", f"<style>{STYLE}</style>", f"<h1>Baton: {escape(suite)}</h1>",
-        f'<p class="facts">{escape(facts_of(header))}</p>', legend_of(names),
+        f"<title>Baton: {escape(title)}</title>", f"<style>{STYLE}</style>",
     ]
+    for document in documents:
+        parts += parts_of(document)
+    return "\n".join([*parts, "</html>", ""])
+
+
+def suite_of(document):
+    return document["header"].get("suite", "bench")
+
+
+def parts_of(document):
+    header, results = document["header"], document["results"]
+    names = contenders_of(results)
+    parts = [f"<h1>Baton: {escape(suite_of(document))}</h1>", f'<p class="facts">{escape(facts_of(header))}</p>',
+             legend_of(names)]
     for section, groups in sections_of(results).items():
         parts.append(f"<h2>{escape(section)}</h2>")
         parts.append('<div class="plots">')
         parts += [plot_of(title, rows, names) for title, rows in groups.items()]
         parts.append("</div>")
-    parts += ["<h2>All numbers</h2>", table_of(results, names), "</html>", ""]
-    return "\n".join(parts)
+    return [*parts, "<h2>All numbers</h2>", table_of(results, names)]
 
 
 def contenders_of(results):
@@ -103,7 +113,7 @@ def legend_of(names):
     for name in names:
         dashed = ' class="dashed"' if name == FLOOR else ""
         entries.append(f'<span><i{dashed} style="color: {colour_of(names, name)}"></i>{escape(name)}</span>')
-    return f'<p class="legend">{"".join(entries)} Time of one operation over the bytes of a rank; lower is better.</p>'
+    return f'<p class="legend">{"".join(entries)} Time of one operation over its size; lower is better.</p>'
 
 
 class Axis:
@@ -125,7 +135,10 @@ class Axis:
 
 
 def plot_of(title, rows, names):
-    """One drawing: time over bytes, a line for each contender."""
+    """One drawing: time over size, a line for each contender."""
+    size_in = rows[0].get("size_in", BYTES)
+    size = size_text if size_in == BYTES else str
+    caption = title if size_in == BYTES else f"{title}, over {size_in}"
     points = {name: [(row["bytes"], value_of(row, name)) for row in rows if value_of(row, name)] for name in names}
     text = bytes_text if rows[0]["unit"] == BYTES else time_text
     x = Axis([row["bytes"] for row in rows], LEFT, WIDTH - RIGHT, 2)
@@ -135,23 +148,23 @@ def plot_of(title, rows, names):
     for tick in x.ticks(6):
         drawn.append(f'<path class="grid" d="M{x.at(tick)} {TOP}V{HEIGHT - BOTTOM}"/>'
                      f'<text x="{x.at(tick)}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">'
-                     f'{size_text(tick)}</text>')
+                     f'{size(tick)}</text>')
     for tick in y.ticks(6):
         drawn.append(f'<path class="grid" d="M{LEFT} {y.at(tick)}H{WIDTH - RIGHT}"/>'
                      f'<text x="{LEFT - 6}" y="{y.at(tick) + 4}" text-anchor="end">{tick_text(text, tick)}</text>')
     for name in reversed(names):  # ours on top
-        drawn += line_of(name, points[name], x, y, colour_of(names, name), text)
+        drawn += line_of(name, points[name], x, y, colour_of(names, name), text, size)
     drawn.append("</svg>")
-    return f'<figure>{"".join(drawn)}<figcaption>{escape(title)}</figcaption></figure>'
+    return f'<figure>{"".join(drawn)}<figcaption>{escape(caption)}</figcaption></figure>'
 
 
-def line_of(name, points, x, y, colour, text):
+def line_of(name, points, x, y, colour, text, size):
     if not points:
         return []
-    path = "L".join(f"{x.at(size)} {y.at(value)}" for size, value in points)
+    path = "L".join(f"{x.at(count)} {y.at(value)}" for count, value in points)
     dashes = ' stroke-dasharray="5 4"' if name == FLOOR else ""
-    dots = [f'<circle cx="{x.at(size)}" cy="{y.at(value)}" r="3" style="fill: {colour}">'
-            f"<title>{escape(name)}, {size_text(size)}: {text(value)}</title></circle>" for size, value in points]
+    dots = [f'<circle cx="{x.at(count)}" cy="{y.at(value)}" r="3" style="fill: {colour}">'
+            f"<title>{escape(name)}, {size(count)}: {text(value)}</title></circle>" for count, value in points]
     return [f'<path class="line" style="stroke: {colour}"{dashes} d="M{path}"/>', *dots]
 
 

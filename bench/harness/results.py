@@ -1,6 +1,6 @@
 """From the runs of a case to one row: who took how long, and the ratios."""
 
-from harness.cases import OURS
+from harness.cases import BYTES, OURS
 from harness.race import FLOOR
 
 
@@ -26,6 +26,7 @@ def result_of(case, entries):
         "unit": case.unit,
         "ranks": case.ranks,
         "bytes": case.bytes,
+        "size_in": case.size_in,
         "ours": ours.median if ours else None,
         "peers": peers,
         "floor": floor,
@@ -38,7 +39,7 @@ def result_of(case, entries):
     }
     if case.floor is not None:
         result["settings"][FLOOR] = case.floor.formula
-    if case.bytes >= 4096:
+    if case.bytes >= 4096 and case.size_in == BYTES:
         # Bytes per nanosecond are gigabytes per second.
         result["gigabytes_per_second"] = {name: case.bytes / entry.median for name, entry in winners.items()}
     return result

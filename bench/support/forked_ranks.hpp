@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ void wait_yielding(Ready&& ready) {
   while (!ready()) sched_yield();
 }
 
-/// A barrier and a mean over the ranks, for what surrounds the timed parts.
+/// A barrier, a mean and a maximum over the ranks, for what surrounds the timed parts.
 class Meeting {
  public:
   static constexpr int kMostRanks = 64;
@@ -69,6 +70,14 @@ class Meeting {
     for (int i = 0; i < ranks; i += 2) sum += values_[i];
     barrier(ranks);
     return sum / ((ranks + 1) / 2);
+  }
+
+  [[nodiscard]] double largest(int rank, int ranks, double value) {
+    values_[rank] = value;
+    barrier(ranks);
+    const double result = *std::max_element(values_, values_ + ranks);
+    barrier(ranks);
+    return result;
   }
 
  private:

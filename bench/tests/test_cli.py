@@ -105,3 +105,35 @@ def test_ranks_are_started_by_the_launcher_if_there_is_one_and_one_by_one_otherw
     launched = ours("/bin/baton")
     assert launched.argv[:5] == ("/bin/baton", "run", "--no-prefix", "-n", "4")
     assert len(launched.environments) == 1
+
+
+def test_without_a_suite_all_that_have_such_a_case_are_measured(programs, script, tmp_path, capsys):
+    for name in ("ours", "floor"):
+        programs.add(name, 100)
+        script(f"bin/bench/node_{name}", """echo '{"median_ns": 50, "count": 10}'""")
+    script("bin/baton", "shift 4; exec \"$@\"")
+    target, page = tmp_path / "all.json", tmp_path / "all.html"
+    arguments = ["--no-build", "--build-dir", programs.build_dir, "--quick", "--case", "signal", "--case", "round_trip"]
+    assert cli.main([*arguments, "--json", str(target), "--html", str(page)]) == 0
+    measured = [(document["header"]["suite"], [row["case"] for row in document["results"]])
+                for document in json.loads(target.read_text())]
+    assert measured == [("comm", ["signal"]), ("node", ["round_trip"])]
+    assert "suite 2 of 2: node" in capsys.readouterr().err
+    drawn = page.read_text()
+    assert "<h1>Baton: comm</h1>" in drawn and "<h1>Baton: node</h1>" in drawn
+    # What was written is read again, all of it or one suite.
+    assert cli.main(["--from", str(target), "--html", str(page)]) == 0
+    assert page.read_text() == drawn
+    assert cli.main(["node", "--from", str(target), "--html", str(page)]) == 0
+    assert "<h1>Baton: comm</h1>" not in page.read_text()
+    assert cli.main(["tasks", "--from", str(target), "--html", str(page)]) == 2
+    assert "nothing about the suite tasks" in capsys.readouterr().err
+
+
+def test_help_names_the_program_that_was_called_and_what_the_suites_are_about(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"], program="baton bench")
+    said = capsys.readouterr().out
+    assert said.startswith("usage: baton bench ") and "bench/run" not in said
+    for name in cli.suites():
+        assert cli.about(name) in said

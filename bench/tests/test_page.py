@@ -93,6 +93,12 @@ def test_ranks_of_an_operation_are_plots_of_one_section():
     assert [tag for tag, _ in tags].count("svg") == 2
 
 
+def test_sizes_that_are_no_bytes_are_plain_numbers():
+    results = [row(f"layer/2/{tokens}", 2, tokens, 10.0 * tokens) | {"size_in": "tokens"} for tokens in (8, 128)]
+    page = page_of({"header": {}, "results": results})
+    assert "2 ranks, over tokens" in page and ">128</text>" in page and "128 B" not in page
+
+
 def test_names_are_only_text():
     page = page_of({"header": {"suite": "<script>"}, "results": [row("<b>/8", 2, 8, 1.0)]})
     assert "<script>" not in page and "<b>" not in page
@@ -109,6 +115,6 @@ def test_what_is_no_result_is_told(tmp_path, capsys):
     broken = tmp_path / "broken.json"
     broken.write_text("{}")
     assert cli.main(["comm", "--from", str(broken), "--html", str(tmp_path / "page.html")]) == 2
-    assert "no results of bench/run" in capsys.readouterr().err
+    assert "no results of the benchmarks" in capsys.readouterr().err
     assert cli.main(["comm", "--from", str(RECORDED)]) == 2
     assert "--from goes with --html" in capsys.readouterr().err

@@ -59,6 +59,7 @@ def test_a_row_has_medians_ratios_spread_and_settings():
         "unit": "ns",
         "ranks": 2,
         "bytes": 0,
+        "size_in": "bytes",
         "ours": 200,
         "peers": {"ucx": 400},
         "floor": 100,

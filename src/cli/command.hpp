@@ -106,6 +106,13 @@ class TuneCommand : public Command {
   std::string results_;
 };
 
+/// baton bench [SUITE]: measures Baton beside its peers. The harness of a source tree does it; this finds it.
+class BenchCommand : public Command {
+ public:
+  explicit BenchCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+};
+
 /// baton doctor: says what works on this machine.
 class DoctorCommand : public Command {
  public:

@@ -24,6 +24,7 @@ examples:
   baton test tests/ -d 0-7              tests of kernels, packed onto eight devices
   baton ps                              who waits for what, in every job of yours
   baton tune -o machine.table           which collectives are fastest on this machine
+  baton bench comm --quick              Baton beside its peers, on this machine
   baton doctor                          what works on this machine, and what is missing
 
 `baton COMMAND --help` tells more about a command.)";
@@ -65,11 +66,11 @@ int run(std::vector<std::string> arguments) {
   baton.footer(kExamples);
   baton.set_version_flag("--version", fmt::format("baton {}", BATON_VERSION), "Show the version and exit.");
   baton.require_subcommand(1);
-  std::array<std::unique_ptr<Command>, 7> commands = {
+  std::array<std::unique_ptr<Command>, 8> commands = {
       std::make_unique<RunCommand>(baton),    std::make_unique<CompileCommand>(baton),
       std::make_unique<PsCommand>(baton),     std::make_unique<TestCommand>(baton),
-      std::make_unique<TuneCommand>(baton),   std::make_unique<DoctorCommand>(baton),
-      std::make_unique<VersionCommand>(baton)};
+      std::make_unique<TuneCommand>(baton),   std::make_unique<BenchCommand>(baton),
+      std::make_unique<DoctorCommand>(baton), std::make_unique<VersionCommand>(baton)};
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
