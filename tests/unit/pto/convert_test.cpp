@@ -1,5 +1,6 @@
 // TCVT: every pair of types, every rounding, both kinds of overflow.
 #include <bit>
+#include <random>
 
 #include <gtest/gtest.h>
 #include <pto/pto-inst.hpp>
@@ -178,6 +179,40 @@ TEST(Narrowing, FloatToHalf) {
   expect_narrowing<half, float>({RoundMode::CAST_ODD});
 }
 TEST(Narrowing, FloatToBfloat16) { expect_narrowing<bfloat16_t, float>({std::begin(kModes), std::end(kModes)}); }
+
+// Pieces without large numbers take a way of their own: with none, and with one at any place.
+template <typename Real>
+void expect_narrowing_among_ordinary_numbers() {
+  const auto last = static_cast<std::uint16_t>(finite_numbers<Real>().size() - 1);
+  const auto largest = std::bit_cast<std::uint32_t>(static_cast<float>(Real::from_bits(last)));
+  std::mt19937 random(7);
+  std::vector<float> ordinary(203);
+  for (float& value : ordinary) {
+    value = std::bit_cast<float>(static_cast<std::uint32_t>(random() % (largest + 1) | (random() % 2 << 31U)));
+  }
+  ordinary[5] = std::bit_cast<float>(largest);
+  ordinary[6] = std::bit_cast<float>(0x3f808000U);  // between two of bfloat16, of which the lower one is even
+  ordinary[7] = std::bit_cast<float>(0xbf818000U);
+  ordinary[8] = std::bit_cast<float>(0x3f801000U);  // and of half
+  const auto expect_all = [](const std::vector<float>& input) {
+    const auto got = converted<Real>(input, RoundMode::CAST_RINT);
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const auto wanted = narrowed<Real>(static_cast<double>(input[i]), RoundMode::CAST_RINT, SaturationMode::ON);
+      ASSERT_EQ(got[i].bits, wanted.bits) << input[i] << " at " << i;
+    }
+  };
+  expect_all(ordinary);
+  for (const std::uint32_t odd :
+       {largest + 1, largest + 0x7fff, 0x7f7fffffU, 0x7f800000U, 0xff800000U, 0xff7fffffU, 0x7fc00001U, 0xff800001U}) {
+    for (std::size_t place = 0; place < ordinary.size(); place += 3) {
+      std::vector<float> input = ordinary;
+      input[place] = std::bit_cast<float>(odd);
+      expect_all(input);
+    }
+  }
+}
+TEST(Narrowing, FloatToHalfAmongOrdinaryNumbers) { expect_narrowing_among_ordinary_numbers<half>(); }
+TEST(Narrowing, FloatToBfloat16AmongOrdinaryNumbers) { expect_narrowing_among_ordinary_numbers<bfloat16_t>(); }
 TEST(Narrowing, Int16ToHalf) { expect_narrowing<half, int16_t>({std::begin(kModes), std::end(kModes)}); }
 
 template <typename Whole>

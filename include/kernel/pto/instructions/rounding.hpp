@@ -93,6 +93,36 @@ PTO_INLINE AICORE Real narrow_saturating(float value) {
   return static_cast<Real>(too_large ? clamped : value);
 }
 
+/// A float that neither saturates nor is infinite or NaN.
+template <typename Real>
+PTO_INLINE AICORE Real narrow_ordinary(float value) {
+  if constexpr (std::is_same_v<Real, bfloat16_t>) {
+    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    return Real::from_bits(static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16));
+  } else {
+    return static_cast<Real>(value);
+  }
+}
+
+/// narrow_saturating() for many. If all are ordinary, which is almost always so, few operations on vectors suffice.
+template <typename Real, size_t count>
+PTO_INLINE AICORE void narrow_saturating(Real (&after)[count], const float (&before)[count]) {
+  constexpr auto kLargest = static_cast<uint16_t>(format_of<Real>.infinity - 1);
+  const uint32_t limit = __builtin_bit_cast(uint32_t, float{Real::from_bits(kLargest)});
+  uint32_t largest = 0;
+  PTO_VECTOR_LOOP
+  for (size_t k = 0; k < count; ++k) {
+    const uint32_t magnitude = __builtin_bit_cast(uint32_t, before[k]) & 0x7fffffff;
+    largest = largest < magnitude ? magnitude : largest;
+  }
+  if (largest <= limit) {
+    PTO_VECTOR_LOOP
+    for (size_t k = 0; k < count; ++k) after[k].bits = narrow_ordinary<Real>(before[k]).bits;
+  } else {
+    for (size_t k = 0; k < count; ++k) after[k] = narrow_saturating<Real>(before[k]);
+  }
+}
+
 /// Any number in a float format that may not hold it exactly.
 template <typename Real, typename Number>
 AICORE Real narrow(Number value, pto::RoundMode mode, pto::SaturationMode saturation) {
