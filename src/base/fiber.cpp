@@ -153,7 +153,7 @@ struct GuestFiber::State {
   State(std::function<void()> function, std::size_t stack_bytes)
       : body(std::move(function)), fiber(std::make_unique<Fiber>([this] { live(); }, stack_bytes, nullptr)) {}
 
-  void live() {
+  void live() const {
     while (!ending) {
       body();
       // The thread that adopted it has no use for a guest.

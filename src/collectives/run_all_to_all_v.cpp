@@ -1,7 +1,8 @@
 // All to all with blocks of different sizes. All ranks tell all what they send and expect, and check all pairs, so that
-// all fail alike; then the blocks travel as in a mesh.
+// all fail alike. What a rank sends travels with that if it is little; otherwise as in a mesh.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -23,20 +24,27 @@ class VectorRun {
         direct_(request.out.window() != nullptr && request.out.window()->belongs_to(me)) {}
 
   void run(std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {
-    std::vector<std::uint64_t> counts(send_counts.begin(), send_counts.end());
-    counts.insert(counts.end(), receive_counts.begin(), receive_counts.end());
-    const std::size_t size = counts.size() * sizeof(std::uint64_t);
-    if (size > kSlotBytes) {
+    const std::size_t counts = 2 * send_counts.size() * sizeof(std::uint64_t);
+    if (counts > kSlotBytes) {
       throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(),
                                                  kSlotBytes / 2 / sizeof(std::uint64_t)));
     }
+    header_bytes_ = counts;
     std::uint64_t details = direct_ ? 1 : 0;
     if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
-    host_.begin(request_.call, details, size, request_.timeout);
-    mover_.offer(reinterpret_cast<const std::byte*>(counts.data()), size);
-    mover_.meet();
+    host_.begin(request_.call, details, kSlotBytes, request_.timeout);
+    const std::size_t data = std::accumulate(send_counts.begin(), send_counts.end(), std::size_t{0}) * bytes_;
+    const std::size_t size = counts + (fits(data) ? data : 0);
+    const std::unique_ptr<std::byte[]> contribution(new std::byte[size]);
+    std::memcpy(contribution.get(), send_counts.data(), counts / 2);
+    std::memcpy(contribution.get() + counts / 2, receive_counts.data(), counts / 2);
+    if (size > counts) std::memcpy(contribution.get() + counts, request_.in.address(), data);
+    mover_.offer(contribution.get(), size);
+    meet();
     check_pairs();
-    if (direct_) {
+    if (all_came_along()) {
+      take_what_came_along();
+    } else if (direct_) {
       push();
     } else {
       exchange_pieces();
@@ -45,6 +53,17 @@ class VectorRun {
   }
 
  private:
+  static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
+
+  /// Whether a rank's blocks have room behind its counts. All know the counts of all, so all know whose have.
+  [[nodiscard]] bool fits(std::size_t data) const noexcept { return header_bytes_ + data <= kSlotBytes; }
+
+  void meet() {
+    if (host_.size() > 2) return mover_.meet();
+    mover_.announce();
+    wait_all_announced(mover_);
+  }
+
   [[nodiscard]] std::size_t sends(int from, int to) const { return count(from, static_cast<std::size_t>(to)); }
   [[nodiscard]] std::size_t expects(int to, int from) const {
     return count(to, static_cast<std::size_t>(host_.size()) + static_cast<std::size_t>(from));
@@ -66,6 +85,26 @@ class VectorRun {
                     fmt::format("rank {} sends {} {} to rank {}, which expects {}", from, sends(from, to),
                                 name_of(request_.call.element), to, expects(to, from)));
       }
+    }
+  }
+
+  [[nodiscard]] bool all_came_along() const {
+    for (int from = 0; from < host_.size(); ++from) {
+      std::size_t all = 0;
+      for (int to = 0; to < host_.size(); ++to) all += sends(from, to);
+      if (!fits(all * bytes_)) return false;
+    }
+    return true;
+  }
+
+  void take_what_came_along() {
+    std::byte* target = request_.out.address();
+    for (int from = 0; from < host_.size(); ++from) {
+      std::size_t before = 0;
+      for (int to = 0; to < host_.rank(); ++to) before += sends(from, to);
+      const std::size_t block = sends(from, host_.rank()) * bytes_;
+      mover_.copy(target, mover_.contribution(from) + header_bytes_ + before * bytes_, block);
+      target += block;
     }
   }
 
@@ -116,6 +155,7 @@ class VectorRun {
   const Request& request_;
   std::size_t bytes_;
   bool direct_;
+  std::size_t header_bytes_ = 0;
   std::size_t longest_ = 0;
 };
 

@@ -20,22 +20,37 @@ using testing::IsEmpty;
 
 auto fields(const Options& o) {
   return std::tuple(o.wait_timeout, o.join_timeout, o.log, o.backend, o.processors, o.compiler, o.include_dir,
-                    o.compile_timeout, o.cache_dir, o.cache_bytes, o.pipes, o.seed, o.events, o.task_window,
+                    o.compile_timeout, o.cache_dir, o.cache_bytes, o.pipes, o.in_place, o.seed, o.events, o.task_window,
                     o.output_heap_bytes, o.rank, o.size, o.job, o.launcher);
 }
 
 TEST(Options, AnEmptyEnvironmentGivesTheDefaults) { EXPECT_EQ(fields(Options::from({})), fields(Options{})); }
 
 TEST(Options, EveryVariableReachesItsField) {
-  const Options o = Options::from(
-      {"BATON_WAIT_TIMEOUT=1.5s", "BATON_JOIN_TIMEOUT=2m", "BATON_LOG=debug", "BATON_BACKEND=inproc",
-       "BATON_PROCESSORS=3", "BATON_RANK=0", "BATON_SIZE=1", "BATON_JOB=shm:/tmp/x=y", "BATON_LAUNCHER=@socket",
-       "BATON_CXX=ccache g++", "BATON_INCLUDE_DIR=/opt/include", "BATON_COMPILE_TIMEOUT=90s",
-       "BATON_CACHE_DIR=/tmp/kernels", "BATON_CACHE_SIZE=2MiB", "BATON_PIPES=strict", "BATON_SEED=18446744073709551615",
-       "BATON_EVENTS=/tmp/events", "BATON_TASK_WINDOW=7", "BATON_OUTPUT_HEAP=1MiB"});
+  const Options o = Options::from({"BATON_WAIT_TIMEOUT=1.5s",
+                                   "BATON_JOIN_TIMEOUT=2m",
+                                   "BATON_LOG=debug",
+                                   "BATON_BACKEND=inproc",
+                                   "BATON_PROCESSORS=3",
+                                   "BATON_RANK=0",
+                                   "BATON_SIZE=1",
+                                   "BATON_JOB=shm:/tmp/x=y",
+                                   "BATON_LAUNCHER=@socket",
+                                   "BATON_CXX=ccache g++",
+                                   "BATON_INCLUDE_DIR=/opt/include",
+                                   "BATON_COMPILE_TIMEOUT=90s",
+                                   "BATON_CACHE_DIR=/tmp/kernels",
+                                   "BATON_CACHE_SIZE=2MiB",
+                                   "BATON_PIPES=strict",
+                                   "BATON_IN_PLACE=always",
+                                   "BATON_SEED=18446744073709551615",
+                                   "BATON_EVENTS=/tmp/events",
+                                   "BATON_TASK_WINDOW=7",
+                                   "BATON_OUTPUT_HEAP=1MiB"});
   EXPECT_EQ(o.task_window, 7U);
   EXPECT_EQ(o.output_heap_bytes, 1U << 20U);
   EXPECT_EQ(o.pipes, PipeOrder::strict);
+  EXPECT_EQ(o.in_place, InPlace::always);
   EXPECT_EQ(o.seed, UINT64_MAX);
   EXPECT_EQ(o.events, "/tmp/events");
   EXPECT_EQ(o.compiler, "ccache g++");
@@ -144,7 +159,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 22U);
+  EXPECT_EQ(names.size(), 23U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {
