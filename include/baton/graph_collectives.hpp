@@ -2,10 +2,13 @@
 //
 // Every member submits the same collectives to the same room in the same order. By default a collective is a few short
 // tasks that wait for the other ranks without a core: other tasks run meanwhile. Edges are found as for any other task.
+// Members that submit different things to a room learn of it when the tasks run: run() throws mismatch on all of them,
+// with both calls, and the room is of no use any more.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <baton/collective_types.hpp>
 #include <baton/domain.hpp>
@@ -52,6 +55,8 @@ struct GraphCollectiveOptions {
   /// automatic, one_phase and mesh wait without a core. The others are one task that keeps its cores until it is done.
   Algorithm algorithm = Algorithm::automatic;
   std::int32_t priority = 0;
+  /// It waits for these, too.
+  std::vector<TaskId> after = {};
 };
 
 /// y of every rank = x of all ranks, reduced. y may be x. Tensors are contiguous; elements are float32, float16,
@@ -82,6 +87,17 @@ BATON_API TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor&
 /// Block r of x becomes this rank's block in the y of rank r.
 BATON_API TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
                             const GraphCollectiveOptions& options = {}, Place where = Place::here());
+
+/// Block r of x, send_counts[r] elements, becomes this rank's block in the y of rank r, where receive_counts says how
+/// long it is. Blocks lie one behind the other; x and y may be longer, and must not overlap. Counts are int32 that
+/// tasks may have written, one for each rank. Waits without a core as long as the x of every rank fits into the room.
+BATON_API TaskId all_to_all_v(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& send_counts,
+                              const Tensor& y, const Tensor& receive_counts, const GraphCollectiveOptions& options = {},
+                              Place where = Place::here());
+/// The task is complete when this task of all ranks has begun. Edges to others are named: `after` in the options, and
+/// TaskOptions::after with what this returns.
+BATON_API TaskId barrier(Graph& graph, const CollectiveRoom& room, const GraphCollectiveOptions& options = {},
+                         Place where = Place::here());
 
 /// A message to, or from, another rank, which submits the other half of it with as many elements. The room is free for
 /// the next when the message has been taken: ranks that send to each other submit send_recv(), or use two rooms.

@@ -58,9 +58,25 @@ void moving(Member<T>& me, const Arguments& call, int64_t count) {
 }
 
 template <class T>
+Member<T> member_of(const Arguments& call) {
+  return {call.scalar<const CommContext*>(0), call.data<std::byte>(2), static_cast<int64_t>(call.tensor(2).buffer.size),
+          call.data<int32_t>(3), call.tensor(3).shapes[0]};
+}
+
+template <class T>
+void pass_message(const Arguments& call) {
+  Member<T> me = member_of<T>(call);
+  const int to = call.scalar<int32_t>(1);
+  const int from = call.scalar<int32_t>(3);
+  const auto count = call.scalar<int64_t>(4);
+  if (to >= 0 && from >= 0) return send_recv(me, to, call.data<T>(0), from, call.data<T>(1), count);
+  if (to >= 0) return send(me, to, call.data<T>(0), count);
+  recv(me, from, call.data<T>(1), count);
+}
+
+template <class T>
 void call_with(const Arguments& call) {
-  Member<T> me(call.scalar<const CommContext*>(0), call.data<std::byte>(2),
-               static_cast<int64_t>(call.tensor(2).buffer.size), call.data<int32_t>(3), call.tensor(3).shapes[0]);
+  Member<T> me = member_of<T>(call);
   const auto count = call.scalar<int64_t>(6);
   if constexpr (OneElement<T>::kCombines) reducing(me, call, count);
   moving(me, call, count);
@@ -84,6 +100,10 @@ BATON_KERNEL(pass_on, In<float> x, Out<float> y, Out<float> z, InOut<float> room
   broadcast(me, z.data(), z.data(), z.size(), last);
 }
 
+BATON_KERNEL(copy_ints, In<int32_t> x, Out<int32_t> y) {
+  for (int64_t i = 0; i < y.size(); ++i) y.data()[i] = x.data()[i];
+}
+
 BATON_KERNEL(increment, In<float> x, Out<float> y) {
   for (int64_t i = 0; i < y.size(); ++i) y.data()[i] = x.data()[i] + 1;
 }
@@ -102,4 +122,11 @@ extern "C" void collectives_test_call(std::int64_t* args) {
     case baton::Element::uint8: return call_with<uint8_t>(call);
     default: return call_with<int64_t>(call);
   }
+}
+
+extern "C" void collectives_test_message(std::int64_t* args) {
+  using namespace baton::test;
+  const Arguments call{args};
+  if (call.scalar<baton::Element>(2) == baton::Element::int32) return pass_message<int32_t>(call);
+  pass_message<float>(call);
 }

@@ -6,8 +6,10 @@
 #include <baton/chip.hpp>
 #include <baton/graph_collectives.hpp>
 #include <baton/inproc.hpp>
+#include <collectives/signal_layout.hpp>
 
 #include "cases.hpp"
+#include "chip_cases.hpp"
 #include "chip_kernels.hpp"
 #include "seeded.hpp"
 #include "support/require.hpp"
@@ -35,7 +37,8 @@ Tensor tensor_of(const void* address, std::size_t count, Element element) {
   return count == 0 ? Tensor() : Tensor(buffer, dtype_of(element), {static_cast<std::int64_t>(count)});
 }
 
-void submit(Graph& graph, const CollectiveRoom& room, const Case& one, ConstData in, Data out) {
+/// `counts` has those of all_to_all_v, which are equal.
+void submit(Graph& graph, const CollectiveRoom& room, const Case& one, ConstData in, Data out, const Tensor& counts) {
   const GraphCollectiveOptions options{.algorithm = one.algorithm};
   const Tensor x = tensor_of(in.address(), in.count(), one.element);
   const Tensor y = tensor_of(out.address(), out.count(), one.element);
@@ -48,24 +51,14 @@ void submit(Graph& graph, const CollectiveRoom& room, const Case& one, ConstData
     case Operation::gather: gather(graph, room, x, y, one.root, options); return;
     case Operation::scatter: scatter(graph, room, x, y, one.root, options); return;
     case Operation::all_to_all: all_to_all(graph, room, x, y, options); return;
-    case Operation::barrier:
-    case Operation::all_to_all_v: return;
+    case Operation::barrier: barrier(graph, room); return;
+    case Operation::all_to_all_v: all_to_all_v(graph, room, x, counts, y, counts); return;
   }
 }
 
 Case draw(std::mt19937_64& random, int ranks) {
-  constexpr Operation kOperations[] = {Operation::broadcast, Operation::reduce,         Operation::allreduce,
-                                       Operation::allreduce, Operation::reduce_scatter, Operation::allgather,
-                                       Operation::gather,    Operation::scatter,        Operation::all_to_all};
-  constexpr Element kElements[] = {Element::float32, Element::bfloat16, Element::int16, Element::int32};
-  constexpr Algorithm kReductions[] = {Algorithm::automatic, Algorithm::one_phase, Algorithm::mesh, Algorithm::ring};
-  Case one{.operation = kOperations[random() % 9], .element = kElements[random() % 4], .memory = Memory::windows};
-  one.op = static_cast<ReduceOp>(random() % 4);
-  const std::size_t scales[] = {4, 40, 600, 5000};
-  one.count = 1 + random() % scales[random() % 4];
-  one.root = static_cast<int>(random() % static_cast<std::uint64_t>(ranks));
-  if (one.operation == Operation::allreduce) one.algorithm = kReductions[random() % 4];
-  if (one.operation == Operation::allreduce && random() % 2 == 0) one.placing = Placing::in_place;
+  Case one = draw_chip_case(random, ranks, 5000);
+  ++one.count;  // tensors are never empty
   return one;
 }
 
@@ -76,10 +69,12 @@ void random_calls(Domain me, std::uint64_t seed, int calls, const ChipOptions& o
   const std::size_t rooms[] = {ranks * 2048, ranks * 8000, ranks * 200'000};
   const CollectiveRoom room(me, {.bytes = rooms[seed % 3], .blocks = static_cast<int>(1 + seed % 2)});
   Chip chip(me, options);
+  const Tensor counts = chip.alloc<std::int32_t>({me.size()});
   for (int call = 0; call < calls; ++call) {
     const Case one = draw(random, me.size());
     const Maker maker = [&](const Domain&, const Case& made, ConstData in, Data out) {
-      chip.run([&](Graph& graph) { submit(graph, room, made, in, out); });
+      chip.copy_in<std::int32_t>(counts, std::vector<std::int32_t>(ranks, static_cast<std::int32_t>(made.count)));
+      chip.run([&](Graph& graph) { submit(graph, room, made, in, out, counts); });
     };
     const std::size_t wrong = wrong_elements(me, buffers, one, call, maker);
     if (wrong != 0) throw CheckFailed(std::to_string(wrong) + " wrong: " + describe(one));
@@ -102,6 +97,153 @@ TEST(GraphCollectives, OnThreadsAreRight) {
       random_calls(std::move(me), 50 + static_cast<std::uint64_t>(ranks), scaled(40), {.clusters = 1});
     });
   }
+}
+
+/// Rounds of all_to_all_v with blocks of all sizes, all of them in one graph. The counts are written by a task.
+void uneven_rounds(Domain me, std::size_t room_bytes, const ChipOptions& options) {
+  constexpr int kRounds = 6;
+  const int ranks = me.size();
+  const CollectiveRoom room(me, {.bytes = room_bytes, .blocks = 2});
+  Chip chip(me, options);
+  struct Round {
+    std::vector<std::int32_t> expected;
+    Tensor x, y, counts, counts_of_task;
+  };
+  std::vector<Round> rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::int32_t> x = uneven_input(me.rank(), ranks, round);
+    x.push_back(0);
+    Round& made = rounds.emplace_back();
+    made.expected = uneven_output(me.rank(), ranks, round);
+    const std::vector<std::int32_t> y(made.expected.size() + 1, -1);
+    made.x = chip.alloc<std::int32_t>({static_cast<std::int64_t>(x.size())});
+    made.y = chip.alloc<std::int32_t>({static_cast<std::int64_t>(y.size())});
+    made.counts = chip.alloc<std::int32_t>({2 * ranks});
+    made.counts_of_task = chip.alloc<std::int32_t>({2 * ranks});
+    chip.copy_in<std::int32_t>(made.x, x);
+    chip.copy_in<std::int32_t>(made.y, y);
+    chip.copy_in<std::int32_t>(made.counts, uneven_counts(me.rank(), ranks, round));
+  }
+  chip.run([&](Graph& graph) {
+    for (const Round& round : rounds) {
+      graph.submit(copy_ints, round.counts, round.counts_of_task);
+      all_to_all_v(graph, room, round.x, round.counts_of_task.slice(0, ranks), round.y,
+                   round.counts_of_task.slice(ranks, 2 * ranks));
+    }
+  });
+  for (const Round& round : rounds) {
+    std::vector<std::int32_t> y(round.expected.size() + 1);
+    chip.copy_out<std::int32_t>(round.y, y);
+    REQUIRE(std::equal(round.expected.begin(), round.expected.end(), y.begin()) && y.back() == -1);
+  }
+  me.barrier();
+}
+
+TEST(GraphCollectives, OfUnevenBlocksAreRightForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(6)); ++seed) {
+    const std::string failure = run_seeded(static_cast<int>(1 + seed % 5), seed, [&](Domain me) {
+      uneven_rounds(std::move(me), seed % 2 == 0 ? 256 : 8192, {.clusters = 1, .workers = 1, .seed = seed});
+    });
+    EXPECT_EQ(failure, "") << "seed " << seed;
+  }
+}
+
+// Both sides say so; a third rank, which the counts do not concern, may have all that it needs.
+TEST(GraphCollectives, SayWhoseCountsDoNotAgree) {
+  run_ranks(3, [](Domain me) {
+    const CollectiveRoom room(me);
+    Chip chip(me, {.clusters = 1});
+    const Tensor x = chip.alloc<std::int32_t>({30});
+    const Tensor y = chip.alloc<std::int32_t>({30});
+    const Tensor sent = chip.alloc<std::int32_t>({3});
+    const Tensor received = chip.alloc<std::int32_t>({3});
+    chip.copy_in<std::int32_t>(sent, std::vector<std::int32_t>{1, 2, 3});
+    const std::int32_t mine = me.rank() + 1;
+    chip.copy_in<std::int32_t>(received, std::vector<std::int32_t>{me.rank() == 2 ? 5 : mine, mine, mine});
+    const auto call = [&] {
+      chip.run([&](Graph& graph) {
+        all_to_all_v(graph, room, x, sent, y, received);
+        barrier(graph, room);
+      });
+    };
+    try {
+      call();
+    } catch (const Error& error) {
+      const std::string_view report = error.what();
+      const bool own = report.find("rank 0 sends 3 elements to rank 2, which expects 5") != std::string_view::npos;
+      const bool of_other = report.find("failed in this room") != std::string_view::npos;
+      REQUIRE(me.rank() == 1 ? of_other : own || of_other);
+      me.barrier();
+      return;
+    }
+    throw CheckFailed("no error");
+  });
+}
+
+TEST(GraphCollectives, NeedARoomOfAsManyBlocksOnAllRanks) {
+  run_ranks(2, [](Domain me) {
+    require_error(Code::mismatch, {"collective room of 2 blocks"}, [&] {
+      // As many bytes on both.
+      const std::size_t signals = static_cast<std::size_t>(collectives::signals_needed(2)) * 4;
+      const CollectiveRoom room(me, {.bytes = 4096 + (me.rank() == 0 ? signals : 0), .blocks = 1 + me.rank()});
+    });
+    me.barrier();
+  });
+}
+
+// Another task of rank 1 fails, so that its part of the collective does not run: the others learn that it failed, not
+// that it was slow.
+TEST(GraphCollectives, EndWhenARankFailsForAnotherReason) {
+  std::array<Code, 3> codes{};
+  const auto run = [&] {
+    run_ranks(3, [&](Domain me) {
+      const CollectiveRoom room(me);
+      Chip chip(me, {.clusters = 1});
+      const Tensor x = chip.alloc<float>({10});
+      const Tensor few = chip.alloc<std::int32_t>({16});
+      try {
+        chip.run([&](Graph& graph) {
+          if (me.rank() == 1) {
+            graph.submit(kCallCollective, {Argument(Access::inout, x), Argument(Access::no_dependency, x),
+                                           Argument(Access::no_dependency, x), Argument(Access::no_dependency, few),
+                                           Argument(Access::no_dependency, x), room.context(), Operation::barrier,
+                                           Element::float32, ReduceOp::sum, 0, Algorithm::automatic, 4});
+          }
+          allreduce(graph, room, x, x);
+        });
+      } catch (const Error& error) {
+        codes[static_cast<std::size_t>(me.rank())] = error.code();
+        throw;
+      }
+    });
+  };
+  require_error(Code::invalid_argument, {"signals, got 16"}, run);
+  EXPECT_EQ(codes[1], Code::invalid_argument);
+  EXPECT_EQ(codes[0], Code::peer_died);
+  EXPECT_EQ(codes[2], Code::peer_died);
+}
+
+// Rank 0 begins a task behind the barrier only after that of rank 1 before it.
+TEST(GraphCollectives, MeetInABarrierByNamedEdges) {
+  run_ranks(2, [](Domain me) {
+    const CollectiveRoom room(me);
+    auto word = me.window<std::int32_t>("word", 1);
+    Chip chip(me, {.clusters = 1});
+    const Tensor mine = Tensor::over(std::span(word.data(), 1));
+    const Tensor copy = chip.alloc<std::int32_t>({1});
+    for (std::int32_t round = 1; round <= 20; ++round) {
+      chip.run([&](Graph& graph) {
+        TaskId before = 0;
+        if (me.rank() == 1) before = graph.submit(notify_peer, mine, word.context(), 0);
+        const TaskId met = barrier(graph, room, {.after = before == 0 ? std::vector<TaskId>() : std::vector{before}});
+        graph.submit(TaskOptions{.after = {met}}, copy_ints, mine, copy);
+      });
+      std::vector<std::int32_t> out(1);
+      chip.copy_out<std::int32_t>(copy, out);
+      REQUIRE_EQUAL(out[0], me.rank() == 0 ? round : 0);
+      me.barrier();
+    }
+  });
 }
 
 // A chain of tasks and collectives with edges that nobody names.
@@ -223,6 +365,10 @@ TEST(GraphCollectives, SayWhatIsWrong) {
     refused(Code::out_of_range, "rank 2 is outside 0..1", [&](Graph& graph) { broadcast(graph, room, x, 2); });
     refused(Code::invalid_argument, "the room has 256 bytes for each block",
             [&](Graph& graph) { all_to_all(graph, tiny, x, x); });
+    refused(Code::invalid_argument, "counts are 2 int32, one for each rank",
+            [&](Graph& graph) { all_to_all_v(graph, room, x, whole, x, whole); });
+    refused(Code::invalid_argument, "x has float32, y has int64",
+            [&](Graph& graph) { all_to_all_v(graph, room, x, whole, wide, whole); });
     refused(Code::invalid_argument, "not contiguous",
             [&](Graph& graph) { allreduce(graph, room, x.slice(0, 10, 2), small); });
     me.barrier();

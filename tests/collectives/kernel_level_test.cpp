@@ -9,6 +9,7 @@
 #include <collectives/member.hpp>
 
 #include "cases.hpp"
+#include "chip_cases.hpp"
 #include "chip_kernels.hpp"
 #include "seeded.hpp"
 #include "support/require.hpp"
@@ -19,37 +20,7 @@ namespace {
 
 using collectives::Operation;
 
-constexpr std::pair<Operation, Algorithm> kMade[] = {
-    {Operation::barrier, Algorithm::automatic},
-    {Operation::broadcast, Algorithm::fetch},
-    {Operation::broadcast, Algorithm::mesh},
-    {Operation::broadcast, Algorithm::tree},
-    {Operation::reduce, Algorithm::mesh},
-    {Operation::reduce, Algorithm::tree},
-    {Operation::allreduce, Algorithm::automatic},
-    {Operation::allreduce, Algorithm::one_phase},
-    {Operation::allreduce, Algorithm::mesh},
-    {Operation::allreduce, Algorithm::ring},
-    {Operation::allreduce, Algorithm::bidirectional_ring},
-    {Operation::allreduce, Algorithm::interleaved_ring},
-    {Operation::allreduce, Algorithm::recursive_halving},
-    {Operation::allreduce, Algorithm::tree},
-    {Operation::reduce_scatter, Algorithm::mesh},
-    {Operation::reduce_scatter, Algorithm::ring},
-    {Operation::allgather, Algorithm::mesh},
-    {Operation::allgather, Algorithm::ring},
-    {Operation::gather, Algorithm::automatic},
-    {Operation::scatter, Algorithm::automatic},
-    {Operation::all_to_all, Algorithm::mesh},
-    {Operation::all_to_all, Algorithm::bruck},
-    {Operation::all_to_all_v, Algorithm::automatic},
-};
 constexpr Element kCombined[] = {Element::float32, Element::float16, Element::bfloat16, Element::int16, Element::int32};
-constexpr Element kMoved[] = {Element::uint8, Element::int64, Element::float32, Element::bfloat16};
-
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
-}
 
 /// A rank with a chip and a room for collectives.
 class Rank {
@@ -104,19 +75,6 @@ class Rank {
   Tensor counts_;
 };
 
-Case draw(std::mt19937_64& random, int ranks, std::size_t most) {
-  const auto& [operation, algorithm] = kMade[random() % std::size(kMade)];
-  Case one{.operation = operation, .memory = Memory::windows, .algorithm = algorithm};
-  one.element = reduces(operation) ? kCombined[random() % std::size(kCombined)] : kMoved[random() % std::size(kMoved)];
-  one.op = static_cast<ReduceOp>(random() % 5);
-  if (one.op == ReduceOp::avg && one.element >= Element::int8) one.op = ReduceOp::max;
-  const std::size_t scales[] = {3, 40, 600, most};
-  one.count = random() % scales[random() % 4];
-  one.root = static_cast<int>(random() % static_cast<std::uint64_t>(ranks));
-  if (operation == Operation::allreduce && random() % 2 == 0) one.placing = Placing::in_place;
-  return one;
-}
-
 /// `calls` random calls in one room; all ranks draw alike.
 void random_calls(Domain me, std::uint64_t seed, int calls, std::size_t most, ChipOptions options) {
   std::mt19937_64 random(seed);
@@ -125,7 +83,7 @@ void random_calls(Domain me, std::uint64_t seed, int calls, std::size_t most, Ch
   const std::size_t rooms[] = {ranks * 64, ranks * 1000, ranks * most * 16};
   Rank rank(me, (most + 8) * 8 * ranks, rooms[seed % 3], options);
   for (int call = 0; call < calls; ++call) {
-    const Case one = draw(random, me.size(), most);
+    const Case one = draw_chip_case(random, me.size(), most);
     const std::size_t wrong = rank.call(one, call);
     if (wrong != 0) throw CheckFailed(std::to_string(wrong) + " wrong: " + describe(one));
   }
@@ -155,7 +113,7 @@ TEST(KernelCollectives, EachAlgorithmIsRightForEveryElementAndOperation) {
     run_ranks(ranks, [&](Domain me) {
       Rank rank(me, std::size_t{5000} * 8 * 5, 3000, {.clusters = 1, .workers = 1});
       int round = 0;
-      for (const auto& [operation, algorithm] : kMade) {
+      for (const auto& [operation, algorithm] : chip_algorithms()) {
         for (const Element element : kCombined) {
           for (int op = 0; op < (reduces(operation) ? 5 : 1); ++op) {
             if (op == 4 && element >= Element::int8) continue;
@@ -203,6 +161,46 @@ TEST(KernelCollectives, GiveTheBitsOfTheHost) {
   }
 }
 
+/// Rounds of all_to_all_v with blocks of all sizes, in a room that is large enough for most of them, or none.
+void uneven_rounds(Domain me, std::size_t room_bytes, const ChipOptions& options) {
+  const auto signal_count = static_cast<std::size_t>(collectives::signals_needed(me.size()));
+  auto window = me.raw_window("room", signal_count * 4 + room_bytes);
+  std::byte* start = window.local();
+  const Tensor signals = Tensor::over(std::span(reinterpret_cast<std::int32_t*>(start), signal_count));
+  const Tensor room = Tensor::over(std::span(start + signal_count * 4, room_bytes));
+  Chip chip(me, options);
+  const Tensor counts = chip.alloc<std::int32_t>({2 * me.size()});
+  for (int round = 0; round < 6; ++round) {
+    std::vector<std::int32_t> x = uneven_input(me.rank(), me.size(), round);
+    const std::vector<std::int32_t> expected = uneven_output(me.rank(), me.size(), round);
+    x.push_back(0);  // a tensor has elements
+    std::vector<std::int32_t> y(expected.size() + 1, -1);
+    chip.copy_in<std::int32_t>(counts, uneven_counts(me.rank(), me.size(), round));
+    const Tensor from = chip.alloc<std::int32_t>({static_cast<std::int64_t>(x.size())});
+    const Tensor to = chip.alloc<std::int32_t>({static_cast<std::int64_t>(y.size())});
+    chip.copy_in<std::int32_t>(from, x);
+    chip.copy_in<std::int32_t>(to, y);
+    chip.run([&](Graph& graph) {
+      graph.submit(kCallCollective,
+                   {Argument(Access::in, from), Argument(Access::inout, to), Argument(Access::inout, room),
+                    Argument(Access::inout, signals), Argument(Access::in, counts), window.context(),
+                    Operation::all_to_all_v, Element::int32, ReduceOp::sum, 0, Algorithm::automatic, 0});
+    });
+    chip.copy_out<std::int32_t>(to, y);
+    REQUIRE(std::equal(expected.begin(), expected.end(), y.begin()) && y.back() == -1);
+  }
+  me.barrier();
+}
+
+TEST(KernelCollectives, OfUnevenBlocksAreRightForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(6)); ++seed) {
+    const std::string failure = run_seeded(static_cast<int>(1 + seed % 5), seed, [&](Domain me) {
+      uneven_rounds(std::move(me), seed % 2 == 0 ? 200 : 8000, {.clusters = 1, .workers = 1, .seed = seed});
+    });
+    EXPECT_EQ(failure, "") << "seed " << seed;
+  }
+}
+
 void pass_messages(Domain me, const ChipOptions& options) {
   constexpr std::size_t kCount = 1000;
   const auto signal_count = static_cast<std::size_t>(collectives::signals_needed(me.size()));
@@ -241,30 +239,54 @@ TEST(KernelMessages, ArriveInOrderAndWholeForEverySeed) {
   run_ranks(4, [](Domain me) { pass_messages(std::move(me), {.clusters = 1, .workers = 1}); });
 }
 
-TEST(KernelCollectives, SayWhatIsTooSmall) {
-  run_ranks(2, [](Domain me) {
-    auto window = me.window<std::int32_t>("window", 128);
+// Whoever fails ends the waits of the others.
+TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
+  run_ranks(3, [](Domain me) {
     Chip chip(me, {.clusters = 1, .workers = 1});
-    const auto call = [&](std::size_t signals, std::size_t room, Algorithm algorithm, ReduceOp op, Element element) {
+    const auto needed = static_cast<std::size_t>(collectives::signals_needed(me.size()));
+    // Rank 0 makes a call that cannot be done, the others one that could.
+    const auto call = [&](std::size_t room_bytes, Algorithm algorithm, ReduceOp op, Element element,
+                          std::size_t signal_count) {
+      auto window = me.window<std::int32_t>("window", needed + 64);
+      const bool wrong = me.rank() == 0;
       const Tensor x = Tensor::over(std::span(window.data(), 1));
-      const Tensor all = Tensor::over(std::span(window.data(), signals));
-      const Tensor rest = Tensor::over(std::span(reinterpret_cast<std::byte*>(window.data() + 64), room));
+      const Tensor signals = Tensor::over(std::span(window.data(), wrong ? signal_count : needed));
+      std::byte* rest = reinterpret_cast<std::byte*>(window.data() + needed);
+      const Tensor room = Tensor::over(std::span(rest, wrong ? room_bytes : 64));
       chip.run([&](Graph& graph) {
-        graph.submit(kCallCollective,
-                     {Argument(Access::in, x), Argument(Access::inout, x), Argument(Access::inout, rest),
-                      Argument(Access::inout, all), Argument(Access::in, x), window.context(), Operation::allreduce,
-                      element, op, 0, algorithm, 4});
+        graph.submit(kCallCollective, {Argument(Access::in, x), Argument(Access::no_dependency, x),
+                                       Argument(Access::inout, room), Argument(Access::inout, signals),
+                                       Argument(Access::no_dependency, x), window.context(), Operation::allreduce,
+                                       element, wrong ? op : ReduceOp::sum, 0, wrong ? algorithm : Algorithm::mesh, 4});
       });
     };
+    const auto refused = [&](std::string_view part, std::size_t room_bytes, Algorithm algorithm, ReduceOp op,
+                             Element element) {
+      const auto make = [&] { call(room_bytes, algorithm, op, element, needed); };
+      if (me.rank() == 0) {
+        require_error(Code::invalid_argument, {part}, make);
+      } else {
+        require_error(Code::mismatch, {"rank 0 failed in this room"}, make);
+      }
+      me.barrier();
+    };
     using enum Algorithm;
-    require_error(Code::invalid_argument, {"needs 48 signals, got 16"},
-                  [&] { call(16, 64, mesh, ReduceOp::sum, Element::float32); });
-    require_error(Code::invalid_argument, {"the room has 3 bytes"},
-                  [&] { call(48, 3, mesh, ReduceOp::sum, Element::float32); });
-    require_error(Code::invalid_argument, {"allreduce has no algorithm"},
-                  [&] { call(48, 64, bruck, ReduceOp::sum, Element::float32); });
-    require_error(Code::invalid_argument, {"no avg"}, [&] { call(48, 64, mesh, ReduceOp::avg, Element::int32); });
-    me.barrier();
+    refused("the room has 3 bytes", 3, mesh, ReduceOp::sum, Element::float32);
+    refused("allreduce has no algorithm", 64, bruck, ReduceOp::sum, Element::float32);
+    refused("no avg", 64, mesh, ReduceOp::avg, Element::int32);
+  });
+  run_ranks(1, [](Domain me) {
+    auto window = me.window<std::int32_t>("window", 16);
+    const Tensor x = Tensor::over(std::span(window.data(), 16));
+    Chip chip(me, {.clusters = 1, .workers = 1});
+    require_error(Code::invalid_argument, {"signals, got 16"}, [&] {
+      chip.run([&](Graph& graph) {
+        graph.submit(kCallCollective,
+                     {Argument(Access::in, x), Argument(Access::no_dependency, x), Argument(Access::no_dependency, x),
+                      Argument(Access::no_dependency, x), Argument(Access::no_dependency, x), window.context(),
+                      Operation::allreduce, Element::float32, ReduceOp::sum, 0, Algorithm::mesh, 4});
+      });
+    });
   });
 }
 

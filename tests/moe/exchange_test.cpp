@@ -1,12 +1,17 @@
 // Whole exchanges, with what a rank's tokens become calculated by hand.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include <baton/chip.hpp>
+#include <baton/error.hpp>
 #include <baton/inproc.hpp>
 #include <moe/layout.hpp>
 
@@ -15,6 +20,10 @@ BATON_KERNEL_DECLARE(there_and_back, baton::In<std::int32_t> problem, baton::In<
                      baton::Out<float> outbox, baton::Out<float> rows, baton::Out<std::int32_t> blocks,
                      baton::Out<float> sums, std::uint8_t* window, const CommContext* context, std::int32_t token_count,
                      std::int32_t round, std::int64_t parts);
+
+/// Makes an exchange of half, or of bfloat16, and waits for rows of round 1, which nobody sends.
+BATON_KERNEL_DECLARE(begin_exchange, baton::In<std::int32_t> problem, std::uint8_t* window, const CommContext* context,
+                     std::int32_t as_half);
 
 namespace baton::moe {
 namespace {
@@ -116,6 +125,87 @@ INSTANTIATE_TEST_SUITE_P(Sizes, MoeExchange,
                                          Case{{2, 1, 2, 5, 8, 4, 0}, 3}, Case{{3, 2, 1, 7, 33, 4, 1}, 4},
                                          Case{{4, 40, 6, 200, 5, 4, 0}, 5},  // more blocks than copies may be open
                                          Case{{5, 3, 4, 4, 4100, 4, 3}, 6}, Case{{16, 2, 2, 3, 16, 4, 0}, 7}));
+
+Ints numbers_of(const Problem& problem) {
+  Ints numbers(kProblemInts);
+  std::memcpy(numbers.data(), &problem, sizeof problem);
+  return numbers;
+}
+
+/// What each rank learns if the last one has other sizes, or elements, than the others.
+std::vector<std::string> reports(int ranks, const std::function<void(Problem&)>& change, bool odd_is_half,
+                                 std::optional<std::uint64_t> seed) {
+  std::vector<std::string> told(size(ranks));
+  run_ranks(ranks, [&](Domain me) {
+    Problem common{ranks, 2, 2, 5, 8, 2, 0};
+    Problem odd = common;
+    change(odd);
+    const bool is_odd = me.rank() == ranks - 1;
+    const std::int64_t bytes = std::max(Layout(common).window_bytes(), Layout(odd).window_bytes());
+    auto window = me.window<std::uint8_t>("moe", size(bytes));
+    Chip chip(me, {.clusters = 1, .workers = 1, .seed = seed});
+    const auto numbers = chip.alloc<std::int32_t>({kProblemInts}, "problem");
+    chip.copy_in<std::int32_t>(numbers, numbers_of(is_odd ? odd : common));
+    const auto call = [&] {
+      try {
+        chip.run([&](Graph& graph) {
+          graph.submit(begin_exchange, numbers, window.data(), window.context(), is_odd && odd_is_half ? 1 : 0);
+        });
+        return std::string("nothing");
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+    };
+    std::string report = call();
+    // Whoever uses the window later learns of it, too.
+    if (call().find("[BATON-E0") == std::string::npos) report = "nothing at the second time";
+    told[size(me.rank())] = report;
+    me.barrier();
+  });
+  return told;
+}
+
+struct Difference {
+  std::function<void(Problem&)> change;
+  std::string common_text;
+  std::string odd_text;
+};
+
+TEST(MoeDisagreement, OfSizesIsToldToAllWithBothSides) {
+  const Difference differences[] = {
+      {[](Problem& p) { p.experts_per_rank = 3; }, " has 2 experts", " has 3 experts"},
+      {[](Problem& p) { p.top_k = 1; }, "top 2", "top 1"},
+      {[](Problem& p) { p.tokens_at_most = 50; }, " 5 tokens at most", " 50 tokens at most"},
+      {[](Problem& p) { p.width = 16; }, "rows of 8 bfloat16", "rows of 16 bfloat16"},
+      {[](Problem& p) { p.capacity = 1; }, "capacity 0", "capacity 1"},
+  };
+  for (int ranks = 2; ranks <= 5; ++ranks) {
+    for (const auto& [change, common_text, odd_text] : differences) {
+      for (const std::optional<std::uint64_t> seed : {std::optional<std::uint64_t>(), {7}, {8}}) {
+        for (const std::string& report : reports(ranks, change, false, seed)) {
+          EXPECT_THAT(report, testing::HasSubstr("BATON-E005"));
+          EXPECT_THAT(report, testing::HasSubstr(common_text));
+          EXPECT_THAT(report, testing::HasSubstr("rank " + std::to_string(ranks - 1) + " has"));
+          EXPECT_THAT(report, testing::HasSubstr(odd_text));
+        }
+      }
+    }
+  }
+}
+
+TEST(MoeDisagreement, OfElementsIsToldToAllWithBothSides) {
+  for (const std::string& report : reports(3, [](Problem&) {}, true, {})) {
+    EXPECT_THAT(report, testing::HasSubstr("rows of 8 bfloat16"));
+    EXPECT_THAT(report, testing::HasSubstr("rows of 8 float16"));
+  }
+}
+
+TEST(MoeDisagreement, OfARankWithItselfEndsTheOthers) {
+  const std::vector<std::string> told = reports(3, [](Problem& p) { p.element_bytes = 4; }, false, {});
+  EXPECT_THAT(told[0], testing::HasSubstr("rank 2 failed in this exchange"));
+  EXPECT_THAT(told[1], testing::HasSubstr("rank 2 failed in this exchange"));
+  EXPECT_THAT(told[2], testing::HasSubstr("made for elements of 4 bytes, this kernel has 2"));
+}
 
 }  // namespace
 }  // namespace baton::moe

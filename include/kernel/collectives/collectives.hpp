@@ -5,8 +5,8 @@
 //
 // `room` and `signals` are buffers in the window of the domain; signals_needed(ranks) says how many signals, and the
 // room may have any size: data passes through it in pieces. x and y lie anywhere. Nothing is ever reset: collectives of
-// all kinds follow each other in one room, in the order in which all members call them. The functions use the first
-// kTileLineBytes bytes of the unified buffer.
+// all kinds follow each other in one room, in the order in which all members call them. Members that call different
+// things learn of it before any of them waits. The functions use the first kTileLineBytes bytes of the unified buffer.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -58,9 +58,7 @@ AICORE void check_root(const Member<T>& me, int root) {
 /// Returns when all have called it.
 template <class Elements>
 AICORE void barrier(BasicMember<Elements>& me) {
-  me.begin(0);
-  me.meet();
-  me.end();
+  run_barrier(me);
 }
 
 /// y = x of all ranks, reduced. y may be x.

@@ -1,45 +1,19 @@
 // A kernel as a member of a domain: its room, its signals, and the verbs that algorithms are written in (work.hpp).
 //
 // Signals are never reset. What a rank has counted so far lies beside its signals, in a line that nobody else writes,
-// so that collectives of all kinds follow each other in one room without being told how many there were.
+// so that collectives of all kinds follow each other in one room without being told how many there were. A room in
+// which members disagreed, or one of them failed, stays unusable.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
 
 #include <baton/comm_context.h>
+#include <collectives/records.hpp>
 #include <collectives/tile_elements.hpp>
 #include <collectives/work.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
 
 namespace baton::collectives {
-
-/// What lies where among the signals of a rank of `ranks`. The first lines are written by this rank alone.
-struct SignalLayout {
-  static constexpr int kMeetingsMade = 0;
-  static constexpr int kStepsMade = 1;
-  static constexpr int kReceived = 16;  // by member: the pieces of its messages that this rank has taken
-
-  int sent;      // by member: the pieces of messages that this rank has shown to it; the last of the own lines
-  int arrivals;  // how often members have arrived at meetings
-  int steps;     // by member: the steps it has told this rank
-  int posted;    // by member: the pieces of messages that it has shown to this rank
-  int taken;     // by member: the pieces of this rank's messages that it has taken
-  int count;     // of all of them
-
-  AICORE constexpr explicit SignalLayout(int ranks)
-      : sent(kReceived + ranks),
-        arrivals(whole_lines(sent + ranks)),
-        steps(arrivals + 1),
-        posted(steps + ranks),
-        taken(posted + ranks),
-        count(whole_lines(taken + ranks)) {}
-
- private:
-  AICORE static constexpr int whole_lines(int signals) { return (signals + 15) / 16 * 16; }
-};
-
-/// How many signals a rank of `ranks` needs, for each block of a kernel.
-[[nodiscard]] AICORE constexpr int signals_needed(int ranks) { return SignalLayout(ranks).count; }
 
 /// `Elements` is OneElement<T> or AnyElement.
 template <class Elements>
@@ -54,10 +28,14 @@ class BasicMember {
         room_bytes_(room_bytes),
         signals_(signals),
         layout_(static_cast<int>(context->rankNum)),
-        where_(where) {
+        where_(where),
+        records_(context, signals, where) {
     if (baton::kernel::kChecks && signal_count < signals_needed(size())) {
-      fail("a collective of ", size(), " ranks needs ", signals_needed(size()), " signals, got ", signal_count);
+      baton::kernel::fail(baton::kernel::place_of("collective", where_), BATON_KERNEL_INVALID_ARGUMENT,
+                          "a collective of ", size(), " ranks needs ", signals_needed(size()), " signals, got ",
+                          signal_count);
     }
+    records_.check_counter(layout_.arrivals);
     meetings_ = signals_[SignalLayout::kMeetingsMade];
     base_ = signals_[SignalLayout::kStepsMade];
   }
@@ -74,17 +52,23 @@ class BasicMember {
   [[nodiscard]] AICORE std::byte* room() const { return room_; }
   [[nodiscard]] AICORE int64_t room_bytes() const { return room_bytes_; }
 
-  /// Before a collective that makes `steps` steps at most, on all ranks the same, and after it.
+  /// This block is one of `blocks` of a task, whose signals follow each other from `first` on: one that fails ends the
+  /// waits of all.
+  AICORE void belong_to(int32_t* first, int blocks) { records_.belong_to(first, blocks); }
+
+  /// Says to the others what this rank is about to do, once for each call. Fails if they do something else.
+  AICORE void announce(const Called& called) { records_.begin(called); }
+  AICORE void announce(Partners partners, const Called& called) { records_.begin(partners, called); }
+
+  /// Before a collective, or a piece of one, that makes `steps` steps at most, on all ranks the same, and after it.
   AICORE void begin(int steps) {
-    constexpr int32_t kMost = 0x7fffffff;
     steps_ = 0;
     most_steps_ = steps;
-    // A call meets four times at most.
-    if (baton::kernel::kChecks && (base_ > kMost - steps || meetings_ > kMost / size() - 4)) {
-      fail("the signals of this window have counted as far as they can; make a new window");
-    }
+    if (baton::kernel::kChecks && base_ >= kBroken - steps) fail_at_the_end();
   }
   AICORE void end() {
+    // What was told lies in other lines than what save() writes back.
+    if (most_steps_ > 0) dcci(signals_, ENTIRE_DATA_CACHE, CACHELINE_OUT);
     base_ += most_steps_;
     most_steps_ = 0;
     save();
@@ -94,8 +78,12 @@ class BasicMember {
     arrive();
     wait(layout_.arrivals, meetings_ * size());
   }
+  /// For algorithms that others cut into pieces of work: this member does all of it.
+  AICORE void meet_on_core() { meet(); }
+  [[nodiscard]] AICORE static constexpr bool active() { return true; }
   /// The first half of a meeting; all have met when `arrivals()` has reached `arrivals_expected()`.
   AICORE void arrive() {
+    if (baton::kernel::kChecks && meetings_ >= kBroken / size() - 1) fail_at_the_end();
     pipe_barrier(PIPE_ALL);
     for (int peer = 0; peer < size(); ++peer) notify(peer, layout_.arrivals, 1, pto::comm::NotifyOp::AtomicAdd);
     ++meetings_;
@@ -105,8 +93,12 @@ class BasicMember {
 
   AICORE void step() { ++steps_; }
   AICORE void tell(int peer) {
+    int32_t& told = signals_[layout_.told + peer];
+    const int32_t steps = base_ + steps_ - told;
+    if (steps == 0) return;
+    told += steps;
     pipe_barrier(PIPE_ALL);
-    notify(peer, layout_.steps + rank(), base_ + steps_, pto::comm::NotifyOp::Set);
+    notify(peer, layout_.steps + rank(), steps, pto::comm::NotifyOp::AtomicAdd);
   }
   AICORE void wait_step(int peer, uint64_t steps) { wait(layout_.steps + peer, base_ + static_cast<int32_t>(steps)); }
 
@@ -114,12 +106,14 @@ class BasicMember {
   /// counted for themselves.
   AICORE void post(int to) {
     pipe_barrier(PIPE_ALL);
-    notify(to, layout_.posted + rank(), count_up(layout_.sent + to), pto::comm::NotifyOp::Set);
+    count_up(layout_.sent + to);
+    notify(to, layout_.posted + rank(), 1, pto::comm::NotifyOp::AtomicAdd);
   }
   AICORE void wait_posted(int from) { wait(layout_.posted + from, posted_expected(from)); }
   AICORE void take(int from) {
     pipe_barrier(PIPE_ALL);
-    notify(from, layout_.taken + rank(), count_up(SignalLayout::kReceived + from), pto::comm::NotifyOp::Set);
+    count_up(SignalLayout::kReceived + from);
+    notify(from, layout_.taken + rank(), 1, pto::comm::NotifyOp::AtomicAdd);
   }
   AICORE void wait_taken(int to) { wait(layout_.taken + to, taken_expected(to)); }
   /// What these two wait for, for whoever waits otherwise.
@@ -132,7 +126,7 @@ class BasicMember {
   /// Where an address of this rank's part lies in that of `peer`.
   template <typename T>
   [[nodiscard]] AICORE T* at(T* mine, int peer) const {
-    return pto::comm::CommRemotePtr(context_, mine, peer, where_);
+    return records_.at(mine, peer);
   }
 
   AICORE void copy(void* to, const void* from, std::size_t bytes) {
@@ -156,18 +150,21 @@ class BasicMember {
     dsb(DSB_DDR);
   }
 
+  /// Ends the kernel, and the waits of the others: they learn that this rank failed.
   template <typename... Parts>
   [[noreturn]] AICORE void fail(Parts... parts) const {
-    baton::kernel::fail(baton::kernel::place_of("collective", where_), BATON_KERNEL_INVALID_ARGUMENT, parts...);
+    records_.fail(parts...);
   }
 
  private:
   /// Adds 1 to a word of the own lines.
-  AICORE int32_t count_up(int index) {
-    const int32_t counted = ++signals_[index];
+  AICORE void count_up(int index) {
+    ++signals_[index];
     dcci(signals_ + index, SINGLE_CACHE_LINE, CACHELINE_OUT);
     dsb(DSB_DDR);
-    return counted;
+  }
+  [[noreturn]] AICORE void fail_at_the_end() const {
+    fail("the signals of this window have counted as far as they can; make a new window");
   }
   AICORE void notify(int peer, int index, int32_t value, pto::comm::NotifyOp op) {
     pto::comm::Signal there(at(signals_ + index, peer));
@@ -176,6 +173,7 @@ class BasicMember {
   AICORE void wait(int index, int32_t value) {
     pto::comm::Signal here(signals_ + index);
     pto::comm::TWAIT(here, value, pto::comm::WaitCmp::GE, where_);
+    records_.check_counter(index);
     pipe_barrier(PIPE_ALL);
   }
 
@@ -185,6 +183,7 @@ class BasicMember {
   int32_t* signals_;
   SignalLayout layout_;
   baton::kernel::Where where_;
+  Records records_;
   int32_t meetings_ = 0;
   int32_t base_ = 0;  // steps of all calls before this one
   int32_t steps_ = 0;

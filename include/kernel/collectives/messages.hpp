@@ -13,12 +13,6 @@
 
 namespace baton::collectives {
 
-/// Who takes part; none: -1.
-struct Partners {
-  int to = -1;
-  int from = -1;
-};
-
 template <class Member>
 AICORE void check_partner(const Member& me, int partner) {
   if (partner < me.size() && partner != me.rank()) return;
@@ -31,7 +25,10 @@ AICORE void run_messages(Member& me, const Work& call, Partners partners, const 
   check_partner(me, partners.to);
   check_partner(me, partners.from);
   const std::size_t piece = piece_of(me, call, 1);
-  for (std::size_t first = 0; first < call.count; first += piece) {
+  me.announce(partners, called_of(Operation::barrier, call, Algorithm::automatic));
+  std::size_t first = 0;
+  // Nothing is a piece, too: the receiver learns that it was sent.
+  do {
     const std::size_t left = call.count - first;
     const std::size_t bytes = (left < piece ? left : piece) * call.element_bytes;
     const std::size_t skipped = first * call.element_bytes;
@@ -45,7 +42,8 @@ AICORE void run_messages(Member& me, const Work& call, Partners partners, const 
       me.take(partners.from);
     }
     if (partners.to >= 0) me.wait_taken(partners.to);
-  }
+    first += piece;
+  } while (first < call.count);
 }
 
 }  // namespace baton::collectives

@@ -23,11 +23,21 @@ inline constexpr std::size_t kOnePhaseBytes = std::size_t{16} * 1024;
   return ranks == 2 || bytes <= kOnePhaseBytes ? Algorithm::one_phase : Algorithm::mesh;
 }
 
-#define BATON_STAGED(algorithm, staging, function) \
-  run_staged(me, call, staging, algorithm, x, y, [](Member& mover, const Work& work) { function(mover, work); })
+template <class Member>
+AICORE void run_barrier(Member& me) {
+  me.announce(Called{});
+  me.begin(0);
+  me.meet();
+  me.end();
+}
+
+#define BATON_STAGED(algorithm, staging, function)           \
+  run_staged(me, kOperation, call, staging, algorithm, x, y, \
+             [](Member& mover, const Work& work) { function(mover, work); })
 
 template <class Member>
 AICORE void run_allreduce(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::allreduce;
   constexpr Staging kPrivate{};
   constexpr Staging kInRoom{.in_output = true};
   if (algorithm == Algorithm::automatic) algorithm = automatic_allreduce(call.bytes(), me.size());
@@ -45,13 +55,14 @@ AICORE void run_allreduce(Member& me, const Work& call, Algorithm algorithm, con
 
 template <class Member>
 AICORE void run_reduce(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::reduce;
   const int wanted = me.rank() == call.root ? 1 : 0;
   const Staging staging{.output_blocks = wanted, .in_output = algorithm == Algorithm::tree};
   switch (algorithm) {
     case Algorithm::automatic:
     case Algorithm::mesh: return BATON_STAGED(Algorithm::mesh, staging, reduce_mesh);
     case Algorithm::tree:
-      return run_staged(me, call, staging, algorithm, x, y, [](Member& mover, const Work& work) {
+      return run_staged(me, kOperation, call, staging, algorithm, x, y, [](Member& mover, const Work& work) {
         reduce_tree(mover, work);
         mover.meet();  // parents have read what lies in the room
       });
@@ -62,6 +73,7 @@ AICORE void run_reduce(Member& me, const Work& call, Algorithm algorithm, const 
 /// The root's y becomes its x, too.
 template <class Member>
 AICORE void run_broadcast(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::broadcast;
   const bool is_root = me.rank() == call.root;
   if (is_root) me.copy(y, x, call.bytes());
   const Staging staging{
@@ -77,6 +89,7 @@ AICORE void run_broadcast(Member& me, const Work& call, Algorithm algorithm, con
 
 template <class Member>
 AICORE void run_reduce_scatter(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::reduce_scatter;
   const Staging staging{.input_blocks = me.size(), .room_blocks = me.size()};
   switch (algorithm) {
     case Algorithm::automatic:
@@ -88,6 +101,7 @@ AICORE void run_reduce_scatter(Member& me, const Work& call, Algorithm algorithm
 
 template <class Member>
 AICORE void run_allgather(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::allgather;
   const bool ring = algorithm == Algorithm::ring;
   const Staging staging{.output_blocks = me.size(), .room_blocks = ring ? me.size() : 1, .in_output = ring};
   switch (algorithm) {
@@ -100,6 +114,7 @@ AICORE void run_allgather(Member& me, const Work& call, Algorithm algorithm, con
 
 template <class Member>
 AICORE void run_gather(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::gather;
   const Staging staging{.output_blocks = me.rank() == call.root ? me.size() : 0};
   switch (algorithm) {
     case Algorithm::automatic:
@@ -110,6 +125,7 @@ AICORE void run_gather(Member& me, const Work& call, Algorithm algorithm, const 
 
 template <class Member>
 AICORE void run_scatter(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::scatter;
   const Staging staging{.input_blocks = me.rank() == call.root ? me.size() : 0, .room_blocks = me.size()};
   switch (algorithm) {
     case Algorithm::automatic:
@@ -120,6 +136,7 @@ AICORE void run_scatter(Member& me, const Work& call, Algorithm algorithm, const
 
 template <class Member>
 AICORE void run_all_to_all(Member& me, const Work& call, Algorithm algorithm, const std::byte* x, std::byte* y) {
+  constexpr Operation kOperation = Operation::all_to_all;
   const int room_blocks = algorithm == Algorithm::bruck ? 2 * me.size() : me.size();
   const Staging staging{.input_blocks = me.size(), .output_blocks = me.size(), .room_blocks = room_blocks};
   switch (algorithm) {

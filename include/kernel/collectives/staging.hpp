@@ -3,6 +3,7 @@
 
 #include <pto/target/qualifiers.hpp>
 
+#include <collectives/called.hpp>
 #include <collectives/work.hpp>
 
 namespace baton::collectives {
@@ -58,11 +59,17 @@ AICORE void run_piece(Member& me, const Work& call, const Staging& staging, cons
   run(me, work);
 }
 
+/// What is called, as the members compare it.
+[[nodiscard]] AICORE inline Called called_of(Operation operation, const Work& call, Algorithm algorithm) {
+  return {operation, call.element, call.op, algorithm, call.root, call.count};
+}
+
 /// All pieces.
 template <class Member, class Run>
-AICORE void run_staged(Member& me, const Work& call, const Staging& staging, Algorithm algorithm, const std::byte* x,
-                       std::byte* y, const Run& run) {
+AICORE void run_staged(Member& me, Operation operation, const Work& call, const Staging& staging, Algorithm algorithm,
+                       const std::byte* x, std::byte* y, const Run& run) {
   const std::size_t piece = piece_of(me, call, staging.room_blocks);
+  me.announce(called_of(operation, call, algorithm));
   for (std::size_t first = 0; first < call.count; first += piece) {
     const std::size_t left = call.count - first;
     me.begin(most_steps(algorithm, me.size()));

@@ -5,10 +5,14 @@
 //
 // Steps of one rank are tasks, or parts of one; between a send and what follows it on another rank is a counter, which
 // a task waits for: a notification wait, a condition, or wait(). Rounds are numbered from 1 on by all ranks alike.
+// Ranks that made the exchange for different sizes learn of it: the first kernel to see it, and every other that waits
+// or comes later, fails. The window is of no use then.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
 
+#include <collectives/tile_elements.hpp>
+#include <moe/agreement.hpp>
 #include <moe/courier.hpp>
 #include <moe/plan.hpp>
 
@@ -28,7 +32,7 @@ class Exchange {
   AICORE Exchange(const Problem& problem, const CommContext* context, uint8_t* window, int64_t* args,
                   kernel::Where where = kernel::Where::current())
       : layout_(problem), context_(context), window_(window), args_(args), where_(where) {
-    check(kernel::place_of("moe::Exchange", where));
+    check();
   }
 
   AICORE const Layout& layout() const { return layout_; }
@@ -41,6 +45,7 @@ class Exchange {
   AICORE void wait(Counter which, int32_t round) const {
     const pto::comm::Signal here(counter(which));
     pto::comm::TWAIT(here, expected(which, round), pto::comm::WaitCmp::GE);
+    agreement().check_counter(counter(which));
     pipe_barrier(PIPE_ALL);
   }
   /// The task is complete when the counter says that the round is.
@@ -61,9 +66,11 @@ class Exchange {
     Element* to = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
     const Plan made = plan_of(plan, place);
     const int64_t top_k = layout_.problem().top_k;
-    for (int64_t choice = part.index; choice < token_count * top_k; choice += part.count) {
-      const int64_t position = made.positions[choice];
-      if (position != kNotSent) copy_line(to + position * width(), from + choice / top_k * width(), width());
+    for (int64_t token = part.index; token < token_count; token += part.count) {
+      copy_line_to_each(from + token * width(), width(), top_k, [&](int64_t k) -> Element* {
+        const int64_t position = made.positions[token * top_k + k];
+        return position == kNotSent ? nullptr : to + position * width();
+      });
     }
   }
 
@@ -177,6 +184,7 @@ class Exchange {
   }
 
  private:
+  AICORE Agreement agreement() const { return {context_, window_, where_}; }
   AICORE int64_t width() const { return layout_.problem().width; }
   AICORE int64_t local_experts() const { return layout_.problem().experts_per_rank; }
   AICORE int neighbour(int step) const { return (rank() + step) % ranks(); }
@@ -235,24 +243,27 @@ class Exchange {
     });
   }
 
-  AICORE void check(const BatonPlace& place) const {
+  AICORE void check() const {
     const Problem& problem = layout_.problem();
-    if (const char* fault = problem_fault(problem)) kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, fault);
+    // Throws if the first byte lies outside of the window.
+    (void)pto::comm::CommRemotePtr(context_, window_, rank(), where_);
+    const Agreement others = agreement();
+    if (const char* fault = problem_fault(problem)) others.fail(BATON_KERNEL_INVALID_ARGUMENT, fault);
     if (static_cast<int64_t>(context_->rankNum) != problem.ranks) {
-      kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for ", problem.ranks,
-                   " ranks, the domain has ", context_->rankNum);
+      others.fail(BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for ", problem.ranks, " ranks, the domain has ",
+                  context_->rankNum);
     }
     if (problem.element_bytes != static_cast<int32_t>(sizeof(Element))) {
-      kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for elements of ", problem.element_bytes,
-                   " bytes, this kernel has ", sizeof(Element));
+      others.fail(BATON_KERNEL_INVALID_ARGUMENT, "the exchange is made for elements of ", problem.element_bytes,
+                  " bytes, this kernel has ", sizeof(Element));
     }
     if (static_cast<uint64_t>(layout_.window_bytes()) > context_->winSize) {
-      kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "the exchange needs ", layout_.window_bytes(),
-                   " bytes of this rank's window, which has ", context_->winSize);
+      others.fail(BATON_KERNEL_OUT_OF_RANGE, "the exchange needs ", layout_.window_bytes(),
+                  " bytes of this rank's window, which has ", context_->winSize);
     }
-    // Throws if the first or the last byte lies outside of the window.
-    (void)pto::comm::CommRemotePtr(context_, window_, rank(), where_);
+    // Or the last byte.
     (void)pto::comm::CommRemotePtr(context_, window_ + layout_.window_bytes() - 1, rank(), where_);
+    others.check(problem, collectives::element_of<Element>());
   }
 
   Layout layout_;

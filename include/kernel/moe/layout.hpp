@@ -3,6 +3,7 @@
 // The window of a rank:
 //
 //   signals    rows arrived | rows taken | returns arrived | returns taken, a cache line each
+//   sizes      what this rank made the exchange for, and who found out that ranks disagree: two cache lines
 //   inbox 0    starts[experts_per_rank + 1], then rows: what rank 0 sent
 //   ...
 //   inbox P-1
@@ -20,6 +21,10 @@ enum class Counter : int32_t { rows_arrived, rows_taken, returns_arrived, return
 
 class Layout {
  public:
+  static constexpr int64_t kLine = 64;
+  static constexpr int64_t kCounters = 4;
+  static constexpr int64_t kAgreementBytes = 2 * kLine;
+
   /// `problem` has no fault.
   AICORE explicit Layout(const Problem& problem) : problem_(problem) {}
 
@@ -43,8 +48,10 @@ class Layout {
   AICORE int64_t block_ints() const { return 2 * experts() + 1; }
 
   // The window, in bytes from its start.
-  AICORE int64_t counter(Counter which) const { return static_cast<int64_t>(which) * kLine; }
-  AICORE int64_t inbox(int64_t source) const { return kCounters * kLine + source * inbox_bytes(); }
+  static AICORE int64_t counter(Counter which) { return static_cast<int64_t>(which) * kLine; }
+  /// See Agreement. The same for all sizes, as the counters.
+  static AICORE int64_t agreement() { return kCounters * kLine; }
+  AICORE int64_t inbox(int64_t source) const { return agreement() + kAgreementBytes + source * inbox_bytes(); }
   AICORE int64_t inbox_rows(int64_t source) const { return inbox(source) + inbox_header_bytes(); }
   AICORE int64_t returns() const { return inbox(problem_.ranks); }
   AICORE int64_t window_bytes() const { return returns() + aligned(sent_at_most() * row_bytes()); }
@@ -55,9 +62,6 @@ class Layout {
   }
 
  private:
-  static constexpr int64_t kLine = 64;
-  static constexpr int64_t kCounters = 4;
-
   static AICORE int64_t aligned(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
   AICORE int64_t limited_by(int64_t expert_count) const {
     if (problem_.capacity == 0) return choices_at_most();

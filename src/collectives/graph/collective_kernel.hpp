@@ -1,4 +1,4 @@
-// The kernel that does a collective of a graph, or one slice of it.
+// The kernels that do a collective of a graph, or one slice of it.
 //
 // An algorithm that only meets is cut at its meetings: slice k does what lies between meeting k and the next one, at
 // which it arrives; then its task is deferred until all have arrived, and the task of the next slice goes on. The last
@@ -15,8 +15,7 @@ namespace baton::collectives {
 /// Not cut: the kernel waits on its core.
 inline constexpr int kWhole = -1;
 
-/// What the kernel does; one scalar argument. A message has no operation of collectives: it is a barrier here, and
-/// `root` is the rank that x goes to, -1 if it goes nowhere.
+/// What the kernel does; one scalar argument. Of a message, `root` is the rank that x goes to, -1 if it goes nowhere.
 struct Slice {
   Operation operation;
   Element element;
@@ -36,14 +35,30 @@ static_assert(sizeof(Slice) == 8);
 }
 
 /// The slices of a message: before and after the wait for a piece of another rank; then the wait until one's own piece
-/// has been taken.
+/// has been taken, and a look at why it ended.
 [[nodiscard]] constexpr int message_slices(int to, int from) noexcept {
-  return 1 + (to >= 0 ? 1 : 0) + (from >= 0 ? 1 : 0);
+  return 1 + (to >= 0 ? 2 : 0) + (from >= 0 ? 1 : 0);
 }
+
+/// A barrier is cut as if something followed its meeting: the second of these looks at why the first one's wait ended,
+/// and a third would wait for a meeting that there is not.
+inline constexpr int kBarrierSlices = 3;
+/// Counts and data are shown, then fetched, then all have done so. Data that does not fit into the room is moved piece
+/// by piece in the middle, on a core.
+inline constexpr int kAllToAllVSlices = 3;
 
 }  // namespace baton::collectives
 
-/// Tensors: x, y, room. Scalars: the context, a Slice, elements of a block of x or y (of a message: the rank that y
-/// comes from, or -1), the first element and the number of elements of this piece, bytes of the room of one block. Each
-/// block of the task does a share of the piece in a room of its own.
-extern "C" void baton_collective_kernel(std::int64_t* args);
+extern "C" {
+/// Tensors: x, y, room. Scalars: the context, a Slice, elements of a block of x or y, the first element and the number
+/// of elements of this piece, bytes of the room of one block. Each block of the task does a share of the piece in a
+/// room of its own.
+void baton_collective_kernel(std::int64_t* args);
+/// The same, and one more scalar: the rank that y comes from, or -1.
+void baton_message_kernel(std::int64_t* args);
+/// Tensor: room. Scalars: the context, a Slice, the blocks that the room is made for.
+void baton_barrier_kernel(std::int64_t* args);
+/// Tensors: x, y, room, counts of what is sent and of what is received. Scalars: the context, a Slice, the blocks
+/// that the room is made for, bytes of the room of all of them, elements of x and of y.
+void baton_all_to_all_v_kernel(std::int64_t* args);
+}

@@ -22,13 +22,21 @@ using collectives::Operation;
 using collectives::Slice;
 
 /// By operation, so that traces name them.
-constexpr Kernel kernel_named(const char* name) {
-  return {name, baton_collective_kernel, nullptr, BATON_CORE_VECTOR, 0};
+constexpr Kernel kernel_named(const char* name, BatonKernelFunction function = baton_collective_kernel) {
+  return {name, function, nullptr, BATON_CORE_VECTOR, 0};
 }
-constexpr std::array<Kernel, collectives::kOperations> kKernels = {
-    kernel_named("message"),        kernel_named("broadcast"),   kernel_named("reduce"), kernel_named("allreduce"),
-    kernel_named("reduce_scatter"), kernel_named("allgather"),   kernel_named("gather"), kernel_named("scatter"),
-    kernel_named("all_to_all"),     kernel_named("all_to_all_v")};
+constexpr std::array<Kernel, collectives::kOperations> kKernels = {kernel_named("message", baton_message_kernel),
+                                                                   kernel_named("broadcast"),
+                                                                   kernel_named("reduce"),
+                                                                   kernel_named("allreduce"),
+                                                                   kernel_named("reduce_scatter"),
+                                                                   kernel_named("allgather"),
+                                                                   kernel_named("gather"),
+                                                                   kernel_named("scatter"),
+                                                                   kernel_named("all_to_all"),
+                                                                   kernel_named("all_to_all_v")};
+constexpr Kernel kBarrier = kernel_named("barrier", baton_barrier_kernel);
+constexpr Kernel kAllToAllV = kernel_named("all_to_all_v", baton_all_to_all_v_kernel);
 
 /// One collective on its way into a graph.
 class Submission {
@@ -92,10 +100,14 @@ class Submission {
                          (2 * line + 1) * room_blocks * element_bytes));
     }
     const std::uint64_t piece = (share - 2 * line) * static_cast<std::uint64_t>(room_.blocks());
+    // The others learn of nothing, too: it may not be what they called.
+    if (count_ == 0) has_x_ = has_y_ = false;
     TaskId last = 0;
-    for (std::uint64_t first = 0; first < count_; first += piece) {
+    std::uint64_t first = 0;
+    do {
       last = submit_piece(first, std::min(piece, count_ - first));
-    }
+      first += piece;
+    } while (first < count_);
     return last;
   }
 
@@ -142,8 +154,11 @@ class Submission {
     return completes_y;
   }
 
-  /// The slice that completes y. A message that only comes has nothing to wait for behind it.
-  [[nodiscard]] int completing_slice(int slices) const { return is_message() && root_ < 0 ? slices - 1 : slices - 2; }
+  /// The slice that completes y.
+  [[nodiscard]] int completing_slice(int slices) const {
+    if (!is_message()) return slices - 2;
+    return from_ >= 0 ? 1 : 0;
+  }
 
   TaskId submit_slice(int slice, int slices, std::uint64_t first, std::uint64_t count) {
     const bool reads = has_x_ && slice <= 0;
@@ -165,11 +180,14 @@ class Submission {
                                   Argument(Access::inout, room_.tensor()),
                                   reinterpret_cast<std::uint64_t>(room_.context()),
                                   what,
-                                  is_message() ? static_cast<std::uint64_t>(static_cast<std::int64_t>(from_)) : count_,
+                                  count_,
                                   first,
                                   count,
-                                  static_cast<std::uint64_t>(room_.block_bytes())};
-    const TaskOptions options{.blocks = static_cast<std::uint32_t>(room_.blocks()), .priority = options_.priority};
+                                  static_cast<std::uint64_t>(room_.block_bytes()),
+                                  static_cast<std::int64_t>(from_)};
+    const TaskOptions options{.blocks = static_cast<std::uint32_t>(room_.blocks()),
+                              .priority = options_.priority,
+                              .after = slice <= 0 ? options_.after : std::vector<TaskId>()};
     return graph_.submit_arguments(kKernels[static_cast<std::size_t>(operation_)], arguments, options, where_);
   }
 
@@ -193,6 +211,23 @@ class Submission {
   std::uint64_t count_ = 0;
 };
 
+void check_all_to_all_v(const CollectiveRoom& room, const Tensor& x, const Tensor& send_counts, const Tensor& y,
+                        const Tensor& receive_counts, const Place& where) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid_argument, fmt::format("all_to_all_v: {}", why),
+                {fmt::format("submitted at {}:{}", where.file, where.line)});
+  };
+  for (const Tensor* tensor : {&x, &send_counts, &y, &receive_counts}) {
+    if (!tensor->is_contiguous()) refuse(fmt::format("a tensor is not contiguous: {}", tensor->describe()));
+  }
+  if (x.dtype() != y.dtype()) refuse(fmt::format("x has {}, y has {}", name_of(x.dtype()), name_of(y.dtype())));
+  for (const Tensor* counts : {&send_counts, &receive_counts}) {
+    if (counts->dtype() != DType::int32 || counts->element_count() != room.size()) {
+      refuse(fmt::format("counts are {} int32, one for each rank; got {}", room.size(), counts->describe()));
+    }
+  }
+}
+
 std::size_t signal_bytes(int ranks, int blocks) {
   return static_cast<std::size_t>(collectives::signals_needed(ranks) * blocks) * sizeof(std::int32_t);
 }
@@ -206,7 +241,9 @@ CollectiveRoom::CollectiveRoom(const Domain& me, const CollectiveRoomOptions& op
       block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64) {
   Domain domain = me;
   const std::size_t bytes = signal_bytes(size_, blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
-  window_ = domain.raw_window("collective room", bytes);
+  // Members that make it for different numbers of blocks learn of it by the name.
+  const std::string name = blocks_ == 1 ? "collective room" : fmt::format("collective room of {} blocks", blocks_);
+  window_ = domain.raw_window(name, bytes);
   tensor_ = Tensor::over(std::span<std::byte>(window_.local(), bytes));
 }
 
@@ -276,6 +313,51 @@ TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, con
   Submission submission(graph, room, Operation::all_to_all, x, y, options, where);
   submission.blocks(room.size(), room.size());
   return submission.submit();
+}
+
+TaskId barrier(Graph& graph, const CollectiveRoom& room, const GraphCollectiveOptions& options, Place where) {
+  TaskId last = 0;
+  for (int slice = 0; slice < collectives::kBarrierSlices - 1; ++slice) {
+    Slice what{};
+    what.slice = static_cast<std::int8_t>(slice);
+    what.slices = collectives::kBarrierSlices;
+    const Argument arguments[] = {Argument(Access::inout, room.tensor()),
+                                  reinterpret_cast<std::uint64_t>(room.context()), what, room.blocks()};
+    last = graph.submit_arguments(
+        kBarrier, arguments,
+        {.priority = options.priority, .after = slice == 0 ? options.after : std::vector<TaskId>()}, where);
+  }
+  return last;
+}
+
+TaskId all_to_all_v(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& send_counts,
+                    const Tensor& y, const Tensor& receive_counts, const GraphCollectiveOptions& options, Place where) {
+  check_all_to_all_v(room, x, send_counts, y, receive_counts, where);
+  TaskId completes_y = 0;
+  for (int slice = 0; slice < collectives::kAllToAllVSlices; ++slice) {
+    Slice what{};
+    what.operation = Operation::all_to_all_v;
+    what.element = element_of(x.dtype());
+    what.slice = static_cast<std::int8_t>(slice);
+    what.slices = collectives::kAllToAllVSlices;
+    const bool works = slice < collectives::kAllToAllVSlices - 1;
+    const bool writes = works && slice > 0;
+    const auto reading = [&](const Tensor& tensor) {
+      return Argument(works ? Access::in : Access::no_dependency, tensor);
+    };
+    const Argument arguments[] = {reading(x),
+                                  // What nobody sends to stays as it is.
+                                  Argument(writes ? Access::inout : Access::no_dependency, y),
+                                  Argument(Access::inout, room.tensor()), reading(send_counts), reading(receive_counts),
+                                  reinterpret_cast<std::uint64_t>(room.context()), what, room.blocks(),
+                                  room.block_bytes() * static_cast<std::size_t>(room.blocks()), x.element_count(),
+                                  y.element_count()};
+    const TaskId task = graph.submit_arguments(
+        kAllToAllV, arguments,
+        {.priority = options.priority, .after = slice == 0 ? options.after : std::vector<TaskId>()}, where);
+    if (writes) completes_y = task;
+  }
+  return completes_y;
 }
 
 TaskId send(Graph& graph, const CollectiveRoom& room, const Tensor& x, int to, const GraphCollectiveOptions& options,

@@ -9,21 +9,50 @@
 
 namespace baton::kernel {
 
+#if defined(__CUDACC__)
+#define PTO_ATOMIC_LOAD(address, order) \
+  __nv_atomic_load_n(const_cast<Word*>(address), __NV_ATOMIC_##order, __NV_THREAD_SCOPE_SYSTEM)
+#define PTO_ATOMIC_STORE(address, value, order) \
+  __nv_atomic_store_n(const_cast<Word*>(address), value, __NV_ATOMIC_##order, __NV_THREAD_SCOPE_SYSTEM)
+#else
+#define PTO_ATOMIC_LOAD(address, order) __atomic_load_n(address, __ATOMIC_##order)
+#define PTO_ATOMIC_STORE(address, value, order) __atomic_store_n(address, value, __ATOMIC_##order)
+#endif
+
 template <typename Word>
 PTO_INLINE AICORE Word load_relaxed(const volatile Word* address) {
-  return __atomic_load_n(address, __ATOMIC_RELAXED);
+  return PTO_ATOMIC_LOAD(address, RELAXED);
 }
 
 template <typename Word>
 PTO_INLINE AICORE void store_relaxed(volatile Word* address, Word value) {
-  __atomic_store_n(address, value, __ATOMIC_RELAXED);
+  PTO_ATOMIC_STORE(address, value, RELAXED);
+}
+
+/// Pairs with the release store of whoever writes `address`; each caller names it.
+template <typename Word>
+PTO_INLINE AICORE Word load_acquire(const volatile Word* address) {
+  return PTO_ATOMIC_LOAD(address, ACQUIRE);
 }
 
 /// Pairs with the acquire load of whoever reads `address`; each caller names it.
 template <typename Word>
 PTO_INLINE AICORE void store_release(volatile Word* address, Word value) {
-  __atomic_store_n(address, value, __ATOMIC_RELEASE);
+  PTO_ATOMIC_STORE(address, value, RELEASE);
 }
+
+/// For words that two sides write before each looks at the other's: at least one of them sees what the other wrote.
+template <typename Word>
+PTO_INLINE AICORE Word load_in_order(const volatile Word* address) {
+  return PTO_ATOMIC_LOAD(address, SEQ_CST);
+}
+template <typename Word>
+PTO_INLINE AICORE void store_in_order(volatile Word* address, Word value) {
+  PTO_ATOMIC_STORE(address, value, SEQ_CST);
+}
+
+#undef PTO_ATOMIC_LOAD
+#undef PTO_ATOMIC_STORE
 
 template <typename Element>
 struct WordOf {

@@ -20,6 +20,7 @@ enum BatonKernelError : int32_t {
   BATON_KERNEL_INVALID_ARGUMENT = 1,  // tiles, tensors or values that do not fit together
   BATON_KERNEL_OUT_OF_RANGE = 2,      // outside an on-chip buffer, a tensor or a window
   BATON_KERNEL_MISALIGNED = 4,
+  BATON_KERNEL_MISMATCH = 5,  // ranks that work together call different things
   BATON_KERNEL_UNSUPPORTED = 8,
   BATON_KERNEL_WAIT_TIMEOUT = 31,
   BATON_KERNEL_PIPE_ORDER = 50,  // a flag misused, or work of two pipes without order between them

@@ -1,0 +1,100 @@
+// The mover of one slice of a collective in a graph: passes the verbs on between its two meetings, and leaves out all
+// others.
+#pragma once
+
+#include <pto_async_kernel_api.h>
+#include <collectives/member.hpp>
+
+#include "collectives/graph/collective_kernel.hpp"
+
+namespace baton::collectives {
+
+class SlicedMember {
+ public:
+  /// `count` is that of the whole call, of which this slice does a part.
+  SlicedMember(BasicMember<AnyElement>& real, const Slice& slice, int64_t* args, uint64_t count)
+      : real_(real), slice_(slice), args_(args), count_(count) {}
+
+  [[nodiscard]] int rank() const { return real_.rank(); }
+  [[nodiscard]] int size() const { return real_.size(); }
+  [[nodiscard]] std::byte* room() const { return real_.room(); }
+  [[nodiscard]] int64_t room_bytes() const { return real_.room_bytes(); }
+  [[nodiscard]] std::byte* at(const View& view, int peer) const { return real_.at(view, peer); }
+  [[nodiscard]] std::byte* at(std::byte* mine, int peer) const { return real_.at(mine, peer); }
+  template <typename... Parts>
+  [[noreturn]] void fail(Parts... parts) const {
+    real_.fail(parts...);
+  }
+
+  void announce(Called called) {
+    if (!is_first()) return;
+    called.count = count_;
+    real_.announce(called);
+  }
+  void announce(Partners partners, Called called) {
+    if (!is_first()) return;
+    called.count = count_;
+    real_.announce(partners, called);
+  }
+  void begin(int steps) { real_.begin(steps); }
+  void end() {
+    // The slice behind the last meeting waits for it.
+    if (slice_.slice == slice_.slices - 1) defer_until_met();
+    real_.end();
+  }
+  void meet() {
+    if (slice_.slice == kWhole) return real_.meet();
+    if (slice_.slice == met_) {
+      real_.arrive();
+      if (met_ + 2 < slice_.slices) defer_until_met();
+    }
+    ++met_;
+  }
+  /// A meeting in the middle of a slice.
+  void meet_on_core() { real_.meet(); }
+  [[nodiscard]] bool active() const { return slice_.slice == kWhole || slice_.slice == met_; }
+
+  void step() { real_.step(); }
+  void tell(int peer) { real_.tell(peer); }
+  void wait_step(int peer, uint64_t steps) { real_.wait_step(peer, steps); }
+  void copy(void* to, const void* from, std::size_t bytes) {
+    if (active()) real_.copy(to, from, bytes);
+  }
+  void post(int to) {
+    if (active()) real_.post(to);
+  }
+  void wait_posted(int from) {
+    if (slice_.slice == met_) defer(real_.posted(from), real_.posted_expected(from));
+    ++met_;
+  }
+  void take(int from) {
+    if (active()) real_.take(from);
+  }
+  /// By a slice of its own: what came is complete before. Another one behind it sees why the wait ended.
+  void wait_taken(int to) {
+    if (slice_.slice == met_ + 1) defer(real_.taken(to), real_.taken_expected(to));
+    ++met_;
+  }
+  template <class Source>
+  void combine(std::byte* to, int sources, const Source& source, std::size_t count, const Work& work,
+               uint32_t divisor) {
+    if (active()) real_.combine(to, sources, source, count, work, divisor);
+  }
+
+ private:
+  [[nodiscard]] bool is_first() const { return slice_.slice == kWhole || slice_.slice == 0; }
+  /// The task is complete when all have arrived.
+  void defer_until_met() { defer(real_.arrivals(), real_.arrivals_expected()); }
+  void defer(int32_t* signal, int32_t expected) {
+    AsyncCtx completion = get_async_ctx(args_);
+    save_expected_notification_counter(completion, signal, static_cast<uint32_t>(expected));
+  }
+
+  BasicMember<AnyElement>& real_;
+  Slice slice_;
+  int64_t* args_;
+  uint64_t count_;
+  int met_ = 0;
+};
+
+}  // namespace baton::collectives
