@@ -63,6 +63,12 @@ class PatternOnChip {
   void submit(baton::Graph& graph, const PatternTask& task) const {
     using baton::Access;
     using baton::Argument;
+    const Argument output(task.update ? Access::inout : Access::out, cells_[task.write]);
+    // As somebody would write it who knows the task.
+    if (task.read_count == 0 && task.range_count == 0) {
+      graph.submit(kernel_for(1), {output, &task}, options_);
+      return;
+    }
     std::array<Argument, kMostTensors + 1> arguments = {0, 0, 0, 0, 0, 0, 0, 0};
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < task.read_count; ++i) {
@@ -73,7 +79,7 @@ class PatternOnChip {
       range = slice(task.range, task.range_count);
       arguments[count++] = Argument(Access::in, range);
     }
-    arguments[count++] = Argument(task.update ? Access::inout : Access::out, cells_[task.write]);
+    arguments[count++] = output;
     const baton::Kernel& kernel = kernel_for(count);
     arguments[count++] = Argument(&task);
     graph.submit_arguments(kernel, {arguments.data(), count}, options_);

@@ -132,7 +132,9 @@ class BATON_API Graph {
     return submit_arguments(kernel, {arguments.begin(), arguments.size()}, options, where);
   }
   TaskId submit_arguments(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options = {},
-                          Place where = Place::here());
+                          Place where = Place::here()) {
+    return submit_signed(kernel, arguments, options, where);
+  }
   /// A task of a whole cluster.
   TaskId submit(const ClusterTask& kernels, std::span<const Argument> arguments, const TaskOptions& options = {},
                 Place where = Place::here());

@@ -81,7 +81,14 @@ class BATON_API Tensor {
   }
   [[nodiscard]] std::int64_t element_count() const noexcept;
   /// Whether the elements follow each other without gaps in row-major order.
-  [[nodiscard]] bool is_contiguous() const noexcept;
+  [[nodiscard]] bool is_contiguous() const noexcept {
+    std::int64_t expected = 1;
+    for (std::size_t dim = static_cast<std::size_t>(dims_); dim-- > 0;) {
+      if (shape_[dim] != 1 && strides_[dim] != expected) return false;
+      expected *= shape_[dim];
+    }
+    return true;
+  }
 
   /// Elements begin, begin + step, ... below `end` of the first dimension, or of `dim`. step >= 1.
   [[nodiscard]] Tensor slice(std::int64_t begin, std::int64_t end, std::int64_t step = 1) const {

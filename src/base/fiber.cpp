@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -158,12 +159,24 @@ struct GuestFiber::State {
       body();
       // The thread that adopted it has no use for a guest.
       if (ending) return;
-      current_fiber->rest();
+      fiber->rest();
     }
+  }
+
+  /// The stack that it is entered from and comes back to: the caller's.
+  StackIdentity& callers_stack() {
+    // The address of any word of a thread tells threads apart.
+    if (caller != &thread_word) {
+      caller = &thread_word;
+      stack = StackIdentity::of_thread();
+    }
+    return *stack;
   }
 
   std::function<void()> body;
   bool ending = false;
+  const void* caller = nullptr;
+  std::optional<StackIdentity> stack;
   std::unique_ptr<Fiber> fiber;
 };
 
@@ -175,14 +188,12 @@ GuestFiber::~GuestFiber() {
   if (!state_) return;
   // It rests, or was never run: its frames end as any function's.
   state_->ending = true;
-  StackIdentity thread = StackIdentity::of_thread();
-  state_->fiber->move_to(&thread);
+  state_->fiber->move_to(&state_->callers_stack());
   state_->fiber->resume();
 }
 
 bool GuestFiber::run() {
-  StackIdentity thread = StackIdentity::of_thread();
-  state_->fiber->move_to(&thread);
+  state_->fiber->move_to(&state_->callers_stack());
   state_->fiber->stop_resting();
   state_->fiber->resume();
   return state_->fiber->resting();

@@ -106,15 +106,6 @@ std::int64_t Tensor::element_count() const noexcept {
   return count;
 }
 
-bool Tensor::is_contiguous() const noexcept {
-  std::int64_t expected = 1;
-  for (std::size_t dim = static_cast<std::size_t>(dims_); dim-- > 0;) {
-    if (shape_[dim] != 1 && strides_[dim] != expected) return false;
-    expected *= shape_[dim];
-  }
-  return true;
-}
-
 std::string Tensor::describe() const {
   return fmt::format("{}[{}] strides [{}] offset {} of {} bytes at {:#x}", name_of(dtype_), fmt::join(shape(), ", "),
                      fmt::join(strides(), ", "), offset_, buffer_.bytes, buffer_.address);

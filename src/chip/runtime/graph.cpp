@@ -57,11 +57,6 @@ TaskId Graph::submit_signed(const Kernel& kernel, std::span<const Argument> argu
                          .where = where});
 }
 
-TaskId Graph::submit_arguments(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options,
-                               Place where) {
-  return submit_signed(kernel, arguments, options, where);
-}
-
 TaskId Graph::submit(const ClusterTask& kernels, std::span<const Argument> arguments, const TaskOptions& options,
                      Place where) {
   const Kernel* first = kernels.cube != nullptr        ? kernels.cube
