@@ -1,5 +1,6 @@
 #include "collectives/host_mover.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -56,6 +57,15 @@ void HostMover::end() {
     // Whoever reuses what this call read waits for it, in wait_for_readers().
     scratch_.advance(rank(), Layout::kProgressAt, (rounds_ + 1) << kRoundShift);
   }
+  fetch_for_next_call();
+}
+
+void HostMover::fetch_for_next_call() const noexcept {
+  __builtin_prefetch(&at<RecordLine>(rank(), record_offset(calls_ + 1)), 1);
+  if (contribution_bytes_ <= kInlineBytes) return;
+  constexpr std::size_t kMost = 8 * kLine;
+  const std::byte* next = slot_of(rank(), calls_ + 1);
+  for (std::size_t i = 0; i < std::min(contribution_bytes_, kMost); i += kLine) __builtin_prefetch(next + i, 1);
 }
 
 std::size_t HostMover::next_staging() noexcept { return layout_.staging + (++staged_ % 2) * kStagingBytes; }
@@ -76,12 +86,10 @@ void HostMover::wait_for_readers(std::uint64_t ring) {
     ++finished_by_all_;
 }
 
-void HostMover::offer(const std::byte* data, std::size_t bytes) {
-  const bool small = contribution_bytes_ <= kInlineBytes;
-  if (!small) wait_for_readers(kSlots);
-  std::byte* slot = small ? at<RecordLine>(rank(), record_offset()).contribution
-                          : &at<std::byte>(rank(), layout_.contributions + (calls_ % kSlots) * kSlotBytes);
-  copy(slot, data, bytes);
+std::byte* HostMover::room() {
+  if (contribution_bytes_ <= kInlineBytes) return at<RecordLine>(rank(), record_offset()).contribution;
+  wait_for_readers(kSlots);
+  return slot_of(rank(), calls_);
 }
 
 void HostMover::announce() { scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_); }
@@ -93,7 +101,7 @@ void HostMover::wait_announced(int peer) {
 
 const std::byte* HostMover::contribution(int peer) const {
   if (contribution_bytes_ <= kInlineBytes) return at<RecordLine>(peer, record_offset()).contribution;
-  return &at<std::byte>(peer, layout_.contributions + (calls_ % kSlots) * kSlotBytes);
+  return slot_of(peer, calls_);
 }
 
 bool HostMover::arrive() {

@@ -15,8 +15,17 @@
 #include "collectives/call.hpp"
 #include "collectives/mover.hpp"
 #include "collectives/scratch.hpp"
+#include "collectives/selection.hpp"
 
 namespace baton::collectives {
+
+/// An algorithm, and what it was chosen for.
+struct Choice {
+  std::size_t bytes = 0;
+  Algorithm asked = Algorithm::automatic;
+  Location location = Location::in_windows;
+  const AlgorithmInfo* algorithm = nullptr;
+};
 
 class HostMover final : public Mover {
  public:
@@ -29,11 +38,15 @@ class HostMover final : public Mover {
   void end();
   /// Steps count from 0 again.
   void begin_round() noexcept;
+  /// What was chosen for the last call of an operation: most programs repeat it.
+  [[nodiscard]] Choice& last_choice(Operation operation) noexcept {
+    return last_choice_[static_cast<std::size_t>(operation)];
+  }
   /// The half of the staging area that may be written now. All members have to meet before the next use but one.
   [[nodiscard]] std::size_t next_staging() noexcept;
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
 
-  void offer(const std::byte* data, std::size_t bytes) override;
+  [[nodiscard]] std::byte* room() override;
   void announce() override;
   void wait_announced(int peer) override;
   void all_announced() override { all_have_begun_ = true; }
@@ -63,6 +76,11 @@ class HostMover final : public Mover {
     return Layout::kRecordsAt + (call % kRecords) * sizeof(RecordLine);
   }
   [[nodiscard]] std::size_t record_offset() const noexcept { return record_offset(calls_); }
+  [[nodiscard]] std::byte* slot_of(int rank, std::uint64_t call) const noexcept {
+    return parts_[static_cast<std::size_t>(rank)] + layout_.contributions + (call % kSlots) * kSlotBytes;
+  }
+  /// Others have read what this rank writes in the next call: the lines come back while it waits, or does other things.
+  void fetch_for_next_call() const noexcept;
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
   /// Waits until the record or contribution of `ring` calls ago, which is about to be replaced, is no longer needed.
@@ -88,6 +106,7 @@ class HostMover final : public Mover {
   std::uint64_t finished_by_all_ = 0;
   std::array<std::uint64_t, kRecords> rounds_after_{};
   std::size_t contribution_bytes_ = 0;
+  std::array<Choice, kOperations> last_choice_;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t details_ = 0;
   std::chrono::nanoseconds timeout_{0};

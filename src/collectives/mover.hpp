@@ -21,6 +21,9 @@ class Sources {
     if (size_ > kFew) many_.resize(size_);
   }
   [[nodiscard]] const std::byte*& operator[](int index) noexcept { return data()[static_cast<std::size_t>(index)]; }
+  [[nodiscard]] const std::byte* operator[](int index) const noexcept {
+    return (many_.empty() ? few_ : many_.data())[static_cast<std::size_t>(index)];
+  }
   [[nodiscard]] std::span<const std::byte* const> all() noexcept { return {data(), size_}; }
 
  private:
@@ -43,7 +46,9 @@ class Mover {
 
   /// Contributions are small. offer() makes this rank's readable for those who have waited for it, with
   /// wait_announced() after its announce(), or at a meeting. It stays readable until all have finished this call.
-  virtual void offer(const std::byte* data, std::size_t bytes) = 0;
+  /// room() is where it goes, for who writes it in parts.
+  void offer(const std::byte* data, std::size_t bytes) { copy(room(), data, bytes); }
+  [[nodiscard]] virtual std::byte* room() = 0;
   virtual void announce() = 0;
   virtual void wait_announced(int peer) = 0;
   /// Every member has waited for every other.

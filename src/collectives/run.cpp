@@ -89,20 +89,31 @@ class Run {
  private:
   void choose() {
     const Location location = direct_ ? Location::in_windows : Location::elsewhere;
+    Choice& last = host_.last_choice(call_.operation);
+    if (last.algorithm == nullptr || last.bytes != bytes_ || last.asked != request_.algorithm ||
+        last.location != location) {
+      last = {bytes_, request_.algorithm, location, choose(location)};
+    }
+    algorithm_ = last.algorithm;
+    // Partial results of a reduction to one root must not end up in the buffers of the others.
+    if (algorithm_->needs == Needs::outputs && call_.operation == Operation::reduce) direct_ = false;
+  }
+
+  [[nodiscard]] const AlgorithmInfo* choose(Location location) const {
+    const AlgorithmInfo* chosen = nullptr;
     if (request_.algorithm == Algorithm::automatic) {
-      algorithm_ = &select_algorithm(call_.operation, bytes_, host_.size(), location);
+      chosen = &select_algorithm(call_.operation, bytes_, host_.size(), location);
     } else {
-      algorithm_ = find_algorithm(call_.operation, request_.algorithm);
-      if (algorithm_ == nullptr) {
+      chosen = find_algorithm(call_.operation, request_.algorithm);
+      if (chosen == nullptr) {
         throw Error(Code::unsupported,
                     fmt::format("{} has no algorithm {}", name_of(call_.operation), name_of(request_.algorithm)));
       }
     }
     // What is too large for a slot takes the algorithm that takes everything.
-    if (algorithm_->needs == Needs::contributions && bytes_ > kSlotBytes)
-      algorithm_ = find_algorithm(call_.operation, Algorithm::mesh);
-    // Partial results of a reduction to one root must not end up in the buffers of the others.
-    if (algorithm_->needs == Needs::outputs && call_.operation == Operation::reduce) direct_ = false;
+    if (chosen->needs == Needs::contributions && bytes_ > kSlotBytes)
+      chosen = find_algorithm(call_.operation, Algorithm::mesh);
+    return chosen;
   }
 
   [[nodiscard]] std::uint64_t details() const {

@@ -2,7 +2,6 @@
 // all fail alike. What a rank sends travels with that if it is little; otherwise as in a mesh.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -34,13 +33,12 @@ class VectorRun {
     if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
     host_.begin(request_.call, details, kSlotBytes, request_.timeout);
     const std::size_t data = std::accumulate(send_counts.begin(), send_counts.end(), std::size_t{0}) * bytes_;
-    const std::size_t size = counts + (fits(data) ? data : 0);
-    const std::unique_ptr<std::byte[]> contribution(new std::byte[size]);
-    std::memcpy(contribution.get(), send_counts.data(), counts / 2);
-    std::memcpy(contribution.get() + counts / 2, receive_counts.data(), counts / 2);
-    if (size > counts) std::memcpy(contribution.get() + counts, request_.in.address(), data);
-    mover_.offer(contribution.get(), size);
+    std::byte* mine = mover_.room();
+    std::memcpy(mine, send_counts.data(), counts / 2);
+    std::memcpy(mine + counts / 2, receive_counts.data(), counts / 2);
+    if (fits(data)) mover_.copy(mine + counts, request_.in.address(), data);
     meet();
+    for (int rank = 0; rank < host_.size(); ++rank) rows_[rank] = mover_.contribution(rank);
     check_pairs();
     if (all_came_along()) {
       take_what_came_along();
@@ -70,7 +68,7 @@ class VectorRun {
   }
   [[nodiscard]] std::size_t count(int rank, std::size_t index) const {
     std::uint64_t value = 0;
-    std::memcpy(&value, mover_.contribution(rank) + index * sizeof value, sizeof value);
+    std::memcpy(&value, rows_[rank] + index * sizeof value, sizeof value);
     return value;
   }
 
@@ -103,7 +101,7 @@ class VectorRun {
       std::size_t before = 0;
       for (int to = 0; to < host_.rank(); ++to) before += sends(from, to);
       const std::size_t block = sends(from, host_.rank()) * bytes_;
-      mover_.copy(target, mover_.contribution(from) + header_bytes_ + before * bytes_, block);
+      mover_.copy(target, rows_[from] + header_bytes_ + before * bytes_, block);
       target += block;
     }
   }
@@ -156,6 +154,8 @@ class VectorRun {
   std::size_t bytes_;
   bool direct_;
   std::size_t header_bytes_ = 0;
+  /// What each rank sends to all and expects of all, and its blocks if they fit.
+  Sources rows_{host_.size()};
   std::size_t longest_ = 0;
 };
 

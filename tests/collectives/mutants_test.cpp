@@ -24,9 +24,9 @@ class SkippingMover final : public Mover {
       : Mover(real.rank(), real.size()), real_(real), left_out_(left_out), turns_(slow ? 50 : 1) {}
   [[nodiscard]] int waits() const noexcept { return waits_; }
 
-  void offer(const std::byte* data, std::size_t bytes) override {
+  [[nodiscard]] std::byte* room() override {
     give_turns();
-    real_.offer(data, bytes);
+    return real_.room();
   }
   void announce() override {
     give_turns();
