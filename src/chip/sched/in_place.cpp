@@ -15,14 +15,14 @@ void Scheduler::set_own_core(Core& core) {
 }
 
 void Scheduler::settle(BatonKernelFunction kernel) {
-  look_whether_quiet();
-  if (!quiet_ && lengths_.seems_short(kernel)) {
+  // Counters of many threads are a lot to look at: only if it may help.
+  if (lengths_.seems_short(kernel, blocks_.newest())) {
     wake_all_for_backlog();
     static_cast<void>(stay_awake_until([this] { return completed() == submitted_; }, submitter_place_.crowding));
     look_whether_quiet();
-    // Something long is under way: it is not waited for again soon.
-    settle_step_ = quiet_ ? kSettleStep : std::min(2 * settle_step_, kLongestSettleStep);
   }
+  // Something long is under way, or next: it is not waited for again soon.
+  settle_step_ = quiet_ ? kSettleStep : std::min(2 * settle_step_, kLongestSettleStep);
   settle_at_ = submitted_ + settle_step_;
 }
 
@@ -42,7 +42,7 @@ TaskId Scheduler::run_in_place() {
   own.waits = !own.fiber->run();
   if (own.waits || call.error || !call.conditions.empty()) [[unlikely]]
     return 0;
-  if (measured) lengths_.note(call.entry, now_ns() - started);
+  if (measured) lengths_.note(call.entry, now_ns() - started, blocks_.newest());
   const TaskId id = blocks_.add_done();
   if (profiling()) [[unlikely]]
     note_in_place(id);
@@ -59,7 +59,7 @@ void Scheduler::go_on_with(Task& task) {
   if (call.error) fail_task(task, std::exchange(call.error, nullptr));
   if (profiling()) note_end(own.notes, own.seat, task, !call.conditions.empty());
   if (!call.conditions.empty()) {
-    lengths_.note_wait(call.entry);
+    lengths_.note_wait(call.entry, blocks_.newest());
     // Pairs with left_window().
     if (defer(task, call.conditions)) own.left_window.fetch_add(1, std::memory_order_seq_cst);
     call.conditions.clear();
@@ -100,7 +100,7 @@ void Scheduler::run_on_own_core() {
 }
 
 void Scheduler::leave_behind(Task& task) {
-  lengths_.note_wait(task.plan.entry);
+  lengths_.note_wait(task.plan.entry, blocks_.newest());
   own_->left_behind = &task;
   own_->seat.running.store(&task, std::memory_order_relaxed);
   own_->away.store(true, std::memory_order_relaxed);

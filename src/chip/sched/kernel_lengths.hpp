@@ -1,7 +1,6 @@
 // Which kernels are over before another thread would have begun.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace baton::chip {
 
 /// The workers tell what they measured now and then; of those that seem short the submitter tries some itself, and goes
-/// on as long as they are. One thread asks and notes; any thread tells.
+/// on as long as they are. One thread asks and notes; any thread tells. `task` counts the tasks of the chip.
 class KernelLengths {
  public:
   enum class Advice : std::uint8_t {
@@ -23,7 +22,7 @@ class KernelLengths {
   /// A kernel of this length, the look at the clock included, is worth another thread.
   static constexpr std::int64_t kLongNs = 400;
   /// So much is spent on finding out whether a kernel is short: the first runs find nothing in the caches.
-  static constexpr std::int64_t kTrialNs = 20'000;
+  static constexpr std::int64_t kTrialNs = 100'000;
   static constexpr std::uint8_t kTrialRuns = 16;
 
   /// Any thread: whether it should measure the next run of `kernel` because little is known of it.
@@ -38,60 +37,58 @@ class KernelLengths {
     Told& told = told_[place_of(kernel)];
     const bool known = told.kernel.load(std::memory_order_relaxed) == kernel;
     const std::uint32_t runs = known ? told.runs.load(std::memory_order_relaxed) : 0;
-    // The first ones find nothing in the caches.
-    if (runs > 0 && runs < kFirstRuns) ns = std::min(ns, told.ns.load(std::memory_order_relaxed));
+    // Many find nothing in the caches: a shorter time counts at once, longer ones little by little.
+    if (runs > 0) {
+      const std::int64_t before = told.ns.load(std::memory_order_relaxed);
+      if (ns > before) ns = runs < kFirstRuns ? before : before + (ns - before) / 8;
+    }
     told.ns.store(ns, std::memory_order_relaxed);
     told.runs.store(runs + 1, std::memory_order_relaxed);
     told.kernel.store(kernel, std::memory_order_relaxed);
   }
 
   /// What to do with the next task of `kernel`.
-  [[nodiscard]] Advice ask(BatonKernelFunction kernel) noexcept {
+  [[nodiscard]] Advice ask(BatonKernelFunction kernel, std::uint64_t task) noexcept {
     Entry& entry = entries_[place_of(kernel)];
-    if (entry.kernel != kernel) [[unlikely]] {
-      if (!told_short(kernel)) return Advice::hand_over;
-      entry = {.kernel = kernel};
-      return Advice::run_measured;
-    }
-    if (entry.left > 0) [[likely]] {
-      --entry.left;
+    if (entry.kernel == kernel && task < entry.until) [[likely]]
       return entry.is_short ? Advice::run : Advice::hand_over;
-    }
-    return entry.is_short || told_short(kernel) ? Advice::run_measured : Advice::hand_over;
+    if (!seems_short(kernel, task)) return Advice::hand_over;
+    if (entry.kernel != kernel) entry = {.kernel = kernel};
+    return Advice::run_measured;
   }
 
-  /// Whether ask() would try it.
-  [[nodiscard]] bool seems_short(BatonKernelFunction kernel) const noexcept {
+  /// Whether ask() would not hand it over.
+  [[nodiscard]] bool seems_short(BatonKernelFunction kernel, std::uint64_t task) const noexcept {
     const Entry& entry = entries_[place_of(kernel)];
-    if (entry.kernel != kernel || entry.left == 0) return told_short(kernel);
-    return entry.is_short;
+    if (entry.kernel == kernel && (entry.is_short || task < entry.until)) return entry.is_short;
+    return told_short(kernel);
   }
 
   /// A run in place took so long.
-  void note(BatonKernelFunction kernel, std::int64_t ns) noexcept {
+  void note(BatonKernelFunction kernel, std::int64_t ns, std::uint64_t task) noexcept {
     Entry& entry = entries_[place_of(kernel)];
     entry.is_short = true;
     if (ns < kLongNs) {
-      entry = {.kernel = kernel, .left = kRunsPerMeasurement, .is_short = true};
+      entry = {.kernel = kernel, .until = task + kTasksPerMeasurement, .is_short = true};
     } else if ((entry.trial_ns += ns) >= kTrialNs || ++entry.trial_runs == kTrialRuns) {
-      entry = {.kernel = kernel, .left = kRunsUntilNextTry};
+      entry = {.kernel = kernel, .until = task + kTasksUntilNextTry};
     }
   }
 
   /// It waited, or was deferred: whoever submits must not do that.
-  void note_wait(BatonKernelFunction kernel) noexcept {
-    entries_[place_of(kernel)] = {.kernel = kernel, .left = kRunsUntilNextTry};
+  void note_wait(BatonKernelFunction kernel, std::uint64_t task) noexcept {
+    entries_[place_of(kernel)] = {.kernel = kernel, .until = task + kTasksUntilNextTry};
   }
 
  private:
-  static constexpr std::int32_t kRunsPerMeasurement = 256;
-  static constexpr std::int32_t kRunsUntilNextTry = 4096;
+  static constexpr std::uint64_t kTasksPerMeasurement = 256;
+  static constexpr std::uint64_t kTasksUntilNextTry = 4096;
   static constexpr std::uint32_t kFirstRuns = 4;
   static constexpr std::size_t kEntries = 256;
 
   struct Entry {
     BatonKernelFunction kernel = nullptr;
-    std::int32_t left = 0;  // runs until the next measurement
+    std::uint64_t until = 0;  // what is known counts for tasks before it
     std::uint8_t trial_runs = 0;
     bool is_short = false;
     std::int64_t trial_ns = 0;

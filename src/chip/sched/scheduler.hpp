@@ -78,7 +78,7 @@ class Scheduler {
     if (!quiet_ && submitted_ >= settle_at_) [[unlikely]]
       settle(kernel);
     if (!quiet_) return nullptr;
-    own_->advice = lengths_.ask(kernel);
+    own_->advice = lengths_.ask(kernel, blocks_.newest());
     return own_->advice == KernelLengths::Advice::hand_over ? nullptr : own_.get();
   }
   /// Runs the call of the submitter's core. Returns the number of its task, which is complete. 0 if there is more to

@@ -1,6 +1,5 @@
 // Tasks that the thread of the orchestration runs itself.
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -165,37 +164,47 @@ void second_kernel(std::int64_t* /*args*/) {}
 
 TEST(KernelLengths, OnesThatSeemShortAreTriedAndKept) {
   KernelLengths lengths;
-  EXPECT_EQ(lengths.ask(first_kernel), KernelLengths::Advice::hand_over);
+  EXPECT_EQ(lengths.ask(first_kernel, 1), KernelLengths::Advice::hand_over);
   EXPECT_TRUE(lengths.wants(first_kernel));
   lengths.tell(first_kernel, 100'000);  // with nothing in the caches
-  EXPECT_FALSE(lengths.seems_short(first_kernel));
+  EXPECT_FALSE(lengths.seems_short(first_kernel, 2));
   lengths.tell(first_kernel, 50);
-  EXPECT_TRUE(lengths.seems_short(first_kernel));
-  EXPECT_EQ(lengths.ask(first_kernel), KernelLengths::Advice::run_measured);
-  lengths.note(first_kernel, 2 * KernelLengths::kLongNs);
-  EXPECT_EQ(lengths.ask(first_kernel), KernelLengths::Advice::run_measured) << "once is no proof";
-  lengths.note(first_kernel, 50);
-  EXPECT_EQ(lengths.ask(first_kernel), KernelLengths::Advice::run);
-  EXPECT_EQ(lengths.ask(second_kernel), KernelLengths::Advice::hand_over);
+  EXPECT_TRUE(lengths.seems_short(first_kernel, 3));
+  EXPECT_EQ(lengths.ask(first_kernel, 3), KernelLengths::Advice::run_measured);
+  lengths.note(first_kernel, 2 * KernelLengths::kLongNs, 4);
+  EXPECT_EQ(lengths.ask(first_kernel, 4), KernelLengths::Advice::run_measured) << "once is no proof";
+  lengths.note(first_kernel, 50, 5);
+  EXPECT_EQ(lengths.ask(first_kernel, 5), KernelLengths::Advice::run);
+  EXPECT_EQ(lengths.ask(second_kernel, 6), KernelLengths::Advice::hand_over);
+  // Others may be longer now and then.
+  for (int i = 0; i < 4; ++i) lengths.tell(first_kernel, 1000);
+  EXPECT_TRUE(lengths.seems_short(first_kernel, 7));
 }
 
-TEST(KernelLengths, OnesThatTurnLongAreHandedOver) {
+TEST(KernelLengths, OnesThatTurnLongAreHandedOverAndTriedAgainLater) {
   KernelLengths lengths;
   for (int i = 0; i < 4; ++i) lengths.tell(first_kernel, 50);
-  ASSERT_EQ(lengths.ask(first_kernel), KernelLengths::Advice::run_measured);
-  lengths.note(first_kernel, 50);
-  std::set<KernelLengths::Advice> seen;
-  for (int i = 0; i < 100'000 && !seen.contains(KernelLengths::Advice::hand_over); ++i) {
-    const KernelLengths::Advice advice = lengths.ask(first_kernel);
-    seen.insert(advice);
-    if (advice == KernelLengths::Advice::run_measured) lengths.note(first_kernel, 10 * KernelLengths::kLongNs);
+  ASSERT_EQ(lengths.ask(first_kernel, 1), KernelLengths::Advice::run_measured);
+  lengths.note(first_kernel, 50, 2);
+  std::vector<KernelLengths::Advice> seen;
+  std::uint64_t task = 2;
+  for (; task < 100'000; ++task) {
+    const KernelLengths::Advice advice = lengths.ask(first_kernel, task);
+    if (seen.empty() || seen.back() != advice) seen.push_back(advice);
+    if (advice == KernelLengths::Advice::hand_over) break;
+    if (advice == KernelLengths::Advice::run_measured) lengths.note(first_kernel, 10 * KernelLengths::kLongNs, task);
   }
-  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_THAT(seen, testing::ElementsAre(KernelLengths::Advice::run, KernelLengths::Advice::run_measured,
+                                         KernelLengths::Advice::hand_over));
+  EXPECT_FALSE(lengths.seems_short(first_kernel, task));
+  // Whoever asks, and also if nobody does.
+  EXPECT_TRUE(lengths.seems_short(first_kernel, task + 100'000));
+  EXPECT_EQ(lengths.ask(first_kernel, task + 100'000), KernelLengths::Advice::run_measured);
   // A wait is reason enough.
   for (int i = 0; i < 4; ++i) lengths.tell(second_kernel, 50);
-  ASSERT_EQ(lengths.ask(second_kernel), KernelLengths::Advice::run_measured);
-  lengths.note_wait(second_kernel);
-  EXPECT_EQ(lengths.ask(second_kernel), KernelLengths::Advice::hand_over);
+  ASSERT_EQ(lengths.ask(second_kernel, 1), KernelLengths::Advice::run_measured);
+  lengths.note_wait(second_kernel, 2);
+  EXPECT_EQ(lengths.ask(second_kernel, 2), KernelLengths::Advice::hand_over);
 }
 
 /// The crews of the next runs of a graph whose tasks take so long.

@@ -93,11 +93,14 @@ PTO_INLINE AICORE Real narrow_saturating(float value) {
   return static_cast<Real>(too_large ? clamped : value);
 }
 
+/// Not constexpr: compilers for devices do not cast bits while they compile.
+PTO_INLINE AICORE uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
+
 /// A float that neither saturates nor is infinite or NaN.
 template <typename Real>
 PTO_INLINE AICORE Real narrow_ordinary(float value) {
   if constexpr (std::is_same_v<Real, bfloat16_t>) {
-    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    const uint32_t bits = bits_of(value);
     return Real::from_bits(static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16));
   } else {
     return static_cast<Real>(value);
@@ -108,11 +111,11 @@ PTO_INLINE AICORE Real narrow_ordinary(float value) {
 template <typename Real, size_t count>
 PTO_INLINE AICORE void narrow_saturating(Real (&after)[count], const float (&before)[count]) {
   constexpr auto kLargest = static_cast<uint16_t>(format_of<Real>.infinity - 1);
-  const uint32_t limit = __builtin_bit_cast(uint32_t, float{Real::from_bits(kLargest)});
+  const uint32_t limit = bits_of(Real::from_bits(kLargest));
   uint32_t largest = 0;
   PTO_VECTOR_LOOP
   for (size_t k = 0; k < count; ++k) {
-    const uint32_t magnitude = __builtin_bit_cast(uint32_t, before[k]) & 0x7fffffff;
+    const uint32_t magnitude = bits_of(before[k]) & 0x7fffffff;
     largest = largest < magnitude ? magnitude : largest;
   }
   if (largest <= limit) {
