@@ -13,14 +13,16 @@ enum class Crew : std::uint8_t { all, alone };
 /// graph and on the machine. A graph is run many times, so both are tried, and tried again now and then.
 class CrewChoice {
  public:
-  /// For the next run, of so many tasks.
-  [[nodiscard]] Crew choose(std::uint64_t tasks) noexcept {
-    if (tasks < kFewestTasks || others_are_needed_) return Crew::all;
+  /// For the next run, of so many tasks, on a chip with so many threads.
+  [[nodiscard]] Crew choose(std::uint64_t tasks, std::uint64_t threads) noexcept {
+    if (tasks < kFewestTasks || threads < 2 || others_are_needed_) return Crew::all;
     const std::uint64_t run = runs_++ % kRunsPerTrial;
     if (run == 0) best_ns_ = {INT64_MAX, INT64_MAX};
     if (run < kTrialRuns) return Crew::all;
-    // Long tasks are never tried on one thread.
-    if (best_ns_[0] / static_cast<std::int64_t>(tasks) >= kLongTaskNs) return Crew::all;
+    // Tasks that may be long, because all threads together were busy for so long, are never tried on one.
+    if (best_ns_[0] / static_cast<std::int64_t>(tasks) * static_cast<std::int64_t>(threads) >= kLongTaskNs) {
+      return Crew::all;
+    }
     if (run < 2 * kTrialRuns) return Crew::alone;
     return best_ns_[1] < best_ns_[0] ? Crew::alone : Crew::all;
   }

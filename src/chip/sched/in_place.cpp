@@ -64,6 +64,8 @@ void Scheduler::go_on_with(Task& task) {
     if (defer(task, call.conditions)) own.left_window.fetch_add(1, std::memory_order_seq_cst);
     call.conditions.clear();
   }
+  const bool deferred = task.parts_to_finish.load(std::memory_order_relaxed) != 1;
+  if (deferred && profiling()) note_own_kernel();
   // Pairs with finish_part(): the kernel is one part.
   if (task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (profiling()) note_completion(own.notes, task);
@@ -92,6 +94,7 @@ void Scheduler::run_on_own_core() {
   // The kernel has waited. This is a worker's thread now.
   Worker& worker = worker_of_this_thread();
   --worker.busy;
+  if (profiling()) note_own_kernel();
   Task& task = *std::exchange(own.left_behind, nullptr);
   if (Task* direct = after_kernel(worker, seat, task)) make_ready(*direct, &worker);
   look_at_wish(worker);

@@ -18,13 +18,15 @@ namespace baton::chip {
 /// It runs short tasks while they are submitted. A kernel that waits must not keep the submitter, who may be about to
 /// submit what it waits for: so it runs on a fiber, and a worker takes that over.
 struct OwnCore {
-  OwnCore(Core& core, std::function<void()> body) : seat(core), run(std::move(body)) {}
+  OwnCore(Core& core, std::function<void()> body)
+      : seat(core), number(static_cast<std::int16_t>(core.place().number)), run(std::move(body)) {}
 
   /// Pairs with the end of what a worker took over.
   [[nodiscard]] bool is_free() const noexcept { return !away.load(std::memory_order_acquire); }
 
   /// What it runs is in the call of its seat.
   Seat seat;
+  std::int16_t number;  // of the core
   /// For descriptors of tensors among the arguments.
   static constexpr std::size_t kTensorBytes = 128;
   alignas(64) std::array<std::byte, kKernelArguments * kTensorBytes> tensors;

@@ -26,16 +26,24 @@ void Scheduler::note_submission(const Task& task) const {
 
 std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) const {
   std::vector<CoreProfile> profiles;
-  const auto add = [&](const Seat& seat) {
-    if (seat.kernels == 0) return;
-    const double busy =
-        static_cast<double>(seat.busy_ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
-    profiles.push_back({describe(seat.core.place()), seat.kernels, busy});
+  const auto add = [&](const Seat& seat, std::uint64_t kernels, std::uint64_t ticks) {
+    if (kernels == 0) return;
+    const double busy = static_cast<double>(ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
+    profiles.push_back({describe(seat.core.place()), kernels, busy});
   };
   for (const auto& cluster : seats_of_cluster_) {
-    for (const Seat* seat : cluster) add(*seat);
+    for (const Seat* seat : cluster) add(*seat, seat->kernels, seat->busy_ticks);
   }
-  if (own_) add(own_->seat);
+  if (own_) {
+    // Those that simply ended are counted as tasks alone.
+    std::uint64_t kernels = own_->seat.kernels;
+    std::uint64_t ticks = own_->seat.busy_ticks;
+    for (const ThreadProfile::Kernel& kernel : own_->notes.profile->kernels) {
+      kernels += kernel.count;
+      ticks += kernel.total;
+    }
+    add(own_->seat, kernels, ticks);
+  }
   return profiles;
 }
 
@@ -72,15 +80,17 @@ void Scheduler::run_own_timed() {
   const std::uint64_t started = ticks();
   seat.core.run(seat.call);
   const std::uint64_t returned = ticks();
-  seat.times = {started, started, returned, static_cast<std::int16_t>(seat.core.place().number)};
-  seat.busy_ticks += returned - started;
+  seat.times = {started, started, returned, own_->number};
+}
+
+void Scheduler::note_own_kernel() {
+  Seat& seat = own_->seat;
+  seat.busy_ticks += seat.times.returned - seat.times.started;
   ++seat.kernels;
 }
 
 void Scheduler::note_in_place(TaskId task) const {
-  const RunTimes& run = own_->seat.times;
-  options_.profiler->add(*own_->notes.profile, task, own_->seat.call.name, {run.started, run.started}, run,
-                         TaskOutcome::done, run.returned);
+  options_.profiler->add_at_once(*own_->notes.profile, task, own_->seat.call.name, own_->seat.times);
 }
 
 std::uint64_t Scheduler::note_completion(ThreadNotes& notes, const Task& task) const {

@@ -67,6 +67,19 @@ class Profiler {
   void add(ThreadProfile& thread, TaskId task, const char* name, const TaskTimes& times, const RunTimes& run,
            TaskOutcome outcome, std::uint64_t completed);
 
+  /// The same for one that ran as it came.
+  void add_at_once(ThreadProfile& thread, TaskId task, const char* name, const RunTimes& run) {
+    if (name != thread.last_name || mode_ == ProfileMode::records) [[unlikely]] {
+      add(thread, task, name, {run.started, run.started}, run, TaskOutcome::done, run.returned);
+      return;
+    }
+    ThreadProfile::Kernel& kernel = thread.kernels[thread.last_number];
+    const std::uint64_t took = run.returned - run.started;
+    ++kernel.count;
+    kernel.total += took;
+    if (took > kernel.max) kernel.max = took;
+  }
+
   void begin_run() noexcept { run_began_ = ticks(); }
   void end_run() noexcept { elapsed_ += ticks() - run_began_; }
 

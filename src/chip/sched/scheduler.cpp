@@ -116,7 +116,7 @@ void Scheduler::run(CapturedTasks& graph) {
     graph.keep_times();
     for (TaskId id = 1; id <= graph.newest(); ++id) note_submission(graph[id]);
   }
-  const Crew crew = options_.seed || workers_.size() == 1 ? Crew::all : graph.crew().choose(graph.newest());
+  const Crew crew = options_.seed ? Crew::all : graph.crew().choose(graph.newest(), workers_.size());
   const std::int64_t started = now_ns();
   alone_.store(crew == Crew::alone, std::memory_order_relaxed);
   std::size_t roots = graph.roots_by_priority().size();

@@ -281,6 +281,8 @@ class Scheduler {
   static void note_end(ThreadNotes& notes, const Seat& seat, const Task& task, bool deferred);
   /// The call of the submitter's core.
   void run_own_timed();
+  /// It has returned, and its task will be completed by another thread.
+  void note_own_kernel();
   void note_in_place(TaskId task) const;
   /// When it was complete.
   std::uint64_t note_completion(ThreadNotes& notes, const Task& task) const;
