@@ -54,7 +54,11 @@ class VectorRun {
   static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
 
   /// Whether a rank's blocks have room behind its counts. All know the counts of all, so all know whose have.
-  [[nodiscard]] bool fits(std::size_t data) const noexcept { return header_bytes_ + data <= kSlotBytes; }
+  [[nodiscard]] bool fits(std::size_t data) const noexcept {
+    // Between two ranks that have processors a second hand-off costs less than copying more than this twice.
+    constexpr std::size_t kMostOfTwo = std::size_t{2} * 1024;
+    return header_bytes_ + data <= (direct_ && host_.size() == 2 ? kMostOfTwo : kSlotBytes);
+  }
 
   void meet() {
     if (host_.size() > 2) return mover_.meet();

@@ -12,17 +12,17 @@
 
 namespace baton::collectives {
 
-template <class Mover>
-AICORE void broadcast_fetch(Mover& mover, const Work& work) {
-  const bool is_root = mover.rank() == work.root;
+/// Everybody takes something from the root's input, the root itself while the others do.
+template <class Mover, class Take>
+AICORE void take_from_root(Mover& mover, const Work& work, const Take& take) {
   if (work.input_life == InputLife::until_next_meeting) {
     mover.meet();
-    if (!is_root) mover.copy(work.output.mine, mover.at(work.input, work.root), work.bytes());
+    take();
     return;
   }
-  if (!is_root) {
+  if (mover.rank() != work.root) {
     mover.wait_step(work.root, 1);
-    mover.copy(work.output.mine, mover.at(work.input, work.root), work.bytes());
+    take();
     mover.step();
     mover.tell(work.root);
     return;
@@ -31,9 +31,25 @@ AICORE void broadcast_fetch(Mover& mover, const Work& work) {
   for (int peer = 0; peer < mover.size(); ++peer) {
     if (peer != work.root) mover.tell(peer);
   }
+  take();
   for (int peer = 0; peer < mover.size(); ++peer) {
     if (peer != work.root) mover.wait_step(peer, 1);
   }
+}
+
+template <class Mover>
+AICORE void broadcast_fetch(Mover& mover, const Work& work) {
+  take_from_root(mover, work, [&] {
+    if (mover.rank() != work.root) mover.copy(work.output.mine, mover.at(work.input, work.root), work.bytes());
+  });
+}
+
+template <class Mover>
+AICORE void scatter_fetch(Mover& mover, const Work& work) {
+  take_from_root(mover, work, [&] {
+    const std::size_t block = static_cast<std::size_t>(mover.rank()) * work.input_stride;
+    mover.copy(work.output.mine, mover.at(work.input, work.root) + block, work.bytes());
+  });
 }
 
 }  // namespace baton::collectives

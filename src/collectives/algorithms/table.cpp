@@ -43,6 +43,7 @@ constexpr AlgorithmInfo kTable[] = {
     {Operation::gather, Algorithm::eager, Needs::contributions, gather_eager},
     {Operation::gather, Algorithm::mesh, Needs::data, gather_mesh<Mover>},
     {Operation::scatter, Algorithm::eager, Needs::contributions, scatter_eager},
+    {Operation::scatter, Algorithm::fetch, Needs::data, scatter_fetch<Mover>},
     {Operation::scatter, Algorithm::mesh, Needs::data, scatter_mesh<Mover>},
     {Operation::all_to_all, Algorithm::exchange, Needs::contributions, all_to_all_exchange},
     {Operation::all_to_all, Algorithm::meeting, Needs::contributions, all_to_all_meeting},
