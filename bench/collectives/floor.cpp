@@ -1,14 +1,11 @@
 // The least that moving and adding costs here when all processors do it at once, without any library.
-#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <vector>
 
 #include <support/arguments.hpp>
 #include <support/forked_ranks.hpp>
 #include <support/measure.hpp>
-#include <support/process.hpp>
 
 namespace {
 
@@ -49,14 +46,4 @@ void measure_in(bench::Meeting& meeting, int rank, const bench::Arguments& argum
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const bench::Arguments arguments = bench::parse_arguments(argc, argv);
-  bench::limit_lifetime(arguments.limit_seconds);
-  const bench::SharedMemory memory(sizeof(bench::Meeting));
-  auto* meeting = new (memory.data()) bench::Meeting;
-  return bench::fork_ranks(arguments.ranks, arguments.limit_seconds,
-                           [&](int rank) { measure_in(*meeting, rank, arguments); });
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "collectives_floor: %s\n", error.what());
-  return 1;
-}
+int main(int argc, char** argv) { return bench::measure_in_ranks("collectives_floor", argc, argv, measure_in); }

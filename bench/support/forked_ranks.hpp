@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include <support/arguments.hpp>
 #include <support/process.hpp>
 
 namespace bench {
@@ -115,6 +116,19 @@ template <class Body>
     return 1;
   }
   return 0;
+}
+
+/// The main function of a program whose ranks call `measure(meeting, rank, arguments)`.
+template <class Measure>
+[[nodiscard]] int measure_in_ranks(const char* program, int argc, char** argv, Measure&& measure) try {
+  const Arguments arguments = parse_arguments(argc, argv);
+  limit_lifetime(arguments.limit_seconds);
+  const SharedMemory memory(sizeof(Meeting));
+  auto* meeting = new (memory.data()) Meeting;
+  return fork_ranks(arguments.ranks, arguments.limit_seconds, [&](int rank) { measure(*meeting, rank, arguments); });
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  return 1;
 }
 
 }  // namespace bench

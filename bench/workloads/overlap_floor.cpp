@@ -1,6 +1,4 @@
 // The calculations of a step alone, on as many processes: nobody waits for anybody.
-#include <cstdio>
-#include <exception>
 #include <vector>
 
 #include <support/arguments.hpp>
@@ -29,14 +27,4 @@ void measure_rank(bench::Meeting& meeting, int rank, const bench::Arguments& arg
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const bench::Arguments arguments = bench::parse_arguments(argc, argv);
-  bench::limit_lifetime(arguments.limit_seconds);
-  const bench::SharedMemory memory(sizeof(bench::Meeting));
-  auto* meeting = new (memory.data()) bench::Meeting;
-  return bench::fork_ranks(arguments.ranks, arguments.limit_seconds,
-                           [&](int rank) { measure_rank(*meeting, rank, arguments); });
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "workloads_overlap_floor: %s\n", error.what());
-  return 1;
-}
+int main(int argc, char** argv) { return bench::measure_in_ranks("workloads_overlap_floor", argc, argv, measure_rank); }

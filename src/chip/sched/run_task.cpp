@@ -1,0 +1,261 @@
+// From a task that a core has taken to those that become ready by it.
+#include <algorithm>
+#include <utility>
+
+#include "chip/sched/scheduler.hpp"
+
+namespace baton::chip {
+
+bool Scheduler::cluster_is_free(const Seat& cube) const {
+  const auto& seats = seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)];
+  return std::ranges::all_of(seats, [](const Seat* seat) { return seat->assigned == nullptr; });
+}
+
+Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
+  const TaskPlan& plan = task.plan;
+  if (seat.assigned == &task) {
+    const std::uint32_t block = seat.assigned_block;
+    const auto place = 1 + static_cast<std::size_t>(seat.core.place().sub_block);
+    // The cube core may hand out the next part.
+    seat.assigned = nullptr;
+    return run_block(worker, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
+  }
+  if (profiling() && task.blocks_to_start.load(std::memory_order_relaxed) == plan.blocks) [[unlikely]]
+    note_dispatch(seat, task);
+  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, seat, task);
+  if (plan.lane == Lane::none) return run_without_kernel(worker, task, seat.lane);
+  std::uint32_t block = 0;
+  if (plan.blocks > 1) {
+    if (plan.start == BlockStart::together && !begin_together(task)) return nullptr;
+    const std::uint32_t left = task.blocks_to_start.fetch_sub(1, std::memory_order_relaxed);
+    block = plan.blocks - left;
+    if (left > 1) {
+      make_ready(task, &worker);
+      for (const auto& other : workers_) wake(*other);
+    } else if (plan.start == BlockStart::together) {
+      end_together(worker);
+    }
+  }
+  if (plan.lane == Lane::cluster) {
+    assign_to_cluster(worker, seat, task, block);
+    if (plan.cluster->entry[0] == nullptr) return nullptr;
+    return run_block(worker, seat, task, plan.cluster->entry[0], plan.cluster->name[0], block);
+  }
+  return run_block(worker, seat, task, plan.entry, plan.name, block);
+}
+
+bool Scheduler::begin_together(Task& task) {
+  const std::lock_guard lock(together_mutex_);
+  if (starting_together_ == nullptr) starting_together_ = &task;
+  if (starting_together_ == &task) return true;
+  waiting_together_.push_back(&task);
+  return false;
+}
+
+void Scheduler::end_together(Worker& worker) {
+  Task* next = nullptr;
+  {
+    const std::lock_guard lock(together_mutex_);
+    starting_together_ = nullptr;
+    if (waiting_together_.empty()) return;
+    next = waiting_together_.front();
+    waiting_together_.pop_front();
+  }
+  make_ready(*next, &worker);
+}
+
+void Scheduler::assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block) {
+  for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)]) {
+    if (seat == &cube) continue;
+    if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.place().sub_block)] == nullptr) continue;
+    seat->assigned = &task;
+    seat->assigned_block = block;
+    auto& idle = worker.idle_in(Lane::vector);
+    if (std::ranges::find(idle, seat) != idle.end()) wake_core(worker, *seat);
+  }
+}
+
+Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
+                           std::uint32_t block) {
+  KernelCall& call = seat.call;
+  const TaskPlan& plan = task.plan;
+  call.entry = entry;
+  call.name = name;
+  call.take_arguments({plan.args, plan.arg_count});
+  // Tasks lie in memory as they were submitted, and most are run in about that order.
+  (&task + kPrefetched)->prefetch();
+  call.block_index = static_cast<std::int32_t>(block);
+  call.block_count = static_cast<std::int32_t>(plan.blocks);
+  call.condition_capacity = kConditionsPerKernel;
+  ++worker.busy;
+  --worker.looking_in(seat.lane);
+  seat.running.store(&task, std::memory_order_relaxed);
+  // Only tasks of streams could be run elsewhere.
+  const bool measured = task.graph == nullptr && (++worker.kernels % kMeasuredKernels == 0 || lengths_.wants(entry));
+  const std::int64_t started = measured ? now_ns() : 0;
+  if (profiling()) [[unlikely]] {
+    run_timed(seat, task);
+  } else {
+    seat.core.run(call);
+  }
+  if (measured) lengths_.tell(entry, now_ns() - started);
+  ++worker.looking_in(seat.lane);
+  --worker.busy;
+  return after_kernel(worker, seat, task);
+}
+
+Task* Scheduler::after_kernel(Worker& worker, Seat& seat, Task& task) {
+  KernelCall& call = seat.call;
+  seat.running.store(nullptr, std::memory_order_relaxed);
+  if (call.error) [[unlikely]] {
+    fail_task(task, std::exchange(call.error, nullptr));
+  }
+  if (profiling()) [[unlikely]]
+    note_end(worker.notes, seat, task, !call.conditions.empty());
+  if (!call.conditions.empty()) [[unlikely]] {
+    if (defer(task, call.conditions)) count_left(worker);
+    call.conditions.clear();
+  }
+  return finish_part(worker, task, seat.lane);
+}
+
+bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
+  // Whoever completes the task later is another thread.
+  if (alone()) call_the_others();
+  bool leaves = false;
+  for (const Condition& condition : conditions) {
+    task.parts_to_finish.fetch_add(1, std::memory_order_relaxed);
+    bool kept = false;
+    try {
+      kept = deferred_.add(condition, task);
+    } catch (...) {
+      fail_task(task, std::current_exception());
+    }
+    if (!kept) {
+      task.parts_to_finish.fetch_sub(1, std::memory_order_relaxed);
+    } else if (!task.left_window.exchange(true, std::memory_order_relaxed)) {
+      leaves = true;
+    }
+  }
+  if (profiling()) options_.profiler->note_deferred(deferred_.count());
+  return leaves;
+}
+
+Task* Scheduler::finish_part(Worker& worker, Task& task, Lane lane) {
+  // Pairs with itself: the last part sees what all others did.
+  if (task.parts_to_finish.load(std::memory_order_acquire) != 1 &&
+      task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return nullptr;
+  }
+  return complete(worker, task, lane);
+}
+
+Task* Scheduler::run_without_kernel(Worker& worker, Task& task, Lane lane) {
+  if (task.plan.counter != nullptr) {
+    const Condition condition{.kind = ConditionKind::counter,
+                              .address = task.plan.counter,
+                              .expected = static_cast<std::uint32_t>(task.plan.expected)};
+    if (defer(task, {condition})) count_left(worker);
+  }
+  return finish_part(worker, task, lane);
+}
+
+Task* Scheduler::skip(Worker& worker, const Seat& seat, Task& task) {
+  failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
+  if (profiling()) note_end(worker.notes, seat, task, false);
+  return complete(worker, task, seat.lane);
+}
+
+void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
+  const TaskFailure* failure = failures_.add_failure(task, std::move(cause));
+  poison(task, *failure);
+  // Pairs with wait_at_submitter(): the failure was noted before.
+  if (submitter_waits_.load(std::memory_order_seq_cst) && wish_failure_.load(std::memory_order_relaxed)) grant();
+}
+
+void Scheduler::poison(Task& successor, const TaskFailure& failure) noexcept {
+  const TaskFailure* none = nullptr;
+  successor.failure.compare_exchange_strong(none, &failure, std::memory_order_relaxed);
+}
+
+bool Scheduler::release(Task& successor, const TaskFailure* failure) noexcept {
+  if (failure != nullptr) poison(successor, *failure);
+  // Pairs with itself and with submit(): whoever comes last sees what all that it waited for did. The last one need not
+  // count.
+  return successor.pending.load(std::memory_order_acquire) == 1 ||
+         successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
+  // What was kept first: it has had the time to come into the cache.
+  Task* direct = worker.pop_kept(lane);
+  const TaskKind mine = lane == Lane::vector ? TaskKind::vector : lane == Lane::cube ? TaskKind::cube : TaskKind::other;
+  int pushed = 0;
+  std::uint64_t now = 0;
+  if (profiling()) [[unlikely]]
+    now = note_completion(worker.notes, task);
+  const auto ready = [&](Task& successor, TaskKind kind) {
+    if (now != 0) [[unlikely]]
+      times_of(successor).ready = now;
+    if (direct == nullptr && kind == mine && !options_.seed) {
+      direct = &successor;
+    } else if (options_.seed || kind == TaskKind::other || !worker.keep(successor, kind)) {
+      make_ready(successor, &worker);
+      ++pushed;
+    }
+  };
+  const TaskFailure* failure = task.failure.load(std::memory_order_relaxed);
+  const TaskId id = task.id;
+  const bool left_before = task.left_window.load(std::memory_order_relaxed);
+  if (task.graph != nullptr) {
+    CapturedTasks& graph = *task.graph;
+    const auto released = [&](Task& successor) {
+      if (failure != nullptr) poison(successor, *failure);
+    };
+    graph.complete(task, released, ready);
+  } else {
+    // Pairs with depend() and complete() of Task: what the task did is visible to whoever sees it.
+    Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
+    while (edge != nullptr) {
+      // The edge lies in its task, which is gone once it has run.
+      Edge* next = edge->next;
+      Task& successor = *edge->successor;
+      if (release(successor, failure)) ready(successor, kind_of(successor.plan));
+      edge = next;
+    }
+    if (failure == nullptr) {
+      blocks_.done(task);
+    } else {
+      blocks_.keep_failed(task);
+    }
+    // Pairs with wait_at_submitter(), which tests `waiting` after its announcement.
+    if (submitter_waits_.load(std::memory_order_seq_cst) && wish_task_.load(std::memory_order_relaxed) == id) grant();
+  }
+  // Pairs with completed(): releases what the task did.
+  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed) + 1;
+  worker.completed.store(completed, std::memory_order_release);
+  if (!left_before) count_left(worker);
+  if (completed % kSampleTasks == 0) {
+    sample(worker);
+    look_at_wish(worker);
+  }
+  if (pushed > 0 && workers_.size() > 1) wake_helper(worker);
+  return direct;
+}
+
+void Scheduler::count_left(Worker& worker) {
+  worker.left_window.store(worker.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void Scheduler::sample(Worker& worker) {
+  const std::int64_t now = now_ns();
+  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed);
+  if (worker.sampled_at_ns != 0) {
+    worker.task_ns.store((now - worker.sampled_at_ns) / static_cast<std::int64_t>(completed - worker.sampled_count),
+                         std::memory_order_relaxed);
+  }
+  worker.sampled_at_ns = now;
+  worker.sampled_count = completed;
+}
+
+}  // namespace baton::chip
