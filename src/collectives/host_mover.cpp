@@ -8,6 +8,7 @@
 #include <baton/error.hpp>
 #include <baton/options.hpp>
 
+#include "base/parking.hpp"
 #include "collectives/arithmetic.hpp"
 
 namespace baton::collectives {
@@ -22,9 +23,17 @@ HostMover::HostMover(Domain domain)
       layout_(domain.size()),
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
+      begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
   for (int rank = 0; rank < size(); ++rank) parts_.push_back(scratch_.part(rank));
+  auto& terms = at<TermsLine>(0, Layout::kTermsAt);
+  if (rank() == 0) {
+    const bool spare = crowding_of(static_cast<std::size_t>(size())) == Crowding::spare;
+    terms.staging_bytes = spare ? kStagingBytesWhenSpare : kStagingBytes;
+  }
+  domain.barrier();
+  staging_bytes_ = terms.staging_bytes;
 }
 
 void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes,
@@ -35,13 +44,15 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;
   all_have_begun_ = false;
+  has_rung_ = false;
   begin_round();
   wait_for_readers(kRecords);
   auto& record = at<RecordLine>(rank(), record_offset());
   Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
   Word(record.details).store(details_, std::memory_order_relaxed);
-  // Pairs with the load in agrees().
-  Word(record.call).store(calls_, std::memory_order_release);
+  // Pairs with the loads in agrees() and latest_call(). Sequentially consistent because a doorbell is rung after it,
+  // with the first announcement or step, or in end().
+  Word(record.call).store(calls_, std::memory_order_seq_cst);
 }
 
 void HostMover::begin_round() noexcept {
@@ -50,12 +61,11 @@ void HostMover::begin_round() noexcept {
 }
 
 void HostMover::end() {
-  rounds_after_[calls_ % kRecords] = rounds_ + 1;
   if (all_have_begun_) {
     finished_by_all_ = calls_ - 1;
-  } else {
-    // Whoever reuses what this call read waits for it, in wait_for_readers().
-    scratch_.advance(rank(), Layout::kProgressAt, (rounds_ + 1) << kRoundShift);
+  } else if (!has_rung_) {
+    // Somebody may wait for the beginning of this call, in wait_finished().
+    scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
   }
   fetch_for_next_call();
 }
@@ -71,19 +81,24 @@ void HostMover::fetch_for_next_call() const noexcept {
 std::size_t HostMover::next_staging() noexcept { return layout_.staging + (++staged_ % 2) * kStagingBytes; }
 
 void HostMover::wait_for_readers(std::uint64_t ring) {
-  if (calls_ <= ring || finished_by_all_ + ring >= calls_) return;
-  const std::uint64_t needed = calls_ - ring;
-  const std::uint64_t value = rounds_after_[needed % kRecords] << kRoundShift;
-  std::uint64_t least = UINT64_MAX;
+  if (calls_ > ring) wait_finished(calls_ - ring);
+}
+
+void HostMover::wait_finished(std::uint64_t call) {
+  if (finished_by_all_ >= call) return;
+  std::uint64_t least = calls_ - 1;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    wait_word(peer, Layout::kProgressAt, value, Needed::owner);
-    // Pairs with the store in RawWindow::advance(), like the wait: it may be further by now.
-    least = std::min(least, Word(at<ProgressLine>(peer, Layout::kProgressAt).steps).load(std::memory_order_acquire));
+    std::uint64_t& begun = begun_[static_cast<std::size_t>(peer)];
+    // Pairs with the store in begin(). More often than not the other is further than needed.
+    if (begun <= call) begun = Word(at<RecordLine>(peer, record_offset(calls_ - 1)).call).load(std::memory_order_acquire);
+    if (begun <= call) {
+      wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, call), call + 1, Needed::owner);
+      begun = call + 1;
+    }
+    least = std::min(least, begun - 1);
   }
-  finished_by_all_ = needed;
-  while (finished_by_all_ + 1 < calls_ && rounds_after_[(finished_by_all_ + 1) % kRecords] << kRoundShift <= least)
-    ++finished_by_all_;
+  finished_by_all_ = least;
 }
 
 std::byte* HostMover::room() {
@@ -92,11 +107,15 @@ std::byte* HostMover::room() {
   return slot_of(rank(), calls_);
 }
 
-void HostMover::announce() { scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_); }
+void HostMover::announce() {
+  has_rung_ = true;
+  scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_);
+}
 
 void HostMover::wait_announced(int peer) {
   wait_word(peer, record_offset() + offsetof(RecordLine, announced), calls_, Needed::owner);
   check_agreement(peer);
+  begun_[static_cast<std::size_t>(peer)] = calls_;
 }
 
 const std::byte* HostMover::contribution(int peer) const {
@@ -141,11 +160,15 @@ std::byte* HostMover::common() {
   return &at<std::byte>(0, layout_.common);
 }
 
-void HostMover::step() { scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_); }
+void HostMover::step() {
+  has_rung_ = true;
+  scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_);
+}
 
 void HostMover::wait_step(int peer, std::uint64_t steps) {
   wait_word(peer, Layout::kProgressAt, (rounds_ << kRoundShift) + steps, Needed::owner);
   check_agreement(peer);
+  begun_[static_cast<std::size_t>(peer)] = calls_;
 }
 
 void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {

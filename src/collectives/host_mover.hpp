@@ -44,6 +44,8 @@ class HostMover final : public Mover {
   }
   /// The half of the staging area that may be written now. All members have to meet before the next use but one.
   [[nodiscard]] std::size_t next_staging() noexcept;
+  /// The bytes in it that a call uses at a time.
+  [[nodiscard]] std::size_t staging_bytes() const noexcept { return staging_bytes_; }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
 
   [[nodiscard]] std::byte* room() override;
@@ -85,6 +87,8 @@ class HostMover final : public Mover {
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
   /// Waits until the record or contribution of `ring` calls ago, which is about to be replaced, is no longer needed.
   void wait_for_readers(std::uint64_t ring);
+  /// Waits until all members have finished `call`: until they have begun the one after it.
+  void wait_finished(std::uint64_t call);
   [[nodiscard]] bool agrees(int peer) const noexcept;
   void check_agreement(int peer) const;
   void look_around() const;
@@ -97,14 +101,17 @@ class HostMover final : public Mover {
   std::string domain_name_;
   RawWindow scratch_;
   std::vector<std::byte*> parts_;
+  std::size_t staging_bytes_ = kStagingBytes;
   std::uint64_t calls_ = 0;
   std::uint64_t meetings_ = 0;
   std::uint64_t rounds_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t staged_ = 0;
-  /// All members are known to have finished this call, and the rounds that had begun when each of the last calls ended.
+  /// All members are known to have finished this call, and each to have begun that one.
   std::uint64_t finished_by_all_ = 0;
-  std::array<std::uint64_t, kRecords> rounds_after_{};
+  std::vector<std::uint64_t> begun_;
+  /// Whoever waits for this rank to begin this call has been woken.
+  bool has_rung_ = false;
   std::size_t contribution_bytes_ = 0;
   std::array<Choice, kOperations> last_choice_;
   std::uint64_t fingerprint_ = 0;

@@ -166,6 +166,8 @@ class Run {
     return call_.operation == Operation::allgather || call_.operation == Operation::gather ||
            call_.operation == Operation::all_to_all;
   }
+  /// Whether blocks arrive as they were sent, and one of this rank at itself.
+  [[nodiscard]] bool moves_blocks() const { return many_out() || call_.operation == Operation::scatter; }
   [[nodiscard]] bool is_root() const { return host_.rank() == call_.root; }
   [[nodiscard]] bool has_input() const {
     return (call_.operation != Operation::broadcast && call_.operation != Operation::scatter) || is_root();
@@ -182,10 +184,10 @@ class Run {
     const auto ranks = static_cast<std::size_t>(host_.size());
     const std::size_t places = algorithm_->algorithm == Algorithm::bruck ? 2 : 1;
     const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
-    const std::size_t piece = kStagingBytes / blocks / element_bytes_;
+    const std::size_t piece = host_.staging_bytes() / blocks / element_bytes_;
     if (piece == 0) {
       throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
-                                                 describe(call_), ranks, kStagingBytes));
+                                                 describe(call_), ranks, host_.staging_bytes()));
     }
     for (std::size_t first = 0; first < call_.count; first += piece) {
       if (first != 0) host_.begin_round();
@@ -211,15 +213,22 @@ class Run {
 
   void run_piece(std::size_t first, std::size_t count) {
     Work work = staged_work(count);
-    if (has_input()) {
-      const std::size_t blocks = many_in() ? static_cast<std::size_t>(host_.size()) : 1;
-      for (std::size_t block = 0; block < blocks; ++block) {
-        mover_.copy(work.input.mine + block * work.input_stride,
-                    request_.in.address() + block * block_bytes_ + first * element_bytes_, work.bytes());
-      }
-    }
+    if (has_input()) stage(work, first);
     work.output.mine = request_.out.address() + first * element_bytes_;
     algorithm_->run(mover_, work);
+  }
+
+  /// What others need of this rank's blocks, from element `first` on.
+  void stage(Work& work, std::size_t first) {
+    const bool keeps_own = algorithm_->needs == Needs::data && moves_blocks();
+    const bool others_need_own = call_.operation == Operation::allgather || !wants_output();
+    const int blocks = many_in() ? host_.size() : 1;
+    for (int block = 0; block < blocks; ++block) {
+      const std::byte* from = block_at(request_.in.address(), block, block_bytes_) + first * element_bytes_;
+      const bool own = keeps_own && (block == host_.rank() || blocks == 1);
+      if (own) work.own = from;
+      if (!own || others_need_own) mover_.copy(block_at(work.input.mine, block, work.input_stride), from, work.bytes());
+    }
   }
 
   /// The staged piece is input and output.

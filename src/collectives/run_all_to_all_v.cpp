@@ -125,7 +125,7 @@ class VectorRun {
   }
 
   void exchange_pieces() {
-    const std::size_t piece = kStagingBytes / static_cast<std::size_t>(host_.size()) / bytes_;
+    const std::size_t piece = host_.staging_bytes() / static_cast<std::size_t>(host_.size()) / bytes_;
     if (piece == 0 && longest_ != 0) {
       throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks needs a window", host_.size()));
     }
@@ -134,19 +134,25 @@ class VectorRun {
       std::byte* mine = host_.parts()[static_cast<std::size_t>(host_.rank())] + staging;
       const auto part = [&](std::size_t count) { return first >= count ? 0 : std::min(piece, count - first); };
       std::size_t before = 0;
+      const std::byte* own = nullptr;
       for (int to = 0; to < host_.size(); ++to) {
         const std::size_t count = sends(host_.rank(), to);
-        mover_.copy(mine + static_cast<std::size_t>(to) * piece * bytes_,
-                    request_.in.address() + (before + std::min(first, count)) * bytes_, part(count) * bytes_);
+        const std::byte* from = request_.in.address() + (before + std::min(first, count)) * bytes_;
         before += count;
+        if (to == host_.rank()) {
+          own = from;
+        } else {
+          mover_.copy(mine + static_cast<std::size_t>(to) * piece * bytes_, from, part(count) * bytes_);
+        }
       }
       mover_.meet();
       before = 0;
       for (int from = 0; from < host_.size(); ++from) {
         const std::size_t count = expects(host_.rank(), from);
-        const std::byte* theirs = host_.parts()[static_cast<std::size_t>(from)] + staging;
+        const std::byte* theirs = host_.parts()[static_cast<std::size_t>(from)] + staging +
+                                  static_cast<std::size_t>(host_.rank()) * piece * bytes_;
         mover_.copy(request_.out.address() + (before + std::min(first, count)) * bytes_,
-                    theirs + static_cast<std::size_t>(host_.rank()) * piece * bytes_, part(count) * bytes_);
+                    from == host_.rank() ? own : theirs, part(count) * bytes_);
         before += count;
       }
     }

@@ -17,6 +17,9 @@ inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 inline constexpr std::size_t kInlineBytes = 32;
 /// One half of the staging area: data from outside of windows passes through the two in turns.
 inline constexpr std::size_t kStagingBytes = std::size_t{256} * 1024;
+/// So much of it is used while every rank has a processor: meetings cost little then, and a short first piece lets all
+/// begin soon.
+inline constexpr std::size_t kStagingBytesWhenSpare = std::size_t{64} * 1024;
 /// The room for messages from one rank to another, as long as there are few ranks.
 inline constexpr std::size_t kMailBytes = std::size_t{16} * 1024;
 inline constexpr std::size_t kAllMailBytes = std::size_t{1024} * 1024;
@@ -52,6 +55,11 @@ struct alignas(kLine) ReleaseLine {
 };
 static_assert(sizeof(ReleaseLine) == kLine);
 
+/// What rank 0 decides for all, before the first call.
+struct alignas(kLine) TermsLine {
+  std::uint64_t staging_bytes;
+};
+
 /// Messages to, and from, one other rank. Written by the rank in whose part it lies.
 struct alignas(kLine) MailLine {
   std::uint64_t sent;            // chunks to that rank
@@ -78,7 +86,8 @@ struct Layout {
   static constexpr std::size_t kProgressAt = 0;
   static constexpr std::size_t kArrivalsAt = kLine;
   static constexpr std::size_t kReleaseAt = 2 * kLine;
-  static constexpr std::size_t kRecordsAt = 3 * kLine;
+  static constexpr std::size_t kTermsAt = 3 * kLine;
+  static constexpr std::size_t kRecordsAt = 4 * kLine;
   std::size_t mail;
   std::size_t contributions;
   std::size_t common;

@@ -47,8 +47,7 @@ AICORE void broadcast_fetch(Mover& mover, const Work& work) {
 template <class Mover>
 AICORE void scatter_fetch(Mover& mover, const Work& work) {
   take_from_root(mover, work, [&] {
-    const std::size_t block = static_cast<std::size_t>(mover.rank()) * work.input_stride;
-    mover.copy(work.output.mine, mover.at(work.input, work.root) + block, work.bytes());
+    mover.copy(work.output.mine, block_from(mover, work, work.root, mover.rank()), work.bytes());
   });
 }
 

@@ -2,6 +2,7 @@
 //
 // 2 b, P n bytes copied by each rank; gather and scatter: P n bytes by the root, n by the others. Whoever may write to
 // the outputs of others does; else everybody fetches. All begin with themselves, so that not all use one rank at once.
+// What a rank gives to itself does not pass through a staged input.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -25,7 +26,7 @@ AICORE void allgather_mesh(Mover& mover, const Work& work) {
       mover.copy(block_at(mover.at(work.output, peer), mover.rank(), work.output_stride), work.input.mine,
                  work.bytes());
     } else {
-      mover.copy(block_at(work.output.mine, peer, work.output_stride), mover.at(work.input, peer), work.bytes());
+      mover.copy(block_at(work.output.mine, peer, work.output_stride), block_from(mover, work, peer, 0), work.bytes());
     }
   }
   end_of_blocks(mover, work);
@@ -40,8 +41,8 @@ AICORE void all_to_all_mesh(Mover& mover, const Work& work) {
       mover.copy(block_at(mover.at(work.output, peer), mover.rank(), work.output_stride),
                  block_at(work.input.mine, peer, work.input_stride), work.bytes());
     } else {
-      mover.copy(block_at(work.output.mine, peer, work.output_stride),
-                 block_at(mover.at(work.input, peer), mover.rank(), work.input_stride), work.bytes());
+      mover.copy(block_at(work.output.mine, peer, work.output_stride), block_from(mover, work, peer, mover.rank()),
+                 work.bytes());
     }
   }
   end_of_blocks(mover, work);
@@ -55,7 +56,7 @@ AICORE void gather_mesh(Mover& mover, const Work& work) {
                work.bytes());
   } else if (mover.rank() == work.root) {
     for (int rank = 0; rank < mover.size(); ++rank) {
-      mover.copy(block_at(work.output.mine, rank, work.output_stride), mover.at(work.input, rank), work.bytes());
+      mover.copy(block_at(work.output.mine, rank, work.output_stride), block_from(mover, work, rank, 0), work.bytes());
     }
   }
   end_of_blocks(mover, work);
@@ -64,8 +65,7 @@ AICORE void gather_mesh(Mover& mover, const Work& work) {
 template <class Mover>
 AICORE void scatter_mesh(Mover& mover, const Work& work) {
   mover.meet();
-  mover.copy(work.output.mine, block_at(mover.at(work.input, work.root), mover.rank(), work.input_stride),
-             work.bytes());
+  mover.copy(work.output.mine, block_from(mover, work, work.root, mover.rank()), work.bytes());
   meet_unless_held(mover, work);
 }
 

@@ -64,6 +64,8 @@ struct Work {
   std::size_t input_stride = 0;
   std::size_t output_stride = 0;
   InputLife input_life = InputLife::until_return;
+  /// Where the block lies that this rank gives to itself, if it need not pass through the input.
+  const std::byte* own = nullptr;
 
   [[nodiscard]] AICORE std::size_t bytes() const noexcept { return count * element_bytes; }
 };
@@ -130,6 +132,13 @@ template <class Mover>
 template <class Byte>
 [[nodiscard]] AICORE Byte* block_at(Byte* base, int rank, std::size_t stride) noexcept {
   return base + static_cast<std::size_t>(rank) * stride;
+}
+
+/// Block `block` of the input of `peer`, for this rank.
+template <class Mover>
+[[nodiscard]] AICORE const std::byte* block_from(const Mover& mover, const Work& work, int peer, int block) {
+  if (peer == mover.rank() && work.own != nullptr) return work.own;
+  return block_at(mover.at(work.input, peer), block, work.input_stride);
 }
 
 /// to = first op second.

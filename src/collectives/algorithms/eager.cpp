@@ -30,34 +30,39 @@ void broadcast_eager(Mover& mover, const Work& work) {
 }
 
 void reduce_eager(Mover& mover, const Work& work) {
-  mover.offer(work.input.mine, work.bytes());
   if (mover.rank() == work.root) {
     wait_for_others(mover);
     reduce_contributions(mover, work, work.output.mine, 0);
   } else {
+    mover.offer(work.input.mine, work.bytes());
     mover.announce();
   }
 }
 
 void gather_eager(Mover& mover, const Work& work) {
-  mover.offer(work.input.mine, work.bytes());
   if (mover.rank() == work.root) {
     wait_for_others(mover);
     gather_contributions(mover, work, 0);
   } else {
+    mover.offer(work.input.mine, work.bytes());
     mover.announce();
   }
 }
 
 void scatter_eager(Mover& mover, const Work& work) {
-  if (mover.rank() == work.root) {
-    mover.offer(work.input.mine, work.bytes() * static_cast<std::size_t>(mover.size()));
-    mover.announce();
-  } else {
+  const std::size_t own = static_cast<std::size_t>(mover.rank()) * work.bytes();
+  if (mover.rank() != work.root) {
     mover.wait_announced(work.root);
+    mover.copy(work.output.mine, mover.contribution(work.root) + own, work.bytes());
+    return;
   }
-  mover.copy(work.output.mine, mover.contribution(work.root) + static_cast<std::size_t>(mover.rank()) * work.bytes(),
-             work.bytes());
+  const std::size_t behind = own + work.bytes();
+  const std::size_t end = work.bytes() * static_cast<std::size_t>(mover.size());
+  std::byte* room = mover.room();
+  mover.copy(room, work.input.mine, own);
+  mover.copy(room + behind, work.input.mine + behind, end - behind);
+  mover.announce();
+  mover.copy(work.output.mine, work.input.mine + own, work.bytes());
 }
 
 }  // namespace baton::collectives
