@@ -12,6 +12,7 @@ namespace {
 constexpr int kSpinsWhenSpare = 4000;
 constexpr int kSpinsWhenCrowded = 16;
 constexpr int kYields = 50;
+constexpr int kLooksOfAMoment = 64;
 
 int spins(Crowding crowding) noexcept {
   switch (crowding) {
@@ -48,6 +49,11 @@ bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
     if (test()) return true;
   }
   return false;
+}
+
+void look_for_a_moment(FunctionRef<bool()> test) {
+  if (on_fiber()) return;
+  for (int i = 0; i < kLooksOfAMoment && !test(); ++i) relax();
 }
 
 bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,

@@ -18,22 +18,16 @@ using Word = std::atomic_ref<std::uint64_t>;
 
 }  // namespace
 
-HostMover::HostMover(Domain domain)
+HostMover::HostMover(Domain domain, Ring ring)
     : Mover(domain.rank(), domain.size()),
       layout_(domain.size()),
+      ring_(ring),
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
       begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
   for (int rank = 0; rank < size(); ++rank) parts_.push_back(scratch_.part(rank));
-  auto& terms = at<TermsLine>(0, Layout::kTermsAt);
-  if (rank() == 0) {
-    const bool spare = crowding_of(static_cast<std::size_t>(size())) == Crowding::spare;
-    terms.staging_bytes = spare ? kStagingBytesWhenSpare : kStagingBytes;
-  }
-  domain.barrier();
-  staging_bytes_ = terms.staging_bytes;
 }
 
 void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes,
@@ -64,8 +58,7 @@ void HostMover::end() {
   if (all_have_begun_) {
     finished_by_all_ = calls_ - 1;
   } else if (!has_rung_) {
-    // Somebody may wait for the beginning of this call, in wait_finished().
-    scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
+    show_begun();
   }
   fetch_for_next_call();
 }
@@ -78,7 +71,27 @@ void HostMover::fetch_for_next_call() const noexcept {
   for (std::size_t i = 0; i < std::min(contribution_bytes_, kMost); i += kLine) __builtin_prefetch(next + i, 1);
 }
 
-std::size_t HostMover::next_staging() noexcept { return layout_.staging + (++staged_ % 2) * kStagingBytes; }
+std::size_t HostMover::next_staging() {
+  // Others may wait for this call as this rank does.
+  if (streamed_in_ + 1 == calls_ && !has_rung_) show_begun();
+  wait_finished(gave_in_);
+  staged_in_ = calls_;
+  return layout_.staging + (++staged_ % 2) * kStagingBytes;
+}
+
+void HostMover::begin_stream(bool gives) {
+  show_begun();
+  streamed_in_ = calls_;
+  if (!gives) return;
+  wait_finished(staged_in_);
+  staged_in_ = gave_in_ = calls_;
+}
+
+void HostMover::show_begun() {
+  has_rung_ = true;
+  // begin() has stored the same.
+  scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
+}
 
 void HostMover::wait_for_readers(std::uint64_t ring) {
   if (calls_ > ring) wait_finished(calls_ - ring);
@@ -128,7 +141,8 @@ bool HostMover::arrive() {
   Word arrived(at<ArrivalLine>(0, Layout::kArrivalsAt).arrived);
   // Releases what this rank wrote before, and acquires what the others released: the last has all.
   const std::uint64_t earlier = arrived.fetch_add(1, std::memory_order_acq_rel);
-  if (earlier + 1 != meetings_ * static_cast<std::uint64_t>(size())) return false;
+  missing_ = meetings_ * static_cast<std::uint64_t>(size()) - earlier - 1;
+  if (missing_ != 0) return false;
   if (!all_have_begun_) {
     all_have_begun_ = true;
     for (int peer = 0; peer < size(); ++peer) {
@@ -146,6 +160,12 @@ bool HostMover::arrive() {
 void HostMover::release() { scratch_.advance(0, Layout::kReleaseAt, meetings_); }
 
 void HostMover::wait_released() {
+  if (missing_ == 1) {
+    // With more ranks than processors the last one often runs now: another has just made room for it.
+    const Word released(at<std::uint64_t>(0, Layout::kReleaseAt));
+    // Pairs with the store in RawWindow::advance().
+    look_for_a_moment([&] { return released.load(std::memory_order_acquire) >= meetings_; });
+  }
   wait_word(0, Layout::kReleaseAt, meetings_, Needed::every_member);
   all_have_begun_ = true;
   auto& line = at<ReleaseLine>(0, Layout::kReleaseAt);

@@ -30,7 +30,8 @@ struct Choice {
 class HostMover final : public Mover {
  public:
   /// Collective over the domain: allocates the scratch window.
-  explicit HostMover(Domain domain);
+  explicit HostMover(const Domain& domain) : HostMover(domain, ring_of(domain.size())) {}
+  HostMover(Domain domain, Ring ring);
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
@@ -43,9 +44,13 @@ class HostMover final : public Mover {
     return last_choice_[static_cast<std::size_t>(operation)];
   }
   /// The half of the staging area that may be written now. All members have to meet before the next use but one.
-  [[nodiscard]] std::size_t next_staging() noexcept;
-  /// The bytes in it that a call uses at a time.
-  [[nodiscard]] std::size_t staging_bytes() const noexcept { return staging_bytes_; }
+  [[nodiscard]] std::size_t next_staging();
+  /// Begins a call in which ranks use their staging areas as rings. When it returns, the one of who `gives` is free.
+  void begin_stream(bool gives);
+  [[nodiscard]] const Ring& ring() const noexcept { return ring_; }
+  [[nodiscard]] std::byte* staging(int rank) const noexcept {
+    return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
+  }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
 
   [[nodiscard]] std::byte* room() override;
@@ -87,6 +92,8 @@ class HostMover final : public Mover {
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
   /// Waits until the record or contribution of `ring` calls ago, which is about to be replaced, is no longer needed.
   void wait_for_readers(std::uint64_t ring);
+  /// Wakes those who wait for this rank to begin this call.
+  void show_begun();
   /// Waits until all members have finished `call`: until they have begun the one after it.
   void wait_finished(std::uint64_t call);
   [[nodiscard]] bool agrees(int peer) const noexcept;
@@ -98,15 +105,21 @@ class HostMover final : public Mover {
   void wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout);
 
   Layout layout_;
+  Ring ring_;
   std::string domain_name_;
   RawWindow scratch_;
   std::vector<std::byte*> parts_;
-  std::size_t staging_bytes_ = kStagingBytes;
   std::uint64_t calls_ = 0;
   std::uint64_t meetings_ = 0;
+  /// How many had not arrived at the last one when this rank did.
+  std::uint64_t missing_ = 0;
   std::uint64_t rounds_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t staged_ = 0;
+  /// The last call that used this rank's staging area, and the last ones of streams: any, and one in which it gave.
+  std::uint64_t staged_in_ = 0;
+  std::uint64_t streamed_in_ = 0;
+  std::uint64_t gave_in_ = 0;
   /// All members are known to have finished this call, and each to have begun that one.
   std::uint64_t finished_by_all_ = 0;
   std::vector<std::uint64_t> begun_;

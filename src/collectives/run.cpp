@@ -180,15 +180,13 @@ class Run {
   /// Piece by piece through the staging area, whose two halves take turns: while the others still read one piece, the
   /// next one is written.
   void run_staged() {
+    if (algorithm_->algorithm == Algorithm::fetch) return run_streamed(host_, mover_, request_);
     const bool in_place = algorithm_->needs == Needs::outputs;
     const auto ranks = static_cast<std::size_t>(host_.size());
     const std::size_t places = algorithm_->algorithm == Algorithm::bruck ? 2 : 1;
     const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
-    const std::size_t piece = host_.staging_bytes() / blocks / element_bytes_;
-    if (piece == 0) {
-      throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
-                                                 describe(call_), ranks, host_.staging_bytes()));
-    }
+    const std::size_t piece = kStagingBytes / blocks / element_bytes_;
+    if (piece == 0) throw_too_many(call_, host_.size());
     for (std::size_t first = 0; first < call_.count; first += piece) {
       if (first != 0) host_.begin_round();
       if (in_place) {
@@ -274,6 +272,11 @@ std::vector<std::byte*> parts_of(const RawWindow& window, int ranks) {
 std::uint64_t place_hash(const RawWindow& window, const std::byte* address) {
   const std::uint64_t name = std::hash<std::string>{}(window.name());
   return mix(mix(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
+}
+
+void throw_too_many(const Call& call, int ranks) {
+  throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
+                                             describe(call), ranks, 2 * kStagingBytes));
 }
 
 void run(const Domain& me, HostMover& host, Mover& mover, const Request& request) {

@@ -26,6 +26,11 @@ struct Request {
 /// Makes the call. The algorithm works through `mover`, which is `host` or something in front of it.
 void run(const Domain& me, HostMover& host, Mover& mover, const Request& request);
 
+/// Its part for data outside of windows, of an operation that has a root.
+void run_streamed(HostMover& host, Mover& mover, const Request& request);
+/// An element for each rank does not fit into the staging area.
+[[noreturn]] void throw_too_many(const Call& call, int ranks);
+
 /// The same for blocks of different sizes.
 void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Request& request,
                       std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts);

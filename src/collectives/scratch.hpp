@@ -15,11 +15,20 @@ inline constexpr std::uint64_t kSlots = 4;
 inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 /// A contribution of this size needs one cache line in all.
 inline constexpr std::size_t kInlineBytes = 32;
-/// One half of the staging area: data from outside of windows passes through the two in turns.
+/// One half of the staging area: data from outside of windows passes through the two in turns, or through pieces of both.
 inline constexpr std::size_t kStagingBytes = std::size_t{256} * 1024;
-/// So much of it is used while every rank has a processor: meetings cost little then, and a short first piece lets all
-/// begin soon.
-inline constexpr std::size_t kStagingBytesWhenSpare = std::size_t{64} * 1024;
+/// The staging area as a ring of pieces. Few ranks run at the same time, and a short ring stays in their caches; many run
+/// one after the other, and each does as much as it can when its turn comes.
+struct Ring {
+  std::size_t pieces;
+  std::size_t piece_bytes;
+};
+[[nodiscard]] inline Ring ring_of(int ranks) noexcept {
+  constexpr int kFewRanks = 4;
+  constexpr std::size_t kPieceBytes = std::size_t{32} * 1024;
+  constexpr std::size_t kMost = 2 * kStagingBytes / kPieceBytes;
+  return {.pieces = ranks <= kFewRanks ? kMost / 2 : kMost, .piece_bytes = kPieceBytes};
+}
 /// The room for messages from one rank to another, as long as there are few ranks.
 inline constexpr std::size_t kMailBytes = std::size_t{16} * 1024;
 inline constexpr std::size_t kAllMailBytes = std::size_t{1024} * 1024;
@@ -55,11 +64,6 @@ struct alignas(kLine) ReleaseLine {
 };
 static_assert(sizeof(ReleaseLine) == kLine);
 
-/// What rank 0 decides for all, before the first call.
-struct alignas(kLine) TermsLine {
-  std::uint64_t staging_bytes;
-};
-
 /// Messages to, and from, one other rank. Written by the rank in whose part it lies.
 struct alignas(kLine) MailLine {
   std::uint64_t sent;            // chunks to that rank
@@ -86,8 +90,7 @@ struct Layout {
   static constexpr std::size_t kProgressAt = 0;
   static constexpr std::size_t kArrivalsAt = kLine;
   static constexpr std::size_t kReleaseAt = 2 * kLine;
-  static constexpr std::size_t kTermsAt = 3 * kLine;
-  static constexpr std::size_t kRecordsAt = 4 * kLine;
+  static constexpr std::size_t kRecordsAt = 3 * kLine;
   std::size_t mail;
   std::size_t contributions;
   std::size_t common;

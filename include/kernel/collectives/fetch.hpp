@@ -1,4 +1,4 @@
-// Fetch: the others fetch from one rank, which waits until they have.
+// Fetch: the others fetch from one rank, or in a gather put to it, and it waits until they have.
 //
 //   root    step ···············─> wait for a step of each
 //   others  wait for the root's step ─> copy ─> step
@@ -12,17 +12,12 @@
 
 namespace baton::collectives {
 
-/// Everybody takes something from the root's input, the root itself while the others do.
-template <class Mover, class Take>
-AICORE void take_from_root(Mover& mover, const Work& work, const Take& take) {
-  if (work.input_life == InputLife::until_next_meeting) {
-    mover.meet();
-    take();
-    return;
-  }
+/// Everybody copies between its memory and the root's, the root itself while the others do.
+template <class Mover, class Copy>
+AICORE void copy_with_root(Mover& mover, const Work& work, const Copy& copy) {
   if (mover.rank() != work.root) {
     mover.wait_step(work.root, 1);
-    take();
+    copy();
     mover.step();
     mover.tell(work.root);
     return;
@@ -31,10 +26,18 @@ AICORE void take_from_root(Mover& mover, const Work& work, const Take& take) {
   for (int peer = 0; peer < mover.size(); ++peer) {
     if (peer != work.root) mover.tell(peer);
   }
-  take();
+  copy();
   for (int peer = 0; peer < mover.size(); ++peer) {
     if (peer != work.root) mover.wait_step(peer, 1);
   }
+}
+
+/// Everybody takes something from the root's input.
+template <class Mover, class Take>
+AICORE void take_from_root(Mover& mover, const Work& work, const Take& take) {
+  if (work.input_life == InputLife::until_return) return copy_with_root(mover, work, take);
+  mover.meet();
+  take();
 }
 
 template <class Mover>
@@ -48,6 +51,15 @@ template <class Mover>
 AICORE void scatter_fetch(Mover& mover, const Work& work) {
   take_from_root(mover, work, [&] {
     mover.copy(work.output.mine, block_from(mover, work, work.root, mover.rank()), work.bytes());
+  });
+}
+
+/// Into an output that all reach.
+template <class Mover>
+AICORE void gather_fetch(Mover& mover, const Work& work) {
+  copy_with_root(mover, work, [&] {
+    mover.copy(block_at(mover.at(work.output, work.root), mover.rank(), work.output_stride), work.input.mine,
+               work.bytes());
   });
 }
 

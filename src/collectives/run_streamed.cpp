@@ -1,0 +1,118 @@
+// Operations with a root, staged: who has data writes it into its ring of pieces and goes on, who needs it takes it out.
+//
+//   giver   write piece ─> step ─> write piece ─> step ...      waits only where the ring is full
+//   taker   wait for a step ─> take piece ─> step ...
+//
+// Broadcast and scatter have one giver, the root; of a gather it is the one taker. Nobody waits at the end: a rank asks
+// when it uses its ring again.
+#include <algorithm>
+
+#include "collectives/run.hpp"
+
+namespace baton::collectives {
+namespace {
+
+class StreamedRun {
+ public:
+  StreamedRun(HostMover& host, Mover& mover, const Request& request)
+      : host_(host),
+        mover_(mover),
+        request_(request),
+        call_(request.call),
+        element_bytes_(size_of(call_.element)),
+        others_(call_.operation == Operation::scatter ? host.size() - 1 : 1),
+        piece_(host.ring().piece_bytes / static_cast<std::size_t>(others_) / element_bytes_) {}
+
+  void run() {
+    if (piece_ == 0) throw_too_many(call_, host_.size());
+    const bool is_root = host_.rank() == call_.root;
+    const bool gives = is_root != (call_.operation == Operation::gather);
+    host_.begin_stream(gives);
+    if (gives) {
+      give(is_root);
+    } else {
+      take(is_root);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t pieces() const noexcept { return (call_.count + piece_ - 1) / piece_; }
+  [[nodiscard]] std::size_t first_byte(std::uint64_t piece) const noexcept { return piece * piece_ * element_bytes_; }
+  [[nodiscard]] std::size_t bytes(std::uint64_t piece) const noexcept {
+    return std::min(piece_, call_.count - piece * piece_) * element_bytes_;
+  }
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return call_.count * element_bytes_; }
+
+  /// Where a piece for `taker` lies in the ring of `giver`.
+  [[nodiscard]] std::byte* place(int giver, int taker, std::uint64_t piece) const noexcept {
+    const int block = others_ == 1 ? 0 : taker - (taker > giver ? 1 : 0);
+    return host_.staging(giver) + piece % host_.ring().pieces * host_.ring().piece_bytes +
+           static_cast<std::size_t>(block) * piece_ * element_bytes_;
+  }
+
+  template <class Body>
+  void for_each_other(const Body& body) const {
+    for (int rank = 0; rank < host_.size(); ++rank) {
+      if (rank != host_.rank()) body(rank);
+    }
+  }
+
+  void give(bool to_all) {
+    for (std::uint64_t piece = 0; piece < pieces(); ++piece) {
+      if (piece >= host_.ring().pieces) wait_for_room(to_all, piece - host_.ring().pieces + 1);
+      const std::byte* from = request_.in.address() + first_byte(piece);
+      if (call_.operation == Operation::scatter) {
+        for_each_other([&](int taker) {
+          mover_.copy(place(host_.rank(), taker, piece), block_at(from, taker, block_bytes()), bytes(piece));
+        });
+      } else {
+        mover_.copy(place(host_.rank(), call_.root, piece), from, bytes(piece));
+      }
+      mover_.step();
+    }
+    if (call_.operation == Operation::scatter)
+      mover_.copy(request_.out.address(), block_at(request_.in.address(), host_.rank(), block_bytes()), block_bytes());
+  }
+
+  void wait_for_room(bool to_all, std::uint64_t taken) {
+    if (to_all) {
+      for_each_other([&](int taker) { mover_.wait_step(taker, taken); });
+    } else {
+      mover_.wait_step(call_.root, taken);
+    }
+  }
+
+  void take(bool from_all) {
+    if (from_all)
+      mover_.copy(block_at(request_.out.address(), host_.rank(), block_bytes()), request_.in.address(), block_bytes());
+    for (std::uint64_t piece = 0; piece < pieces(); ++piece) {
+      if (from_all) {
+        for_each_other(
+            [&](int giver) { take_piece(giver, block_at(request_.out.address(), giver, block_bytes()), piece); });
+      } else {
+        take_piece(call_.root, request_.out.address(), piece);
+      }
+      if (piece + host_.ring().pieces < pieces()) mover_.step();
+    }
+  }
+
+  void take_piece(int giver, std::byte* to, std::uint64_t piece) {
+    mover_.wait_step(giver, piece + 1);
+    mover_.copy(to + first_byte(piece), place(giver, host_.rank(), piece), bytes(piece));
+  }
+
+  HostMover& host_;
+  Mover& mover_;
+  const Request& request_;
+  const Call& call_;
+  std::size_t element_bytes_;
+  /// Blocks of a piece, and elements in each.
+  int others_;
+  std::size_t piece_;
+};
+
+}  // namespace
+
+void run_streamed(HostMover& host, Mover& mover, const Request& request) { StreamedRun(host, mover, request).run(); }
+
+}  // namespace baton::collectives
