@@ -1,5 +1,5 @@
-// All to all with blocks of different sizes. All ranks tell all what they send and expect, and check all pairs, so that
-// all fail alike. What a rank sends travels with that if it is little; otherwise as in a mesh.
+// All to all with blocks of different sizes. All ranks tell all what they send and expect, and whoever arrives last
+// checks all pairs, so that all fail alike. What a rank sends travels with that if it is little; otherwise as in a mesh.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -37,15 +37,15 @@ class VectorRun {
     std::memcpy(mine, send_counts.data(), counts / 2);
     std::memcpy(mine + counts / 2, receive_counts.data(), counts / 2);
     if (fits(data)) mover_.copy(mine + counts, request_.in.address(), data);
-    meet();
     for (int rank = 0; rank < host_.size(); ++rank) rows_[rank] = mover_.contribution(rank);
-    check_pairs();
-    if (all_came_along()) {
+    const Verdict verdict = meet();
+    if (verdict.agree == 0) throw_disagreement();
+    if (verdict.came_along != 0) {
       take_what_came_along();
     } else if (direct_) {
       push();
     } else {
-      exchange_pieces();
+      exchange_pieces(verdict.longest);
     }
     host_.end();
   }
@@ -60,10 +60,45 @@ class VectorRun {
     return header_bytes_ + data <= (direct_ && host_.size() == 2 ? kMostOfTwo : kSlotBytes);
   }
 
-  void meet() {
-    if (host_.size() > 2) return mover_.meet();
-    mover_.announce();
-    wait_all_announced(mover_);
+  /// What follows from the counts of all.
+  struct Verdict {
+    std::uint64_t agree = 1;
+    std::uint64_t came_along = 1;
+    std::uint64_t longest = 0;
+  };
+
+  /// Two judge for themselves; of more, the last one judges for all: it takes P^2 looks.
+  [[nodiscard]] Verdict meet() {
+    if (host_.size() == 2) {
+      mover_.announce();
+      wait_all_announced(mover_);
+      return judge();
+    }
+    Verdict verdict;
+    if (mover_.arrive()) {
+      verdict = judge();
+      std::memcpy(mover_.common(), &verdict, sizeof verdict);
+      mover_.release();
+    } else {
+      mover_.wait_released();
+      std::memcpy(&verdict, mover_.common(), sizeof verdict);
+    }
+    return verdict;
+  }
+
+  [[nodiscard]] Verdict judge() const {
+    Verdict verdict;
+    for (int from = 0; from < host_.size(); ++from) {
+      std::size_t all = 0;
+      for (int to = 0; to < host_.size(); ++to) {
+        const std::size_t count = sends(from, to);
+        if (count != expects(to, from)) verdict.agree = 0;
+        verdict.longest = std::max<std::uint64_t>(verdict.longest, count);
+        all += count;
+      }
+      if (!fits(all * bytes_)) verdict.came_along = 0;
+    }
+    return verdict;
   }
 
   [[nodiscard]] std::size_t sends(int from, int to) const { return count(from, static_cast<std::size_t>(to)); }
@@ -76,27 +111,17 @@ class VectorRun {
     return value;
   }
 
-  void check_pairs() {
+  [[noreturn]] void throw_disagreement() const {
     for (int from = 0; from < host_.size(); ++from) {
       for (int to = 0; to < host_.size(); ++to) {
-        if (sends(from, to) == expects(to, from)) {
-          longest_ = std::max(longest_, sends(from, to));
-          continue;
-        }
+        if (sends(from, to) == expects(to, from)) continue;
         throw Error(Code::mismatch,
                     fmt::format("rank {} sends {} {} to rank {}, which expects {}", from, sends(from, to),
                                 name_of(request_.call.element), to, expects(to, from)));
       }
     }
-  }
-
-  [[nodiscard]] bool all_came_along() const {
-    for (int from = 0; from < host_.size(); ++from) {
-      std::size_t all = 0;
-      for (int to = 0; to < host_.size(); ++to) all += sends(from, to);
-      if (!fits(all * bytes_)) return false;
-    }
-    return true;
+    // Unreachable: a disagreement was found among the same numbers.
+    throw Error(Code::mismatch, "ranks disagree about the sizes of blocks");
   }
 
   void take_what_came_along() {
@@ -124,12 +149,12 @@ class VectorRun {
     mover_.meet();
   }
 
-  void exchange_pieces() {
+  void exchange_pieces(std::size_t longest) {
     const std::size_t piece = kStagingBytes / static_cast<std::size_t>(host_.size()) / bytes_;
-    if (piece == 0 && longest_ != 0) {
+    if (piece == 0 && longest != 0) {
       throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks needs a window", host_.size()));
     }
-    for (std::size_t first = 0; first < longest_; first += piece) {
+    for (std::size_t first = 0; first < longest; first += piece) {
       const std::size_t staging = host_.next_staging();
       std::byte* mine = host_.parts()[static_cast<std::size_t>(host_.rank())] + staging;
       const auto part = [&](std::size_t count) { return first >= count ? 0 : std::min(piece, count - first); };
@@ -166,7 +191,6 @@ class VectorRun {
   std::size_t header_bytes_ = 0;
   /// What each rank sends to all and expects of all, and its blocks if they fit.
   Sources rows_{host_.size()};
-  std::size_t longest_ = 0;
 };
 
 }  // namespace
