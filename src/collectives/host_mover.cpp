@@ -40,7 +40,8 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   all_have_begun_ = false;
   has_rung_ = false;
   begin_round();
-  wait_for_readers(kRecords);
+  // The record and the contribution that this call replaces are no longer needed.
+  if (calls_ > kRecords) wait_finished(calls_ - kRecords);
   auto& record = at<RecordLine>(rank(), record_offset());
   Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
   Word(record.details).store(details_, std::memory_order_relaxed);
@@ -93,10 +94,6 @@ void HostMover::show_begun() {
   scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
 }
 
-void HostMover::wait_for_readers(std::uint64_t ring) {
-  if (calls_ > ring) wait_finished(calls_ - ring);
-}
-
 void HostMover::wait_finished(std::uint64_t call) {
   if (finished_by_all_ >= call) return;
   std::uint64_t least = calls_ - 1;
@@ -116,7 +113,6 @@ void HostMover::wait_finished(std::uint64_t call) {
 
 std::byte* HostMover::room() {
   if (contribution_bytes_ <= kInlineBytes) return at<RecordLine>(rank(), record_offset()).contribution;
-  wait_for_readers(kSlots);
   return slot_of(rank(), calls_);
 }
 

@@ -84,14 +84,12 @@ class HostMover final : public Mover {
   }
   [[nodiscard]] std::size_t record_offset() const noexcept { return record_offset(calls_); }
   [[nodiscard]] std::byte* slot_of(int rank, std::uint64_t call) const noexcept {
-    return parts_[static_cast<std::size_t>(rank)] + layout_.contributions + (call % kSlots) * kSlotBytes;
+    return parts_[static_cast<std::size_t>(rank)] + layout_.contributions + (call % kRecords) * kSlotBytes;
   }
   /// Others have read what this rank writes in the next call: the lines come back while it waits, or does other things.
   void fetch_for_next_call() const noexcept;
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
-  /// Waits until the record or contribution of `ring` calls ago, which is about to be replaced, is no longer needed.
-  void wait_for_readers(std::uint64_t ring);
   /// Wakes those who wait for this rank to begin this call.
   void show_begun();
   /// Waits until all members have finished `call`: until they have begun the one after it.

@@ -8,9 +8,10 @@
 namespace baton::collectives {
 
 inline constexpr std::size_t kLine = 64;
-/// How many calls a rank may be ahead of another before it has to wait for it: the rings of records and of slots.
+/// How many calls have records and slots for contributions at the same time. A rank that is further ahead of another waits
+/// for it. Many slots also make contributions fast: what was just written is slow to fetch while it lies in the writer's
+/// nearest cache, and the slots, which lie a power of two apart, push each other out of it.
 inline constexpr std::uint64_t kRecords = 16;
-inline constexpr std::uint64_t kSlots = 4;
 /// The largest contribution.
 inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 /// A contribution of this size needs one cache line in all.
@@ -81,7 +82,7 @@ struct Layout {
     mail_chunk = std::max(kLine, std::min(kMailBytes, kAllMailBytes / n) / 2 / kLine * kLine);
     mail = kRecordsAt + kRecords * sizeof(RecordLine);
     contributions = mail + n * sizeof(MailLine);
-    common = contributions + kSlots * kSlotBytes;
+    common = contributions + kRecords * kSlotBytes;
     staging = common + kSlotBytes;
     mail_data = staging + 2 * kStagingBytes;
     bytes = mail_data + n * 2 * mail_chunk;
