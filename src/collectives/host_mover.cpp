@@ -77,7 +77,7 @@ std::size_t HostMover::next_staging() {
   if (streamed_in_ + 1 == calls_ && !has_rung_) show_begun();
   wait_finished(gave_in_);
   staged_in_ = calls_;
-  return layout_.staging + (++staged_ % 2) * kStagingBytes;
+  return layout_.staging + (++staged_ % 2) * layout_.staging_bytes;
 }
 
 void HostMover::begin_stream(bool gives) {

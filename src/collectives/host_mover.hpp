@@ -45,6 +45,8 @@ class HostMover final : public Mover {
   }
   /// The half of the staging area that may be written now. All members have to meet before the next use but one.
   [[nodiscard]] std::size_t next_staging();
+  /// The bytes of a half.
+  [[nodiscard]] std::size_t staging_bytes() const noexcept { return layout_.staging_bytes; }
   /// Begins a call in which ranks use their staging areas as rings. When it returns, the one of who `gives` is free.
   void begin_stream(bool gives);
   [[nodiscard]] const Ring& ring() const noexcept { return ring_; }

@@ -185,8 +185,8 @@ class Run {
     const auto ranks = static_cast<std::size_t>(host_.size());
     const std::size_t places = algorithm_->algorithm == Algorithm::bruck ? 2 : 1;
     const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
-    const std::size_t piece = kStagingBytes / blocks / element_bytes_;
-    if (piece == 0) throw_too_many(call_, host_.size());
+    const std::size_t piece = host_.staging_bytes() / blocks / element_bytes_;
+    if (piece == 0) throw_too_many(host_, call_);
     for (std::size_t first = 0; first < call_.count; first += piece) {
       if (first != 0) host_.begin_round();
       if (in_place) {
@@ -274,9 +274,9 @@ std::uint64_t place_hash(const RawWindow& window, const std::byte* address) {
   return mix(mix(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
 }
 
-void throw_too_many(const Call& call, int ranks) {
+void throw_too_many(const HostMover& host, const Call& call) {
   throw Error(Code::unsupported, fmt::format("{} of {} ranks needs windows: the staging area has {} bytes",
-                                             describe(call), ranks, 2 * kStagingBytes));
+                                             describe(call), host.size(), 2 * host.staging_bytes()));
 }
 
 void run(const Domain& me, HostMover& host, Mover& mover, const Request& request) {

@@ -29,7 +29,7 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
 /// Its part for data outside of windows, of an operation that has a root.
 void run_streamed(HostMover& host, Mover& mover, const Request& request);
 /// An element for each rank does not fit into the staging area.
-[[noreturn]] void throw_too_many(const Call& call, int ranks);
+[[noreturn]] void throw_too_many(const HostMover& host, const Call& call);
 
 /// The same for blocks of different sizes.
 void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Request& request,

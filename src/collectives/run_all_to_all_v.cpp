@@ -150,7 +150,7 @@ class VectorRun {
   }
 
   void exchange_pieces(std::size_t longest) {
-    const std::size_t piece = kStagingBytes / static_cast<std::size_t>(host_.size()) / bytes_;
+    const std::size_t piece = host_.staging_bytes() / static_cast<std::size_t>(host_.size()) / bytes_;
     if (piece == 0 && longest != 0) {
       throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks needs a window", host_.size()));
     }

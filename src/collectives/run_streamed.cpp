@@ -24,7 +24,7 @@ class StreamedRun {
         piece_(host.ring().piece_bytes / static_cast<std::size_t>(others_) / element_bytes_) {}
 
   void run() {
-    if (piece_ == 0) throw_too_many(call_, host_.size());
+    if (piece_ == 0) throw_too_many(host_, call_);
     const bool is_root = host_.rank() == call_.root;
     const bool gives = is_root != (call_.operation == Operation::gather);
     host_.begin_stream(gives);

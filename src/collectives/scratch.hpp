@@ -17,18 +17,24 @@ inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 /// A contribution of this size needs one cache line in all.
 inline constexpr std::size_t kInlineBytes = 32;
 /// One half of the staging area: data from outside of windows passes through the two in turns, or through pieces of both.
-inline constexpr std::size_t kStagingBytes = std::size_t{256} * 1024;
-/// The staging area as a ring of pieces. Few ranks run at the same time, and a short ring stays in their caches; many run
+/// As long as there are few ranks it is large: with more ranks than processors a meeting takes as long as copying a lot.
+inline constexpr std::size_t kMostStagingBytes = std::size_t{1024} * 1024;
+inline constexpr std::size_t kLeastStagingBytes = std::size_t{256} * 1024;
+inline constexpr std::size_t kAllStagingBytes = std::size_t{64} * 1024 * 1024;
+[[nodiscard]] inline std::size_t staging_bytes_of(int ranks) noexcept {
+  return std::clamp(kAllStagingBytes / 2 / static_cast<std::size_t>(ranks) / kLine * kLine, kLeastStagingBytes,
+                    kMostStagingBytes);
+}
+/// The staging area as a ring of pieces. Two ranks run at the same time, and a short ring stays in their caches; more run
 /// one after the other, and each does as much as it can when its turn comes.
 struct Ring {
   std::size_t pieces;
   std::size_t piece_bytes;
 };
 [[nodiscard]] inline Ring ring_of(int ranks) noexcept {
-  constexpr int kFewRanks = 4;
   constexpr std::size_t kPieceBytes = std::size_t{32} * 1024;
-  constexpr std::size_t kMost = 2 * kStagingBytes / kPieceBytes;
-  return {.pieces = ranks <= kFewRanks ? kMost / 2 : kMost, .piece_bytes = kPieceBytes};
+  constexpr std::size_t kPiecesOfTwo = 8;
+  return {.pieces = ranks == 2 ? kPiecesOfTwo : 2 * staging_bytes_of(ranks) / kPieceBytes, .piece_bytes = kPieceBytes};
 }
 /// The room for messages from one rank to another, as long as there are few ranks.
 inline constexpr std::size_t kMailBytes = std::size_t{16} * 1024;
@@ -84,7 +90,8 @@ struct Layout {
     contributions = mail + n * sizeof(MailLine);
     common = contributions + kRecords * kSlotBytes;
     staging = common + kSlotBytes;
-    mail_data = staging + 2 * kStagingBytes;
+    staging_bytes = staging_bytes_of(ranks);
+    mail_data = staging + 2 * staging_bytes;
     bytes = mail_data + n * 2 * mail_chunk;
   }
 
@@ -96,6 +103,7 @@ struct Layout {
   std::size_t contributions;
   std::size_t common;
   std::size_t staging;
+  std::size_t staging_bytes;  // one half
   std::size_t mail_data;
   std::size_t mail_chunk;  // half of a channel's room
   std::size_t bytes;
