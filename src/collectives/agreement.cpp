@@ -18,6 +18,7 @@ constexpr std::chrono::nanoseconds kFirstLook = std::chrono::milliseconds(100);
 void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
   // Pairs with the store in RawWindow::advance().
   if (Word(at<std::uint64_t>(owner, offset)).load(std::memory_order_acquire) >= value) return;
+  record();
   std::chrono::nanoseconds left = timeout_;
   for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
     const std::chrono::nanoseconds now = std::min(look, left);
@@ -39,15 +40,17 @@ void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Ne
 
 bool HostMover::agrees(int peer) const noexcept {
   auto& record = at<RecordLine>(peer, record_offset());
-  // Pairs with the store in begin().
+  // Pairs with the store in record().
   return Word(record.call).load(std::memory_order_acquire) == calls_ &&
          Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
          Word(record.details).load(std::memory_order_relaxed) == details_;
 }
 
-void HostMover::check_agreement(int peer) const {
-  if (!agrees(peer)) [[unlikely]]
-    throw_mismatch(rank(), peer);
+void HostMover::check_agreement(int peer) {
+  if (agrees(peer)) [[likely]]
+    return;
+  record();
+  throw_mismatch(rank(), peer);
 }
 
 void HostMover::look_around() const {

@@ -40,12 +40,23 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   all_have_begun_ = false;
   has_rung_ = false;
   begin_round();
-  // The record and the contribution that this call replaces are no longer needed.
+  // The record and the contribution that this call replaces are no longer needed; until then there is no room for another.
+  is_recorded_ = true;
   if (calls_ > kRecords) wait_finished(calls_ - kRecords);
+  is_recorded_ = false;
+  // Others who wait look at the record, and fetch its line each time it is written: before a large contribution is copied
+  // it would be written in vain. While a small one is copied, the line comes here.
+  constexpr std::size_t kSmall = 1024;
+  if (contribution_bytes_ <= kSmall) record();
+}
+
+void HostMover::record() {
+  if (is_recorded_) return;
+  is_recorded_ = true;
   auto& record = at<RecordLine>(rank(), record_offset());
   Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
   Word(record.details).store(details_, std::memory_order_relaxed);
-  // Pairs with the loads in agrees() and latest_call(). Sequentially consistent because a doorbell is rung after it,
+  // Pairs with the loads in agrees() and wait_finished(). Sequentially consistent because a doorbell is rung after it,
   // with the first announcement or step, or in end().
   Word(record.call).store(calls_, std::memory_order_seq_cst);
 }
@@ -89,8 +100,9 @@ void HostMover::begin_stream(bool gives) {
 }
 
 void HostMover::show_begun() {
+  record();
   has_rung_ = true;
-  // begin() has stored the same.
+  // The record has the same.
   scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
 }
 
@@ -100,7 +112,7 @@ void HostMover::wait_finished(std::uint64_t call) {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
     std::uint64_t& begun = begun_[static_cast<std::size_t>(peer)];
-    // Pairs with the store in begin(). More often than not the other is further than needed.
+    // Pairs with the store in record(). More often than not the other is further than needed.
     if (begun <= call) begun = Word(at<RecordLine>(peer, record_offset(calls_ - 1)).call).load(std::memory_order_acquire);
     if (begun <= call) {
       wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, call), call + 1, Needed::owner);
@@ -117,6 +129,7 @@ std::byte* HostMover::room() {
 }
 
 void HostMover::announce() {
+  record();
   has_rung_ = true;
   scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_);
 }
@@ -133,6 +146,7 @@ const std::byte* HostMover::contribution(int peer) const {
 }
 
 bool HostMover::arrive() {
+  record();
   ++meetings_;
   Word arrived(at<ArrivalLine>(0, Layout::kArrivalsAt).arrived);
   // Releases what this rank wrote before, and acquires what the others released: the last has all.
@@ -177,6 +191,7 @@ std::byte* HostMover::common() {
 }
 
 void HostMover::step() {
+  record();
   has_rung_ = true;
   scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_);
 }

@@ -92,12 +92,14 @@ class HostMover final : public Mover {
   void fetch_for_next_call() const noexcept;
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
+  /// Writes down what this rank called, at the latest before it says or waits for anything.
+  void record();
   /// Wakes those who wait for this rank to begin this call.
   void show_begun();
   /// Waits until all members have finished `call`: until they have begun the one after it.
   void wait_finished(std::uint64_t call);
   [[nodiscard]] bool agrees(int peer) const noexcept;
-  void check_agreement(int peer) const;
+  void check_agreement(int peer);
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
@@ -125,6 +127,8 @@ class HostMover final : public Mover {
   std::vector<std::uint64_t> begun_;
   /// Whoever waits for this rank to begin this call has been woken.
   bool has_rung_ = false;
+  /// record() was made.
+  bool is_recorded_ = false;
   std::size_t contribution_bytes_ = 0;
   std::array<Choice, kOperations> last_choice_;
   std::uint64_t fingerprint_ = 0;

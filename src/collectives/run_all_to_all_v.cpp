@@ -31,8 +31,10 @@ class VectorRun {
     header_bytes_ = counts;
     std::uint64_t details = direct_ ? 1 : 0;
     if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
-    host_.begin(request_.call, details, kSlotBytes, request_.timeout);
     const std::size_t data = std::accumulate(send_counts.begin(), send_counts.end(), std::size_t{0}) * bytes_;
+    // Never beside a record, whatever this rank has: all must look for it in the same place.
+    const std::size_t contribution = std::max(kInlineBytes + 1, counts + (fits(data) ? data : 0));
+    host_.begin(request_.call, details, contribution, request_.timeout);
     std::byte* mine = mover_.room();
     std::memcpy(mine, send_counts.data(), counts / 2);
     std::memcpy(mine + counts / 2, receive_counts.data(), counts / 2);
