@@ -40,12 +40,13 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   all_have_begun_ = false;
   has_rung_ = false;
   begin_round();
-  // The record and the contribution that this call replaces are no longer needed; until then there is no room for another.
+  // The record and the contribution that this call replaces are no longer needed; until then there is no room for
+  // another.
   is_recorded_ = true;
   if (calls_ > kRecords) wait_finished(calls_ - kRecords);
   is_recorded_ = false;
-  // Others who wait look at the record, and fetch its line each time it is written: before a large contribution is copied
-  // it would be written in vain. While a small one is copied, the line comes here.
+  // Others who wait look at the record, and fetch its line each time it is written: before a large contribution is
+  // copied it would be written in vain. While a small one is copied, the line comes here.
   constexpr std::size_t kSmall = 1024;
   if (contribution_bytes_ <= kSmall) record();
 }
@@ -113,7 +114,8 @@ void HostMover::wait_finished(std::uint64_t call) {
     if (peer == rank()) continue;
     std::uint64_t& begun = begun_[static_cast<std::size_t>(peer)];
     // Pairs with the store in record(). More often than not the other is further than needed.
-    if (begun <= call) begun = Word(at<RecordLine>(peer, record_offset(calls_ - 1)).call).load(std::memory_order_acquire);
+    if (begun <= call)
+      begun = Word(at<RecordLine>(peer, record_offset(calls_ - 1)).call).load(std::memory_order_acquire);
     if (begun <= call) {
       wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, call), call + 1, Needed::owner);
       begun = call + 1;

@@ -1,5 +1,6 @@
 // All to all with blocks of different sizes. All ranks tell all what they send and expect, and whoever arrives last
-// checks all pairs, so that all fail alike. What a rank sends travels with that if it is little; otherwise as in a mesh.
+// checks all pairs, so that all fail alike. What a rank sends travels with that if it is little; otherwise as in a
+// mesh.
 #include <algorithm>
 #include <cstring>
 #include <numeric>

@@ -1,4 +1,5 @@
-// Operations with a root, staged: who has data writes it into its ring of pieces and goes on, who needs it takes it out.
+// Operations with a root, staged: who has data writes it into its ring of pieces and goes on, who needs it takes it
+// out.
 //
 //   giver   write piece ─> step ─> write piece ─> step ...      waits only where the ring is full
 //   taker   wait for a step ─> take piece ─> step ...

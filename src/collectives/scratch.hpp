@@ -8,16 +8,17 @@
 namespace baton::collectives {
 
 inline constexpr std::size_t kLine = 64;
-/// How many calls have records and slots for contributions at the same time. A rank that is further ahead of another waits
-/// for it. Many slots also make contributions fast: what was just written is slow to fetch while it lies in the writer's
-/// nearest cache, and the slots, which lie a power of two apart, push each other out of it.
+/// How many calls have records and slots for contributions at the same time. A rank that is further ahead of another
+/// waits for it. Many slots also make contributions fast: what was just written is slow to fetch while it lies in the
+/// writer's nearest cache, and the slots, which lie a power of two apart, push each other out of it.
 inline constexpr std::uint64_t kRecords = 16;
 /// The largest contribution.
 inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 /// A contribution of this size needs one cache line in all.
 inline constexpr std::size_t kInlineBytes = 32;
-/// One half of the staging area: data from outside of windows passes through the two in turns, or through pieces of both.
-/// As long as there are few ranks it is large: with more ranks than processors a meeting takes as long as copying a lot.
+/// One half of the staging area: data from outside of windows passes through the two in turns, or through pieces of
+/// both. As long as there are few ranks it is large: with more ranks than processors a meeting takes as long as copying
+/// a lot.
 inline constexpr std::size_t kMostStagingBytes = std::size_t{1024} * 1024;
 inline constexpr std::size_t kLeastStagingBytes = std::size_t{256} * 1024;
 inline constexpr std::size_t kAllStagingBytes = std::size_t{64} * 1024 * 1024;
@@ -25,8 +26,8 @@ inline constexpr std::size_t kAllStagingBytes = std::size_t{64} * 1024 * 1024;
   return std::clamp(kAllStagingBytes / 2 / static_cast<std::size_t>(ranks) / kLine * kLine, kLeastStagingBytes,
                     kMostStagingBytes);
 }
-/// The staging area as a ring of pieces. Two ranks run at the same time, and a short ring stays in their caches; more run
-/// one after the other, and each does as much as it can when its turn comes.
+/// The staging area as a ring of pieces. Two ranks run at the same time, and a short ring stays in their caches; more
+/// run one after the other, and each does as much as it can when its turn comes.
 struct Ring {
   std::size_t pieces;
   std::size_t piece_bytes;

@@ -87,9 +87,8 @@ std::vector<std::size_t> counts_around(Operation operation, std::size_t element_
   const std::size_t share = blocks ? static_cast<std::size_t>(ranks) : 1;
   std::vector<std::size_t> counts = {0, 1, 2, 3, static_cast<std::size_t>(ranks)};
   const collectives::Ring ring = collectives::ring_of(ranks);
-  for (const std::size_t border :
-       {collectives::kInlineBytes, std::size_t{8192}, collectives::kSlotBytes, ring.pieces * ring.piece_bytes,
-        collectives::Layout(ranks).staging_bytes}) {
+  for (const std::size_t border : {collectives::kInlineBytes, std::size_t{8192}, collectives::kSlotBytes,
+                                   ring.pieces * ring.piece_bytes, collectives::Layout(ranks).staging_bytes}) {
     const std::size_t count = border / element_bytes / share;
     if (count == 0) continue;
     for (const std::size_t near : corners<std::size_t>({count + 1}, {count - 1, count, count + 1, count + 1001}))

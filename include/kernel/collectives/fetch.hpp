@@ -49,9 +49,8 @@ AICORE void broadcast_fetch(Mover& mover, const Work& work) {
 
 template <class Mover>
 AICORE void scatter_fetch(Mover& mover, const Work& work) {
-  take_from_root(mover, work, [&] {
-    mover.copy(work.output.mine, block_from(mover, work, work.root, mover.rank()), work.bytes());
-  });
+  take_from_root(mover, work,
+                 [&] { mover.copy(work.output.mine, block_from(mover, work, work.root, mover.rank()), work.bytes()); });
 }
 
 /// Into an output that all reach.
