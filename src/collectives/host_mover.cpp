@@ -18,10 +18,10 @@ using Word = std::atomic_ref<std::uint64_t>;
 
 }  // namespace
 
-HostMover::HostMover(Domain domain, Ring ring)
+HostMover::HostMover(Domain domain, std::optional<Ring> ring)
     : Mover(domain.rank(), domain.size()),
       layout_(domain.size()),
-      ring_(ring),
+      ring_(ring.value_or(ring_of(domain.size()))),
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
       begun_(static_cast<std::size_t>(domain.size())),

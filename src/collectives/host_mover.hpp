@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,7 @@ struct Choice {
 class HostMover final : public Mover {
  public:
   /// Collective over the domain: allocates the scratch window.
-  explicit HostMover(const Domain& domain) : HostMover(domain, ring_of(domain.size())) {}
-  HostMover(Domain domain, Ring ring);
+  explicit HostMover(Domain domain, std::optional<Ring> ring = std::nullopt);
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);

@@ -79,8 +79,12 @@ Seat* Scheduler::idle_core_with_work(Worker& worker) const {
 
 void Scheduler::serve_scout() {
   Worker& worker = worker_of_this_thread();
+  bool announced = false;
   const auto called = [&] {
     if (stopping()) return true;
+    // Somebody has seen the announcement, and rings for it once: maybe before the thread has come to its doorbell, and
+    // for a task that is done by now. Who comes next would not ring again. Pairs with wake().
+    if (announced && !worker.asleep.load(std::memory_order_seq_cst)) return true;
     // Until all cores serve, the list of workers grows.
     if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
     return left_behind() || must_share(worker) || idle_core_with_work(worker) != nullptr;
@@ -88,11 +92,13 @@ void Scheduler::serve_scout() {
   const auto announce = [&] {
     // Pairs with wake(): the thread tests again after the fence.
     worker.asleep.store(true, std::memory_order_relaxed);
+    announced = true;
     heavy_fence();
   };
   while (!stopping()) {
     // Without work there is nothing to report; stop() ends the wait.
     static_cast<void>(wait_until(place_, called, Deadline::never(), announce));
+    announced = false;
     // Only where it changes something: the submitter reads it with each task.
     if (worker.asleep.load(std::memory_order_relaxed)) worker.asleep.store(false, std::memory_order_relaxed);
     if (left_behind()) take_over(worker);
