@@ -195,8 +195,11 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
   if (profiling()) [[unlikely]]
     now = note_completion(worker.notes, task);
   const auto ready = [&](Task& successor, TaskKind kind) {
-    if (now != 0) [[unlikely]]
-      times_of(successor).ready = now;
+    if (now != 0) [[unlikely]] {
+      // It may have been submitted since.
+      TaskTimes& times = times_of(successor);
+      times.ready = std::max(times.submitted, now);
+    }
     if (direct == nullptr && kind == mine && !options_.seed) {
       direct = &successor;
     } else if (options_.seed || kind == TaskKind::other || !worker.keep(successor, kind)) {
