@@ -12,7 +12,7 @@ namespace {
 constexpr int kSpinsWhenSpare = 4000;
 constexpr int kSpinsWhenCrowded = 16;
 constexpr int kYields = 50;
-constexpr int kLooksOfAMoment = 64;
+constexpr int kLooksOfAMoment = 64;  // docs/investigations/small-collectives.md
 
 int spins(Crowding crowding) noexcept {
   switch (crowding) {
