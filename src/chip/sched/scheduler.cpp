@@ -4,7 +4,6 @@
 
 #include <baton/options.hpp>
 
-#include "base/asymmetric_fence.hpp"
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 #include "base/log.hpp"
@@ -199,13 +198,7 @@ Task* Scheduler::pop_by_priority(ByPriority& queue) {
   return task;
 }
 
-void Scheduler::wake(Worker& worker) const {
-  // Pairs with serve_scout(): either this sees that the thread is about to sleep, or its last test sees the task.
-  light_fence();
-  if (!worker.asleep.load(std::memory_order_relaxed)) return;
-  // The sleeper may not have reached its doorbell: the ring must count also if nobody sleeps yet.
-  if (worker.asleep.exchange(false, std::memory_order_seq_cst)) place_.doorbell->ring_always(place_.scope);
-}
+void Scheduler::wake(Worker& worker) const { worker.notice.wake(*place_.doorbell, place_.scope); }
 
 void Scheduler::wake_helper(Worker& busy) {
   if (alone()) return;
@@ -213,7 +206,7 @@ void Scheduler::wake_helper(Worker& busy) {
   int awake = 0;
   Worker* asleep = nullptr;
   for (const auto& worker : workers_) {
-    if (worker->asleep.load(std::memory_order_relaxed)) {
+    if (worker->notice.is_up()) {
       asleep = worker.get();
     } else {
       ++awake;
@@ -325,6 +318,9 @@ void Scheduler::wait_for_cores() {
 std::uint64_t Scheduler::ready_count() const {
   std::uint64_t count = 0;
   for (const Roots& roots : roots_) count += roots.left();
+  for (const auto* queues : {&urgent_, &shuffled_, &patient_}) {
+    for (const ByPriority& queue : *queues) count += queue.count.load(std::memory_order_relaxed);
+  }
   for (const auto& worker : workers_) count += worker->backlog();
   return count;
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/asymmetric_fence.hpp"
 #include "base/fiber.hpp"
 #include "chip/sched/scheduler.hpp"
 
@@ -79,28 +78,16 @@ Seat* Scheduler::idle_core_with_work(Worker& worker) const {
 
 void Scheduler::serve_scout() {
   Worker& worker = worker_of_this_thread();
-  bool announced = false;
   const auto called = [&] {
-    if (stopping()) return true;
-    // Somebody has seen the announcement, and rings for it once: maybe before the thread has come to its doorbell, and
-    // for a task that is done by now. Who comes next would not ring again. Pairs with wake().
-    if (announced && !worker.asleep.load(std::memory_order_seq_cst)) return true;
+    if (stopping() || worker.notice.was_seen()) return true;
     // Until all cores serve, the list of workers grows.
     if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
     return left_behind() || must_share(worker) || idle_core_with_work(worker) != nullptr;
   };
-  const auto announce = [&] {
-    // Pairs with wake(): the thread tests again after the fence.
-    worker.asleep.store(true, std::memory_order_relaxed);
-    announced = true;
-    heavy_fence();
-  };
   while (!stopping()) {
     // Without work there is nothing to report; stop() ends the wait.
-    static_cast<void>(wait_until(place_, called, Deadline::never(), announce));
-    announced = false;
-    // Only where it changes something: the submitter reads it with each task.
-    if (worker.asleep.load(std::memory_order_relaxed)) worker.asleep.store(false, std::memory_order_relaxed);
+    static_cast<void>(wait_until(place_, called, Deadline::never(), [&] { worker.notice.announce(); }));
+    worker.notice.withdraw();
     if (left_behind()) take_over(worker);
     if (must_share(worker)) share(worker);
     if (Seat* seat = idle_core_with_work(worker)) wake_core(worker, *seat);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fiber.hpp"
+#include "base/sleep_notice.hpp"
 #include "chip/sched/core.hpp"
 #include "chip/sched/inbox.hpp"
 #include "chip/sched/profiler.hpp"
@@ -71,8 +72,8 @@ struct Worker {
   /// have nothing.
   std::array<ReadyQueue, kLanes> ready;
   std::array<Inbox, kLanes> inboxes;
-  /// Set before the thread sleeps. Whoever clears it rings.
-  alignas(64) std::atomic<bool> asleep{false};
+  /// Up while the thread sleeps, or is about to.
+  alignas(64) SleepNotice notice;
   /// Written by this thread alone; others add them up. A task leaves the window when it is complete or deferred.
   alignas(64) std::atomic<std::uint64_t> completed{0};
   std::atomic<std::uint64_t> left_window{0};
