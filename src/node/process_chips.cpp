@@ -65,10 +65,8 @@ class ProcessChips final : public Chips {
     mail.id = buffer.id;
     mail.bytes = buffer.bytes;
     buffer.name.copy(mail.name, sizeof mail.name - 1);
-    ssize_t sent = 0;
-    do {
-      sent = shm::send_with_descriptor(chips_[chip].socket.get(), &mail, sizeof mail, buffer.fd.get(), nullptr, 0);
-    } while (sent < 0 && errno == EINTR);
+    const ssize_t sent = shm::send_with_descriptor(chips_[chip].socket.get(), &mail, sizeof mail, buffer.fd.get(),
+                                                   nullptr, 0, Deadline::within(baton::options().wait_timeout));
     // A chip that is gone is reported by its watcher, with the cause.
     if (sent < 0 && errno != EPIPE && errno != ECONNRESET) fail_system("giving a buffer to a chip");
   }

@@ -114,9 +114,10 @@ void host_by_hand(const Place& me) {
     comm::enter_rank(control.header(), guest.rank, pid, process_start_time(pid).value_or(0));
   }
   const wire::RendezvousMessage go = shm::make_message(RendezvousKind::go, 0, size);
-  shm::send_message(guests[0].connection, go, control.fd.get());
+  shm::send_message(guests[0].connection, go, control.fd.get(), Deadline::within(std::chrono::seconds(10)));
   reach("go_to_one", 0);
-  for (std::size_t i = 1; i < guests.size(); ++i) shm::send_message(guests[i].connection, go, control.fd.get());
+  for (std::size_t i = 1; i < guests.size(); ++i)
+    shm::send_message(guests[i].connection, go, control.fd.get(), Deadline::within(std::chrono::seconds(10)));
   reach("go_to_all", 0);
 }
 

@@ -38,7 +38,8 @@ struct TwoRooms {
   void send_bytes(const void* data, std::size_t count, int descriptor = -1) {
     const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const UnixAddress to(mail_address(token, 0));
-    ASSERT_EQ(send_with_descriptor(socket.get(), data, count, descriptor, to.get(), to.length()),
+    ASSERT_EQ(send_with_descriptor(socket.get(), data, count, descriptor, to.get(), to.length(),
+                                   Deadline::within(std::chrono::seconds(10))),
               static_cast<ssize_t>(count));
   }
 };

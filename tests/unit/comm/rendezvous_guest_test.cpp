@@ -62,7 +62,7 @@ std::function<void(const UniqueFd&)> sends_go(int descriptor, RendezvousKind kin
     send_message(connection, welcome());
     await_readable(connection);
     EXPECT_EQ(receive_message(connection).message.kind, RendezvousKind::ready);
-    send_message(connection, make_message(kind, 0, 2), descriptor);
+    send_message(connection, make_message(kind, 0, 2), descriptor, Deadline::within(std::chrono::seconds(10)));
   };
 }
 

@@ -113,7 +113,8 @@ TEST(RendezvousHost, RefusesPiecesAndKeepsNoDescriptors) {
   const UniqueFd file = comm::create_memfd("baton-test", 4096);
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{4}, sizeof good - 1, sizeof good + 1, longer.size()}) {
     const UniqueFd connection = host.connect();
-    ASSERT_EQ(send_with_descriptor(connection.get(), longer.data(), bytes, file.get(), nullptr, 0),
+    ASSERT_EQ(send_with_descriptor(connection.get(), longer.data(), bytes, file.get(), nullptr, 0,
+                                   Deadline::within(std::chrono::seconds(10))),
               static_cast<ssize_t>(bytes));
     expect_refused(await(connection), Code::protocol, "no message of Baton's");
   }

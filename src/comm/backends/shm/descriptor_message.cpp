@@ -1,5 +1,6 @@
 #include "comm/backends/shm/descriptor_message.hpp"
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <cerrno>
@@ -11,10 +12,18 @@ namespace {
 /// More than one, so that a sender who attaches several is noticed and nothing leaks.
 constexpr std::size_t kMostDescriptors = 8;
 
+/// False after `deadline`. Nothing tells when another process has taken its descriptors, so this looks again every
+/// millisecond; it happens where hundreds of ranks of one user start at once.
+bool wait_for_receivers(const Deadline& deadline) noexcept {
+  if (deadline.passed()) return false;
+  static_cast<void>(::poll(nullptr, 0, 1));
+  return true;
+}
+
 }  // namespace
 
 ssize_t send_with_descriptor(int socket, const void* data, std::size_t bytes, int descriptor, const sockaddr* to,
-                             socklen_t to_length) noexcept {
+                             socklen_t to_length, const Deadline& deadline) noexcept {
   iovec piece{const_cast<void*>(data), bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -31,11 +40,14 @@ ssize_t send_with_descriptor(int socket, const void* data, std::size_t bytes, in
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   }
-  ssize_t sent = -1;
-  do {
-    sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent;
+  while (true) {
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent >= 0 || (errno != EINTR && errno != ETOOMANYREFS)) return sent;
+    if (errno == ETOOMANYREFS && !wait_for_receivers(deadline)) {
+      errno = ETOOMANYREFS;
+      return -1;
+    }
+  }
 }
 
 ssize_t receive_with_descriptor(int socket, void* data, std::size_t bytes, Attachments& out) noexcept {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "base/deadline.hpp"
 #include "base/unique_fd.hpp"
 
 namespace baton::shm {
@@ -18,8 +19,10 @@ struct Attachments {
 };
 
 /// sendmsg() of `bytes` at `data`, with `descriptor` unless negative; to `to` unless null. Returns what sendmsg() does.
+/// While more descriptors of this user are on their way than a process may have open, it waits for their receivers;
+/// after `deadline` it returns -1 with ETOOMANYREFS.
 [[nodiscard]] ssize_t send_with_descriptor(int socket, const void* data, std::size_t bytes, int descriptor,
-                                           const sockaddr* to, socklen_t to_length) noexcept;
+                                           const sockaddr* to, socklen_t to_length, const Deadline& deadline) noexcept;
 
 /// recvmsg() of one message into `data`, without blocking. Returns its length, which is `bytes` + 1 if more came; 0 at
 /// the end of a connection; -1 with errno. Descriptors beyond the first are closed.

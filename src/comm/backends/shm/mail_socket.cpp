@@ -55,9 +55,15 @@ void MailSocket::send(const std::string& address, const wire::Mail& mail, int de
   timeout.tv_usec = static_cast<suseconds_t>(left.count() % 1'000'000);
   if (::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0) fail_system("SO_SNDTIMEO");
   const UnixAddress to(address);
-  if (send_with_descriptor(socket_.get(), &mail, sizeof mail, descriptor, to.get(), to.length()) >= 0) return;
+  if (send_with_descriptor(socket_.get(), &mail, sizeof mail, descriptor, to.get(), to.length(), deadline) >= 0) return;
   if (errno == ECONNREFUSED) fail(Code::peer_died, "nobody takes mail at {} any more", quote(address));
   if (errno == EAGAIN) fail(Code::wait_timeout, "the mail slot {} stayed full until the deadline", quote(address));
+  if (errno == ETOOMANYREFS) {
+    fail(Code::wait_timeout,
+         "sending memory to {}: until the deadline more descriptors of this user were on their way than a process may "
+         "have open; see \"ulimit -n\"",
+         quote(address));
+  }
   fail_system("sending mail to " + quote(address));
 }
 

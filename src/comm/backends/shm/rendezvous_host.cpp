@@ -51,7 +51,7 @@ class Host {
       poll_once(deadline);
     }
     Membership membership;
-    membership.control = complete();
+    membership.control = complete(deadline);
     membership.mailroom = std::move(mailroom_);
     membership.listener = std::move(listener_);
     return membership;
@@ -155,7 +155,7 @@ class Host {
     return found == guests_.end() ? 0 : found->process.pid;
   }
 
-  comm::ControlSegment complete() {
+  comm::ControlSegment complete(const Deadline& deadline) {
     comm::ControlSegment control = comm::make_control(request_.size, request_.name, token_, comm::Hosting::processes,
                                                       usable_processors(processors_));
     const ProcessId self = this_process();
@@ -166,7 +166,7 @@ class Host {
     const wire::RendezvousMessage go = make_message(wire::RendezvousKind::go, request_.rank, request_.size);
     // A guest that is gone by now is found dead by whoever watches it.
     for (const Guest& guest : guests_) {
-      if (guest.rank) send_message(guest.connection, go, control.fd.get());
+      if (guest.rank) send_message(guest.connection, go, control.fd.get(), deadline);
     }
     return control;
   }

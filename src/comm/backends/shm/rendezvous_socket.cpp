@@ -95,8 +95,13 @@ wire::RendezvousMessage make_message(wire::RendezvousKind kind, std::uint32_t ra
   return message;
 }
 
-bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message, int descriptor) noexcept {
-  return send_with_descriptor(connection.get(), &message, sizeof message, descriptor, nullptr, 0) >= 0;
+bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message) noexcept {
+  return send_message(connection, message, -1, Deadline::never());
+}
+
+bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message, int descriptor,
+                  const Deadline& deadline) noexcept {
+  return send_with_descriptor(connection.get(), &message, sizeof message, descriptor, nullptr, 0, deadline) >= 0;
 }
 
 bool send_refusal(const UniqueFd& connection, Code code, const std::string& text) noexcept {

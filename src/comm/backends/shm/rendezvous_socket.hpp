@@ -34,7 +34,10 @@ struct PeerProcess {
                                                    std::uint32_t size = 0);
 
 /// False if the other end is gone.
-bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message, int descriptor = -1) noexcept;
+bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message) noexcept;
+/// The same with `descriptor`; false also if descriptors cannot be sent until `deadline`.
+bool send_message(const UniqueFd& connection, const wire::RendezvousMessage& message, int descriptor,
+                  const Deadline& deadline) noexcept;
 bool send_refusal(const UniqueFd& connection, Code code, const std::string& text) noexcept;
 bool send_failure(const UniqueFd& connection, Code code, const std::string& text) noexcept;
 
