@@ -9,6 +9,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(baton_build INTERFACE -Wno-restrict)
 endif()
 target_include_directories(baton_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  # Prefetching for a store gets the line for writing. Processors that do not know the instruction skip it.
+  target_compile_options(baton_build INTERFACE -mprfchw)
+endif()
 if(BATON_SANITIZE)
   # Defines BATON_SANITIZE_ADDRESS, BATON_SANITIZE_UNDEFINED, BATON_SANITIZE_THREAD.
   target_compile_options(baton_build INTERFACE

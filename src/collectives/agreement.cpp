@@ -19,6 +19,7 @@ void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Ne
   // Pairs with the store in RawWindow::advance().
   if (Word(at<std::uint64_t>(owner, offset)).load(std::memory_order_acquire) >= value) return;
   record();
+  fetch_for_next_call();  // while nothing else is to be done
   std::chrono::nanoseconds left = timeout_;
   for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
     const std::chrono::nanoseconds now = std::min(look, left);
@@ -40,8 +41,8 @@ void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Ne
 
 bool HostMover::agrees(int peer) const noexcept {
   auto& record = at<RecordLine>(peer, record_offset());
-  // Pairs with the store in record().
-  return Word(record.call).load(std::memory_order_acquire) == calls_ &&
+  // Pairs with the stores in record() and announce().
+  return call_in(Word(record.state).load(std::memory_order_acquire)) == calls_ &&
          Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
          Word(record.details).load(std::memory_order_relaxed) == details_;
 }
@@ -55,14 +56,15 @@ void HostMover::check_agreement(int peer) {
 
 void HostMover::look_around() const {
   for (int peer = 0; peer < size(); ++peer) {
-    if (Word(at<RecordLine>(peer, record_offset()).call).load(std::memory_order_acquire) == calls_ && !agrees(peer))
-      throw_mismatch(rank(), peer);
+    const bool has_begun =
+        call_in(Word(at<RecordLine>(peer, record_offset()).state).load(std::memory_order_acquire)) == calls_;
+    if (has_begun && !agrees(peer)) throw_mismatch(rank(), peer);
   }
 }
 
 std::string HostMover::describe_record(int peer, std::uint64_t call) const {
   auto& record = at<RecordLine>(peer, record_offset(call));
-  const std::uint64_t recorded = Word(record.call).load(std::memory_order_acquire);
+  const std::uint64_t recorded = call_in(Word(record.state).load(std::memory_order_acquire));
   const std::string text = describe(call_of(Word(record.fingerprint).load(std::memory_order_relaxed)));
   if (recorded == call) return fmt::format("rank {} called {}", peer, text);
   return fmt::format("rank {} has not made call {}", peer, call);
@@ -75,8 +77,8 @@ std::uint64_t HostMover::first_disagreement(int a, int b) const {
   for (std::uint64_t slot = 0; slot < kRecords; ++slot) {
     auto& one = at<RecordLine>(a, record_offset(slot));
     auto& other = at<RecordLine>(b, record_offset(slot));
-    const std::uint64_t call = Word(one.call).load(std::memory_order_acquire);
-    if (call == 0 || call != Word(other.call).load(std::memory_order_acquire)) continue;
+    const std::uint64_t call = call_in(Word(one.state).load(std::memory_order_acquire));
+    if (call == 0 || call != call_in(Word(other.state).load(std::memory_order_acquire))) continue;
     const bool same =
         Word(one.fingerprint).load(std::memory_order_relaxed) ==
             Word(other.fingerprint).load(std::memory_order_relaxed) &&

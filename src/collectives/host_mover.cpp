@@ -38,28 +38,25 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;
   all_have_begun_ = false;
-  has_rung_ = false;
   begin_round();
   // The record and the contribution that this call replaces are no longer needed; until then there is no room for
   // another.
   is_recorded_ = true;
   if (calls_ > kRecords) wait_finished(calls_ - kRecords);
   is_recorded_ = false;
-  // Others who wait look at the record, and fetch its line each time it is written: before a large contribution is
-  // copied it would be written in vain. While a small one is copied, the line comes here.
-  constexpr std::size_t kSmall = 1024;
-  if (contribution_bytes_ <= kSmall) record();
 }
 
-void HostMover::record() {
-  if (is_recorded_) return;
+bool HostMover::fill_record() noexcept {
+  if (is_recorded_) return false;
   is_recorded_ = true;
   auto& record = at<RecordLine>(rank(), record_offset());
   Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
   Word(record.details).store(details_, std::memory_order_relaxed);
-  // Pairs with the loads in agrees() and wait_finished(). Sequentially consistent because a doorbell is rung after it,
-  // with the first announcement or step, or in end().
-  Word(record.call).store(calls_, std::memory_order_seq_cst);
+  return true;
+}
+
+void HostMover::record() {
+  if (fill_record()) scratch_.advance(rank(), record_offset() + offsetof(RecordLine, state), begun(calls_));
 }
 
 void HostMover::begin_round() noexcept {
@@ -70,8 +67,8 @@ void HostMover::begin_round() noexcept {
 void HostMover::end() {
   if (all_have_begun_) {
     finished_by_all_ = calls_ - 1;
-  } else if (!has_rung_) {
-    show_begun();
+  } else {
+    record();
   }
   fetch_for_next_call();
 }
@@ -86,25 +83,18 @@ void HostMover::fetch_for_next_call() const noexcept {
 
 std::size_t HostMover::next_staging() {
   // Others may wait for this call as this rank does.
-  if (streamed_in_ + 1 == calls_ && !has_rung_) show_begun();
+  if (streamed_in_ + 1 == calls_) record();
   wait_finished(gave_in_);
   staged_in_ = calls_;
   return layout_.staging + (++staged_ % 2) * layout_.staging_bytes;
 }
 
 void HostMover::begin_stream(bool gives) {
-  show_begun();
+  record();
   streamed_in_ = calls_;
   if (!gives) return;
   wait_finished(staged_in_);
   staged_in_ = gave_in_ = calls_;
-}
-
-void HostMover::show_begun() {
-  record();
-  has_rung_ = true;
-  // The record has the same.
-  scratch_.advance(rank(), record_offset() + offsetof(RecordLine, call), calls_);
 }
 
 void HostMover::wait_finished(std::uint64_t call) {
@@ -112,15 +102,15 @@ void HostMover::wait_finished(std::uint64_t call) {
   std::uint64_t least = calls_ - 1;
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank()) continue;
-    std::uint64_t& begun = begun_[static_cast<std::size_t>(peer)];
-    // Pairs with the store in record(). More often than not the other is further than needed.
-    if (begun <= call)
-      begun = Word(at<RecordLine>(peer, record_offset(calls_ - 1)).call).load(std::memory_order_acquire);
-    if (begun <= call) {
-      wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, call), call + 1, Needed::owner);
-      begun = call + 1;
+    std::uint64_t& last = begun_[static_cast<std::size_t>(peer)];
+    // Pairs with the stores in record() and announce(). More often than not the other is further than needed.
+    if (last <= call)
+      last = call_in(Word(at<RecordLine>(peer, record_offset(calls_ - 1)).state).load(std::memory_order_acquire));
+    if (last <= call) {
+      wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, state), begun(call + 1), Needed::owner);
+      last = call + 1;
     }
-    least = std::min(least, begun - 1);
+    least = std::min(least, last - 1);
   }
   finished_by_all_ = least;
 }
@@ -131,13 +121,12 @@ std::byte* HostMover::room() {
 }
 
 void HostMover::announce() {
-  record();
-  has_rung_ = true;
-  scratch_.advance(rank(), record_offset() + offsetof(RecordLine, announced), calls_);
+  static_cast<void>(fill_record());
+  scratch_.advance(rank(), record_offset() + offsetof(RecordLine, state), announced(calls_));
 }
 
 void HostMover::wait_announced(int peer) {
-  wait_word(peer, record_offset() + offsetof(RecordLine, announced), calls_, Needed::owner);
+  wait_word(peer, record_offset() + offsetof(RecordLine, state), announced(calls_), Needed::owner);
   check_agreement(peer);
   begun_[static_cast<std::size_t>(peer)] = calls_;
 }
@@ -148,7 +137,10 @@ const std::byte* HostMover::contribution(int peer) const {
 }
 
 bool HostMover::arrive() {
-  record();
+  if (fill_record()) {
+    // Pairs with the load in agrees(). Whoever would wait for it waits at this meeting.
+    Word(at<RecordLine>(rank(), record_offset()).state).store(begun(calls_), std::memory_order_release);
+  }
   ++meetings_;
   Word arrived(at<ArrivalLine>(0, Layout::kArrivalsAt).arrived);
   // Releases what this rank wrote before, and acquires what the others released: the last has all.
@@ -194,7 +186,6 @@ std::byte* HostMover::common() {
 
 void HostMover::step() {
   record();
-  has_rung_ = true;
   scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_);
 }
 

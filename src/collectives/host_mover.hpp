@@ -92,10 +92,10 @@ class HostMover final : public Mover {
   void fetch_for_next_call() const noexcept;
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
-  /// Writes down what this rank called, at the latest before it says or waits for anything.
+  /// Shows that this rank has begun this call, and what it called; at the latest before it waits for anything.
   void record();
-  /// Wakes those who wait for this rank to begin this call.
-  void show_begun();
+  /// The same but for the word that says so; false if it was done before.
+  [[nodiscard]] bool fill_record() noexcept;
   /// Waits until all members have finished `call`: until they have begun the one after it.
   void wait_finished(std::uint64_t call);
   [[nodiscard]] bool agrees(int peer) const noexcept;
@@ -125,9 +125,7 @@ class HostMover final : public Mover {
   /// All members are known to have finished this call, and each to have begun that one.
   std::uint64_t finished_by_all_ = 0;
   std::vector<std::uint64_t> begun_;
-  /// Whoever waits for this rank to begin this call has been woken.
-  bool has_rung_ = false;
-  /// record() was made.
+  /// The record has been filled.
   bool is_recorded_ = false;
   std::size_t contribution_bytes_ = 0;
   std::array<Choice, kOperations> last_choice_;

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kRecords = 16;
 /// The largest contribution.
 inline constexpr std::size_t kSlotBytes = std::size_t{32} * 1024;
 /// A contribution of this size needs one cache line in all.
-inline constexpr std::size_t kInlineBytes = 32;
+inline constexpr std::size_t kInlineBytes = 40;
 /// One half of the staging area: data from outside of windows passes through the two in turns, or through pieces of
 /// both. As long as there are few ranks it is large: with more ranks than processors a meeting takes as long as copying
 /// a lot.
@@ -47,15 +47,19 @@ struct alignas(kLine) ProgressLine {
 };
 inline constexpr unsigned kRoundShift = 20;
 
-/// What a rank called, and a small contribution beside it.
+/// What a rank called, and a small contribution beside it. One word says how far the call is: others who wait fetch the
+/// line each time it is written, so a rank that contributes at once writes it once.
 struct alignas(kLine) RecordLine {
-  std::uint64_t announced;    // the call whose contribution is complete
-  std::uint64_t call;         // 1, 2, 3 ...
+  std::uint64_t state;        // begun(call), then announced(call)
   std::uint64_t fingerprint;  // Call as one word
   std::uint64_t details;      // a hash of what else must agree
   std::byte contribution[kInlineBytes];
 };
 static_assert(sizeof(RecordLine) == kLine);
+/// The states of the calls 1, 2, 3 ...: it has begun; its contribution is complete.
+[[nodiscard]] inline constexpr std::uint64_t begun(std::uint64_t call) noexcept { return 2 * call; }
+[[nodiscard]] inline constexpr std::uint64_t announced(std::uint64_t call) noexcept { return 2 * call + 1; }
+[[nodiscard]] inline constexpr std::uint64_t call_in(std::uint64_t state) noexcept { return state / 2; }
 
 /// How many arrivals there were at meetings. That of rank 0 is the one in use.
 struct alignas(kLine) ArrivalLine {
@@ -67,7 +71,6 @@ struct alignas(kLine) ReleaseLine {
   std::uint64_t released;
   std::uint64_t disagree;  // 0, or 1 + the rank whose call differs from that of the combiner, which is in `judge`
   std::uint64_t judge;
-  std::uint64_t pad;
   std::byte common[kInlineBytes];
 };
 static_assert(sizeof(ReleaseLine) == kLine);
