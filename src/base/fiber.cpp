@@ -29,6 +29,8 @@ struct ThreadServices {
   std::function<void(Fiber&)> wake;
   /// Its owner lives as long as it does.
   std::function<void(Fiber&, const std::shared_ptr<void>&)> adopt;
+  /// Only one fiber could run on this thread.
+  bool has_one_fiber = false;
 };
 /// Set while a worker runs.
 thread_local ThreadServices* current_services = nullptr;
@@ -129,11 +131,15 @@ class Fiber {
 }  // namespace
 
 bool on_fiber() noexcept { return current_fiber != nullptr; }
+bool alone_on_thread() noexcept {
+  return current_fiber == nullptr || (current_services != nullptr && current_services->has_one_fiber);
+}
 
 void*& fiber_local() noexcept { return current_fiber != nullptr ? current_fiber->word() : thread_word; }
 
 bool fiber_wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                       FunctionRef<void()> before_sleep) {
+  if (place.crowding == Crowding::spare && look_for_a_moment(test)) return true;
   Wait wait{place, test, deadline, before_sleep};
   return current_fiber->suspend(wait);
 }
@@ -218,19 +224,20 @@ class FiberPool::Worker {
         .spawn =
             [&](std::function<void()> body) {
               all_.push_back(std::make_shared<Fiber>(std::move(body), options_.stack_bytes, &thread));
-              joining_.push_back(all_.back().get());
+              join(all_.back().get());
             },
         .wake =
             [&](Fiber& fiber) {
               fiber.stop_resting();
-              joining_.push_back(&fiber);
+              join(&fiber);
             },
         .adopt =
             [&](Fiber& fiber, const std::shared_ptr<void>& owner) {
               fiber.move_to(&thread);
               all_.emplace_back(owner, &fiber);
-              joining_.push_back(&fiber);
+              join(&fiber);
             }};
+    services_ = &services;
     current_services = &services;
     for (auto& body : bodies_) services.spawn(std::move(body));
     adopt_joining();
@@ -245,10 +252,17 @@ class FiberPool::Worker {
   }
 
  private:
+  void join(Fiber* fiber) {
+    joining_.push_back(fiber);
+    services_->has_one_fiber = false;
+  }
+
   /// Fibers join the others between turns: a running sweep must not see its list change.
   void adopt_joining() {
     fibers_.insert(fibers_.end(), joining_.begin(), joining_.end());
     joining_.clear();
+    // A seed decides every turn.
+    services_->has_one_fiber = fibers_.size() == 1 && !options_.seed;
   }
 
   [[nodiscard]] static bool can_run(const Fiber& fiber) { return fiber.wait() == nullptr || fiber.wait()->test(); }
@@ -329,6 +343,7 @@ class FiberPool::Worker {
   std::vector<Fiber*> fibers_;   // those that do not rest
   std::vector<Fiber*> joining_;  // to `fibers_`
   std::vector<std::size_t> ready_;
+  ThreadServices* services_ = nullptr;
   std::mt19937_64 random_{options_.seed.value_or(0)};
   int sweeps_ = 0;
 };

@@ -14,6 +14,8 @@ namespace baton {
 
 /// Whether the caller runs on a fiber.
 [[nodiscard]] bool on_fiber() noexcept;
+/// Whether nothing else could run on the caller's thread while it waits: it runs on no fiber, or on the only one.
+[[nodiscard]] bool alone_on_thread() noexcept;
 
 /// wait_until() for a caller on a fiber: other fibers of its thread run meanwhile.
 [[nodiscard]] bool fiber_wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,

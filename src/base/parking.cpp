@@ -51,9 +51,13 @@ bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
   return false;
 }
 
-void look_for_a_moment(FunctionRef<bool()> test) {
-  if (on_fiber()) return;
-  for (int i = 0; i < kLooksOfAMoment && !test(); ++i) relax();
+bool look_for_a_moment(FunctionRef<bool()> test) {
+  if (!alone_on_thread()) return false;
+  for (int i = 0; i < kLooksOfAMoment; ++i) {
+    if (test()) return true;
+    relax();
+  }
+  return false;
 }
 
 bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,

@@ -35,9 +35,9 @@ struct ParkingPlace {
 /// awake is no longer worth it.
 [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
 
-/// Looks for so long as somebody who runs now on another processor may take to make `test` hold; not on a fiber, where
-/// it may be another fiber of this thread. For who knows that nobody else is missing.
-void look_for_a_moment(FunctionRef<bool()> test);
+/// Looks for so long as somebody who runs now on another processor may take to make `test` hold, and returns whether it
+/// does; not where it may be another fiber of this thread. For who knows that nobody else is missing.
+bool look_for_a_moment(FunctionRef<bool()> test);
 
 /// Crowding of `participants` that all want to run, on the processors of this process.
 [[nodiscard]] Crowding crowding_of(std::size_t participants);

@@ -171,6 +171,53 @@ std::vector<int> turns_under(std::uint64_t seed) {
   return turns;
 }
 
+TEST(LoneFiber, IsTheOnlyOneOfItsThread) {
+  EXPECT_TRUE(alone_on_thread());
+  Bench bench(1);
+  std::atomic<int> steps{0};
+  bench.pool.add([&] {
+    EXPECT_TRUE(alone_on_thread());
+    spawn_fiber([&] {
+      EXPECT_FALSE(alone_on_thread());
+      bench.add_to(steps);
+    });
+    EXPECT_FALSE(alone_on_thread());
+    // A fiber that looked for a moment here would look at its own thread in vain.
+    EXPECT_FALSE(look_for_a_moment([&] { return steps == 1; }));
+    EXPECT_TRUE(bench.wait(steps, 1, Deadline::after(seconds(10))));
+    yield_fiber();
+    EXPECT_TRUE(alone_on_thread());
+  });
+  bench.pool.run();
+}
+
+TEST(LoneFiber, WaitsForOtherThreadsAndItsDeadline) {
+  Bench bench(2);
+  std::atomic<int> one{0};
+  std::atomic<int> two{0};
+  const ParkingPlace place{&bench.doorbell, FutexScope::process, Crowding::spare};
+  constexpr int kRounds = 1000;
+  const auto body = [&](std::atomic<int>& mine, std::atomic<int>& other) {
+    for (int round = 1; round <= kRounds; ++round) {
+      bench.add_to(mine);
+      ASSERT_TRUE(wait_until(
+          place, [&] { return other.load(std::memory_order_seq_cst) >= round; }, Deadline::after(seconds(10)), [] {}));
+    }
+    EXPECT_FALSE(wait_until(
+        place, [] { return false; }, Deadline::after(milliseconds(5)), [] {}));
+  };
+  bench.pool.add([&] { body(one, two); });
+  bench.pool.add([&] { body(two, one); });
+  bench.pool.run();
+}
+
+TEST(SeededFibers, ASeedDecidesEveryTurn) {
+  Doorbell doorbell;
+  FiberPool pool({.workers = 1, .seed = 1, .place = {&doorbell, FutexScope::process, Crowding::spare}});
+  pool.add([] { EXPECT_FALSE(alone_on_thread()); });
+  pool.run();
+}
+
 TEST(SeededFibers, TheSameSeedGivesTheSameOrderAndOthersGiveOthers) {
   std::set<std::vector<int>> orders;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
