@@ -111,8 +111,7 @@ class Run {
       }
     }
     // What is too large for a slot takes the algorithm that takes everything.
-    if (chosen->needs == Needs::contributions && bytes_ > kSlotBytes)
-      chosen = find_algorithm(call_.operation, Algorithm::mesh);
+    if (!takes(*chosen, bytes_)) chosen = find_algorithm(call_.operation, Algorithm::mesh);
     return chosen;
   }
 

@@ -130,6 +130,10 @@ const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, i
   return all_algorithms()[0];
 }
 
+bool takes(const AlgorithmInfo& algorithm, std::size_t bytes) noexcept {
+  return algorithm.needs != Needs::contributions || bytes <= kSlotBytes;
+}
+
 Algorithm forced_by(std::string_view text, Operation operation) {
   return parse_forced(text)[static_cast<std::size_t>(operation)];
 }

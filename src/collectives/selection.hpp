@@ -25,6 +25,8 @@ struct AlgorithmInfo {
   void (*run)(Mover& mover, const Work& work);
 };
 
+/// Whether the algorithm takes contributions of so many bytes: slots have an end.
+[[nodiscard]] bool takes(const AlgorithmInfo& algorithm, std::size_t bytes) noexcept;
 /// Nothing: this operation cannot be done so.
 [[nodiscard]] const AlgorithmInfo* find_algorithm(Operation operation, Algorithm algorithm) noexcept;
 [[nodiscard]] std::span<const AlgorithmInfo> all_algorithms() noexcept;

@@ -27,7 +27,7 @@ void for_each_measurement(const TuneGrid& grid, Operation operation, const Body&
   for (const Location location : kLocations) {
     for (const std::size_t bytes : operation == Operation::barrier ? nothing : grid.sizes) {
       for (const AlgorithmInfo& info : collectives::all_algorithms()) {
-        if (info.operation == operation) body(location, bytes, info.algorithm);
+        if (info.operation == operation && collectives::takes(info, bytes)) body(location, bytes, info.algorithm);
       }
     }
     if (operation == Operation::barrier) return;

@@ -42,6 +42,13 @@ def test_without_a_file_it_goes_to_standard_output():
     assert done.stdout.startswith("# operation") and "barrier" in done.stdout
 
 
+def test_only_algorithms_that_take_a_size_are_measured_with_it():
+    done = baton("tune", "-n", "2", "-s", "8,64KiB", "--operations", "gather", "--budget", "1ms")
+    assert done.returncode == 0, done.stderr
+    # In two places: eager, fetch and mesh of 8 bytes; fetch and mesh of 64 KiB.
+    assert "2 ranks, 10 measurements" in done.stderr
+
+
 def test_programs_read_the_table(table):
     done = baton("run", "-n", "2", "--no-prefix", RANK, "allreduce", BATON_COLLECTIVE_TABLE=str(table))
     assert done.returncode == 0, done.stderr
