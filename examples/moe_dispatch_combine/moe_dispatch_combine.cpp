@@ -7,14 +7,14 @@ using namespace baton::moe;
 
 BATON_MOE_DESCRIBE;
 
-/// Sorts the choices by expert, packs the rows in that order and sends them, with their counts, to the ranks of the
-/// experts. Complete when those of all ranks have arrived here: whoever reads the outbox waits for that.
+/// Sorts the choices by expert and stores the rows in that order, and their counts, where the ranks of the experts read
+/// them. Complete when those of all ranks have arrived here: whoever reads the outbox waits for that.
 BATON_KERNEL(dispatch, In<int32_t> problem, In<Element> tokens, In<int32_t> experts, Out<int32_t> plan,
              Out<Element> outbox, uint8_t* window, const CommContext* context, int32_t token_count, int32_t round) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
   route(exchange.layout(), experts, token_count, plan);
-  exchange.pack(tokens, token_count, plan, outbox);
-  exchange.send_rows(plan, outbox, round);
+  exchange.store_rows(tokens, token_count, plan, outbox, round);
+  exchange.tell_sent(plan);
   exchange.complete_with(Counter::rows_arrived, round);
 }
 

@@ -1,6 +1,7 @@
 // Expert dispatch and combine: rows go to the ranks of their experts, results come back and are added up.
 //
 //   route, pack --> outbox --send_rows--> inboxes --assemble--> rows by expert --> the experts' own work
+//   route ------store_rows, tell_sent-------^
 //   combine <-- returns <--send_returns-- results by expert
 //
 // Steps of one rank are tasks, or parts of one; between a send and what follows it on another rank is a counter, which
@@ -100,6 +101,42 @@ class Exchange {
       }
     }
     courier.finish(sending);
+  }
+
+  /// Instead of pack() and send_rows(), where cores store to other ranks as fast as engines do: rows go straight into
+  /// the inboxes of other ranks, once those have taken the rows of the round before, and those for experts of this
+  /// rank into the outbox. After all parts, tell_sent().
+  template <typename Tokens, typename PlanInts, typename Outbox>
+  AICORE void store_rows(const Tokens& tokens, int64_t token_count, const PlanInts& plan, const Outbox& outbox,
+                         int32_t round, Part part = {}) const {
+    const BatonPlace place = kernel::place_of("moe::store_rows", where_);
+    const Element* from = room_in(tokens, token_count * width(), "tokens", place);
+    Element* own = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
+    const Plan made = plan_of(plan, place);
+    wait(Counter::rows_taken, round - 1);
+    const int64_t top_k = layout_.problem().top_k;
+    for (int64_t token = part.index; token < token_count; token += part.count) {
+      copy_line_to_each(from + token * width(), width(), top_k, [&](int64_t k) -> Element* {
+        const int64_t position = made.positions[token * top_k + k];
+        if (position == kNotSent) return nullptr;
+        const int owner = made.owner_of(position, local_experts());
+        if (owner == rank()) return own + position * width();
+        const int64_t row = position - made.starts[owner * local_experts()];
+        return at_peer<Element>(layout_.inbox_rows(rank()), owner) + row * width();
+      });
+    }
+  }
+
+  /// The rows of store_rows() are where they belong: the other ranks learn how many there are for which expert.
+  template <typename PlanInts>
+  AICORE void tell_sent(const PlanInts& plan) const {
+    const Plan made = plan_of(plan, kernel::place_of("moe::tell_sent", where_));
+    for (int step = 1; step < ranks(); ++step) {
+      const int peer = neighbour(step);
+      copy_line(at_peer<int32_t>(layout_.inbox(rank()), peer), made.starts + peer * local_experts(),
+                local_experts() + 1);
+      notify(Counter::rows_arrived, peer);
+    }
   }
 
   /// rows = what all ranks sent to the experts of this one, by expert; blocks say where they came from. All have

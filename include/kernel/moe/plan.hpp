@@ -21,6 +21,13 @@ struct Plan {
   const int32_t* positions;  // of each choice, token by token: its row among the packed ones, or kNotSent
 
   static AICORE Plan of(const Layout& layout, const int32_t* plan) { return {plan, plan + layout.experts() + 1}; }
+
+  /// The rank whose experts get the packed row at `position`; each rank has so many.
+  AICORE int owner_of(int64_t position, int64_t experts_per_rank) const {
+    int owner = 0;
+    while (position >= starts[(owner + 1) * experts_per_rank]) ++owner;
+    return owner;
+  }
 };
 
 /// The rows that the experts of a rank got: by expert, and for each expert by source. A view of Layout::block_ints()

@@ -17,8 +17,11 @@ std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me) {
   return std::make_unique<WindowMemory>(state->world_pointer());
 }
 
-bool WindowMemory::known(const void* begin, std::size_t bytes) const {
-  return in_buffer(begin, bytes) || comm::find_window(*world_, begin, bytes).has_value();
+std::optional<Extent> WindowMemory::extent_of(const void* begin, std::size_t bytes) const {
+  if (const auto buffer = LocalMemory::extent_of(begin, bytes)) return buffer;
+  const auto place = comm::find_window(*world_, begin, bytes);
+  if (!place) return std::nullopt;
+  return Extent{reinterpret_cast<std::uintptr_t>(begin) - place->offset, place->window->bytes()};
 }
 
 std::string WindowMemory::describe_nearest(const void* address) const {

@@ -18,7 +18,7 @@ class WindowMemory final : public LocalMemory {
   explicit WindowMemory(std::shared_ptr<comm::World> world) : world_(std::move(world)) {}
 
   [[nodiscard]] int rank() const noexcept override { return static_cast<int>(world_->rank()); }
-  [[nodiscard]] bool known(const void* begin, std::size_t bytes) const override;
+  [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;
   [[nodiscard]] std::string describe_nearest(const void* address) const override;
   [[nodiscard]] Holder holder_of(const void* address) const override;
   [[nodiscard]] std::string name_of(const void* address) const override;

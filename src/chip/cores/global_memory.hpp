@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <baton/signal.hpp>
@@ -20,6 +21,16 @@ enum class Holder : std::uint8_t {
   peer_window,  // it belongs to another rank
 };
 
+/// A whole buffer, or a whole part of a window.
+struct Extent {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] bool holds(const void* first, std::size_t count) const noexcept {
+    return count <= bytes && reinterpret_cast<std::uintptr_t>(first) - begin <= bytes - count;
+  }
+};
+
 /// Passed to cores, so that they need not know of domains. Any thread may call any function.
 class GlobalMemory {
  public:
@@ -31,8 +42,10 @@ class GlobalMemory {
   /// The rank of this chip in its job.
   [[nodiscard]] virtual int rank() const noexcept = 0;
 
-  /// Whether [begin, begin + bytes) lies inside one buffer or one part of a window.
-  [[nodiscard]] virtual bool known(const void* begin, std::size_t bytes) const = 0;
+  /// The buffer, or the part of a window, that holds [begin, begin + bytes).
+  [[nodiscard]] virtual std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const = 0;
+  /// Whether there is one.
+  [[nodiscard]] bool known(const void* begin, std::size_t bytes) const { return extent_of(begin, bytes).has_value(); }
   /// For messages: what lies closest to an address that is not known.
   [[nodiscard]] virtual std::string describe_nearest(const void* address) const = 0;
   /// Of an address that is known.

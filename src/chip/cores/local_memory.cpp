@@ -43,13 +43,13 @@ void LocalMemory::remove_buffer(const void* begin) {
   buffers_.erase(reinterpret_cast<std::uintptr_t>(begin));
 }
 
-bool LocalMemory::in_buffer(const void* begin, std::size_t bytes) const {
-  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+std::optional<Extent> LocalMemory::extent_of(const void* begin, std::size_t bytes) const {
   const std::shared_lock lock(mutex_);
-  auto next = buffers_.upper_bound(at);
-  if (next == buffers_.begin()) return false;
+  auto next = buffers_.upper_bound(reinterpret_cast<std::uintptr_t>(begin));
+  if (next == buffers_.begin()) return std::nullopt;
   const auto& [start, buffer] = *std::prev(next);
-  return bytes <= buffer.bytes && at - start <= buffer.bytes - bytes;
+  const Extent extent{start, buffer.bytes};
+  return extent.holds(begin, bytes) ? std::optional(extent) : std::nullopt;
 }
 
 std::string LocalMemory::describe_near_buffer(const void* address) const {
@@ -81,7 +81,7 @@ std::string LocalMemory::name_of(const void* address) const {
 
 void LocalMemory::check_in_buffer(const char* what, const std::int32_t* signal) const {
   check_aligned(what, signal);
-  if (in_buffer(signal, sizeof *signal)) return;
+  if (LocalMemory::extent_of(signal, sizeof *signal)) return;
   fail(Code::out_of_range, "{}: the signal is in no window and no tensor ({})", what, describe_nearest(signal));
 }
 

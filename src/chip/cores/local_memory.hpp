@@ -22,7 +22,7 @@ class LocalMemory : public GlobalMemory {
   void remove_buffer(const void* begin);
 
   [[nodiscard]] int rank() const noexcept override { return 0; }
-  [[nodiscard]] bool known(const void* begin, std::size_t bytes) const override { return in_buffer(begin, bytes); }
+  [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;
   [[nodiscard]] std::string describe_nearest(const void* address) const override;
   [[nodiscard]] Holder holder_of(const void* /*address*/) const override { return Holder::chip; }
   [[nodiscard]] std::string name_of(const void* address) const override;
@@ -44,7 +44,6 @@ class LocalMemory : public GlobalMemory {
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  protected:
-  [[nodiscard]] bool in_buffer(const void* begin, std::size_t bytes) const;
   /// "byte 70 of \"x\", which has 64 bytes"; empty if no buffer is close enough to explain anything.
   [[nodiscard]] std::string describe_near_buffer(const void* address) const;
   static void check_aligned(const char* what, const std::int32_t* signal);

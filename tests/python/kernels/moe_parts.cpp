@@ -12,8 +12,14 @@ BATON_KERNEL(there_and_back, In<int32_t> problem, In<float> tokens, In<int32_t> 
              uint8_t* window, const CommContext* context, int32_t token_count, int32_t round, int64_t parts) {
   const Exchange<float> exchange(Problem::from(problem.data()), context, window, args);
   route(exchange.layout(), experts, token_count, plan);
-  for (int64_t i = 0; i < parts; ++i) exchange.pack(tokens, token_count, plan, outbox, {i, parts});
-  exchange.send_rows(plan, outbox, round, Sending::awaited);
+  // Both ways in turns, which ranks may also mix in a round.
+  if ((round + exchange.rank()) % 3 == 0) {
+    for (int64_t i = 0; i < parts; ++i) exchange.pack(tokens, token_count, plan, outbox, {i, parts});
+    exchange.send_rows(plan, outbox, round, Sending::awaited);
+  } else {
+    for (int64_t i = 0; i < parts; ++i) exchange.store_rows(tokens, token_count, plan, outbox, round, {i, parts});
+    exchange.tell_sent(plan);
+  }
   exchange.wait(Counter::rows_arrived, round);
   for (int64_t i = 0; i < parts; ++i) exchange.assemble(plan, outbox, rows, blocks, {i, parts});
   exchange.tell_taken(Counter::rows_taken);

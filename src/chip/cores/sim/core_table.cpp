@@ -33,7 +33,12 @@ struct CoreFunctions {
 
   static std::int32_t address_known(BatonCore* core, const void* begin, std::uint64_t bytes, char* nearest,
                                     std::uint64_t nearest_bytes) {
-    if (memory(core).known(begin, bytes)) return 1;
+    KnownExtents& extents = self(core).extents_;
+    if (extents.hold(begin, bytes)) return 1;
+    if (const auto found = memory(core).extent_of(begin, bytes)) {
+      extents.add(*found);
+      return 1;
+    }
     if (nearest_bytes != 0) {
       const std::string text = memory(core).describe_nearest(begin);
       const std::size_t length = std::min<std::size_t>(text.size(), nearest_bytes - 1);
@@ -83,7 +88,7 @@ struct CoreFunctions {
     me.let_others_run();
     attributed(core, place, [&] {
       if (me.checker_ && memory(core).known(signal, sizeof *signal)) me.judge(place, me.checker_->notify(signal));
-      note_signal(core, "notifies", signal, describe_change(value, operation_of(op)));
+      if (me.around_.events != nullptr) note_signal(core, "notifies", signal, describe_change(value, operation_of(op)));
       if (me.around_.courier != nullptr && memory(core).known(signal, sizeof *signal) &&
           memory(core).holder_of(signal) == Holder::peer_window) {
         me.around_.courier->send(signal, value, operation_of(op));

@@ -126,7 +126,7 @@ void DmaEngine::move_chunk(Copy& copy) {
   std::memmove(static_cast<char*>(copy.request.destination) + copy.done,
                static_cast<const char*>(copy.request.source) + copy.done, chunk);
   copy.done += chunk;
-  note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));
+  if (options_.events != nullptr) note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));
 }
 
 void DmaEngine::finish(Copy& copy) {

@@ -1,5 +1,6 @@
 #include "chip/cores/sim/pipe_flags.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -22,24 +23,36 @@ std::string pipe_name(std::uint32_t pipe) {
   return pipe < kNames.size() ? std::string(kNames[pipe]) : fmt::format("pipe {}", pipe);
 }
 
+std::vector<PipeFlags::SetFlag>::iterator PipeFlags::find(const Flag& flag) {
+  return std::find_if(set_.begin(), set_.end(), [&](const SetFlag& one) { return one.flag == flag; });
+}
+
 std::optional<std::string> PipeFlags::set(std::uint32_t producer, std::uint32_t consumer, std::int32_t id,
                                           const BatonPlace& place) {
   if (id < 0 || id >= kFlagIds) return fmt::format("there is no flag {}; 0 to {} exist", id, kFlagIds - 1);
-  const auto [at, added] = set_.emplace(Flag{producer, consumer, id}, place);
-  if (added) return std::nullopt;
+  const Flag flag{producer, consumer, id};
+  const auto found = find(flag);
+  if (found == set_.end()) {
+    set_.push_back({flag, place});
+    return std::nullopt;
+  }
   return fmt::format("{} is set a second time before anybody awaited it; it was set at {}:{}",
-                     describe_flag(producer, consumer, id), at->second.file, at->second.line);
+                     describe_flag(producer, consumer, id), found->place.file, found->place.line);
 }
 
 std::optional<std::string> PipeFlags::wait(std::uint32_t producer, std::uint32_t consumer, std::int32_t id) {
-  if (set_.erase({producer, consumer, id}) == 1) return std::nullopt;
+  if (const auto found = find({producer, consumer, id}); found != set_.end()) {
+    set_.erase(found);
+    return std::nullopt;
+  }
   return fmt::format("{} is awaited, but nobody set it: a chip would wait for ever",
                      describe_flag(producer, consumer, id));
 }
 
 std::optional<std::pair<std::string, BatonPlace>> PipeFlags::left_set() const {
   if (set_.empty()) return std::nullopt;
-  const auto& [flag, place] = *set_.begin();
+  const auto by_flag = [](const SetFlag& one, const SetFlag& other) { return one.flag < other.flag; };
+  const auto& [flag, place] = *std::min_element(set_.begin(), set_.end(), by_flag);
   const auto [producer, consumer, id] = flag;
   return std::pair{fmt::format("{} is still set when the kernel returns", describe_flag(producer, consumer, id)),
                    place};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <pto/target/core.hpp>
 
@@ -25,7 +25,14 @@ class PipeFlags {
 
  private:
   using Flag = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;
-  std::map<Flag, BatonPlace> set_;
+  struct SetFlag {
+    Flag flag;
+    BatonPlace place;
+  };
+  [[nodiscard]] std::vector<SetFlag>::iterator find(const Flag& flag);
+
+  /// Few at a time.
+  std::vector<SetFlag> set_;
 };
 
 /// "PIPE_MTE2", as in pipe_t.

@@ -93,6 +93,7 @@ void SimCore::drain(KernelCall& call) {
 }
 
 void SimCore::execute(KernelCall& call) {
+  extents_.clear();
   local_.block_idx = call.block_index;
   local_.block_num = call.block_count;
   slab_.open(call, local_.async_ctx);

@@ -19,6 +19,7 @@
 #include "chip/cores/sim/courier.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
+#include "chip/cores/sim/known_extents.hpp"
 #include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
@@ -74,6 +75,7 @@ class SimCore final : public BatonCore, public Core {
   std::unique_ptr<OrderChecker> checker_;  // null unless order is strict
   std::optional<Chance> chance_;
   SubmittedCopies copies_;
+  KnownExtents extents_;
   ConditionSlab slab_;
   FaultGuard* guard_ = nullptr;
   const KernelCall* call_ = nullptr;
