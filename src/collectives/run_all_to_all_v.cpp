@@ -39,7 +39,7 @@ class VectorRun {
     std::byte* mine = mover_.room();
     std::memcpy(mine, send_counts.data(), counts / 2);
     std::memcpy(mine + counts / 2, receive_counts.data(), counts / 2);
-    if (fits(data)) mover_.copy(mine + counts, request_.in.address(), data);
+    if (fits(data)) offer_blocks(mine + counts, send_counts, data);
     for (int rank = 0; rank < host_.size(); ++rank) rows_[rank] = mover_.contribution(rank);
     const Verdict verdict = meet();
     if (verdict.agree == 0) throw_disagreement();
@@ -127,13 +127,24 @@ class VectorRun {
     throw Error(Code::mismatch, "ranks disagree about the sizes of blocks");
   }
 
+  /// The blocks for others, one behind the other. A rank's block for itself stays where it is.
+  void offer_blocks(std::byte* room, std::span<const std::size_t> send_counts, std::size_t data) {
+    const auto own = send_counts.begin() + host_.rank();
+    const std::byte* from = request_.in.address();
+    const std::size_t before = std::accumulate(send_counts.begin(), own, std::size_t{0}) * bytes_;
+    const std::size_t behind = before + *own * bytes_;
+    mover_.copy(room, from, before);
+    mover_.copy(room + before, from + behind, data - behind);
+    own_ = from + before;
+  }
+
   void take_what_came_along() {
     std::byte* target = request_.out.address();
     for (int from = 0; from < host_.size(); ++from) {
       std::size_t before = 0;
-      for (int to = 0; to < host_.rank(); ++to) before += sends(from, to);
+      for (int to = 0; to < host_.rank(); ++to) before += to == from ? 0 : sends(from, to);
       const std::size_t block = sends(from, host_.rank()) * bytes_;
-      mover_.copy(target, rows_[from] + header_bytes_ + before * bytes_, block);
+      mover_.copy(target, from == host_.rank() ? own_ : rows_[from] + header_bytes_ + before * bytes_, block);
       target += block;
     }
   }
@@ -192,6 +203,7 @@ class VectorRun {
   std::size_t bytes_;
   bool direct_;
   std::size_t header_bytes_ = 0;
+  const std::byte* own_ = nullptr;
   /// What each rank sends to all and expects of all, and its blocks if they fit.
   Sources rows_{host_.size()};
 };
