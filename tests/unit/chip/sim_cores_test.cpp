@@ -53,6 +53,26 @@ TEST(SimCores, KernelsRunOnAllVectorCores) {
   }
 }
 
+// A core remembers the memory that a kernel used, but only while that runs.
+TEST(SimCores, MemoryThatWasFreedBetweenTwoCallsIsNotKnown) {
+  LonelyChip chip;
+  SimCores cores(profile_named("a2a3sim"), {.clusters = 1}, *chip.memory);
+  std::vector<float> a(kTileFloats), b(kTileFloats), out(kTileFloats);
+  const ChipTensor ta = tensor_over(*chip.memory, a, "a");
+  const ChipTensor tb = tensor_over(*chip.memory, b, "b");
+  const ChipTensor tout = tensor_over(*chip.memory, out, "out");
+  const auto add = [&] {
+    KernelCall call;
+    call.entry = add_kernel;
+    call.name = "add";
+    call.args = {address(&ta), address(&tb), address(&tout)};
+    return failure_of(cores, cores.vector(0, 0), call).first;
+  };
+  EXPECT_EQ(add(), Code::ok);
+  chip.memory->remove_buffer(b.data());
+  EXPECT_EQ(add(), Code::out_of_range);
+}
+
 TEST(SimCores, ErrorsNameKernelCoreInstructionAndLine) {
   LonelyChip chip;
   SimCores cores(profile_named("a2a3sim"), {.clusters = 2}, *chip.memory);

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
+#include "base/log.hpp"
 #include "base/processor_mask.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/backends/shm/rendezvous_socket.hpp"
@@ -166,7 +168,11 @@ class Host {
     const wire::RendezvousMessage go = make_message(wire::RendezvousKind::go, request_.rank, request_.size);
     // A guest that is gone by now is found dead by whoever watches it.
     for (const Guest& guest : guests_) {
-      if (guest.rank) send_message(guest.connection, go, control.fd.get(), deadline);
+      if (!guest.rank || send_message(guest.connection, go, control.fd.get(), deadline)) continue;
+      if (errno == ETOOMANYREFS)
+        log::warn(
+            "rank {} was not told to begin: too many descriptors of this user are on their way; see \"ulimit -n\"",
+            *guest.rank);
     }
     return control;
   }
