@@ -14,10 +14,25 @@ import pytest
 LIMIT = 120
 
 
+PRELUDE = """
+import os, signal, sys, time
+rank = int(os.environ['BATON_RANK'])
+size = int(os.environ['BATON_SIZE'])
+# Called before a rank tells that its handlers stand: from then on a signal also writes a byte, so that one that comes
+# just before the wait ends it. Before signal.pause() or time.sleep() Python would lose it.
+def catch_signals():
+    caught, catches = os.pipe()
+    os.set_blocking(catches, False)
+    signal.set_wakeup_fd(catches)
+    return caught
+def handle_signals(caught):
+    while True: os.read(caught, 1)
+"""
+
+
 def python(source):
-    """A command that runs `source` with rank, size, sys, os, signal and time at hand."""
-    head = "import os, signal, sys, time\nrank = int(os.environ['BATON_RANK'])\nsize = int(os.environ['BATON_SIZE'])\n"
-    return [sys.executable, "-u", "-c", head + source]
+    """A command that runs `source` with rank, size, sys, os, signal and time at hand, and those of the prelude."""
+    return [sys.executable, "-u", "-c", PRELUDE + source]
 
 
 def sh(script):

@@ -100,11 +100,12 @@ while True: time.sleep(1000)
 def test_a_rank_that_tidies_up_at_sigterm(baton, tmp_path):
     source = """
 signal.signal(signal.SIGTERM, lambda *_: (print('tidy'), sys.exit(6)))
+caught = catch_signals()
 open(os.environ['DIR'] + f'/{rank}', 'w').close()
 if rank == 0:
     while not os.path.exists(os.environ['DIR'] + '/1'): time.sleep(0.01)
     sys.exit(3)
-while True: time.sleep(1000)
+handle_signals(caught)
 """
     result = baton.run("run", "-n", "2", "--kill-after", "100s", *python(source), env={"DIR": str(tmp_path)})
     assert result.returncode == 3

@@ -50,8 +50,9 @@ def test_ctrl_c_on_a_terminal_reaches_the_ranks(baton):
     ours, theirs = pty.openpty()
     source = """
 signal.signal(signal.SIGINT, lambda *_: (print('interrupted'), sys.exit(0)))
+caught = catch_signals()
 print('ready')
-while True: signal.pause()
+handle_signals(caught)
 """
     process = baton.start("run", "-n", "2", *python(source), stdin=theirs, preexec_fn=lambda: take_terminal(theirs))
     read_lines(process.stdout, 2)

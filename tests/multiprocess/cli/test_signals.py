@@ -12,8 +12,9 @@ from conftest import LIMIT, finish, python, read_lines, sh
 def test_a_signal_reaches_all_ranks(baton, number):
     source = f"""
 signal.signal({number.value}, lambda *_: (print('got it'), sys.exit(0)))
+caught = catch_signals()
 print('ready')
-while True: signal.pause()
+handle_signals(caught)
 """
     process = baton.start("run", "-n", "3", *python(source))
     read_lines(process.stdout, 3)
@@ -38,8 +39,9 @@ def test_a_second_sigint_kills_at_once(baton):
     source = """
 signal.signal(signal.SIGINT, lambda *_: print('not yet'))
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+caught = catch_signals()
 print('ready')
-while True: time.sleep(1000)
+handle_signals(caught)
 """
     process = baton.start("run", "-n", "2", "--grace", "1000s", "--kill-after", "1000s", *python(source))
     read_lines(process.stdout, 2)
@@ -78,8 +80,9 @@ def state_of(pid):
 def test_stop_and_continue(baton):
     source = """
 signal.signal(signal.SIGCONT, lambda *_: print('on it goes'))
+caught = catch_signals()
 print(os.getpid())
-while True: signal.pause()
+handle_signals(caught)
 """
     process = baton.start("run", "-n", "2", "--timeout", "1000s", *python(source))
     ranks = [int(line.split()[1]) for line in read_lines(process.stdout, 2)]
