@@ -1,7 +1,5 @@
 #include "base/parking.hpp"
 
-#include <sched.h>
-
 #include "base/fiber.hpp"
 #include "base/processors.hpp"
 
@@ -11,7 +9,6 @@ namespace {
 // Rungs of the ladder, chosen by measurement (docs/investigations/waiting-ladder.md).
 constexpr int kSpinsWhenSpare = 4000;
 constexpr int kSpinsWhenCrowded = 16;
-constexpr int kYields = 50;
 constexpr int kLooksOfAMoment = 64;  // docs/investigations/small-collectives.md
 
 int spins(Crowding crowding) noexcept {
@@ -44,11 +41,7 @@ bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
     if (test()) return true;
     relax();
   }
-  for (int i = 0; i < kYields; ++i) {
-    ::sched_yield();
-    if (test()) return true;
-  }
-  return false;
+  return yield_until(test);
 }
 
 bool look_for_a_moment(FunctionRef<bool()> test) {

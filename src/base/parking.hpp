@@ -2,6 +2,8 @@
 // while they are not; and only then sleeps on a doorbell.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 
 #include "base/deadline.hpp"
@@ -34,6 +36,17 @@ struct ParkingPlace {
 /// The awake rungs of the ladder, for a thread that has nothing else to do: true once `test` holds, false when staying
 /// awake is no longer worth it.
 [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
+
+/// Its rung of yields alone, in place.
+template <class Test>
+[[nodiscard]] bool yield_until(const Test& test) {
+  constexpr int kYields = 50;  // docs/investigations/waiting-ladder.md
+  for (int i = 0; i < kYields; ++i) {
+    ::sched_yield();
+    if (test()) return true;
+  }
+  return false;
+}
 
 /// Looks for so long as somebody who runs now on another processor may take to make `test` hold, and returns whether it
 /// does; not where it may be another fiber of this thread. For who knows that nobody else is missing.

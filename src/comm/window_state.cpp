@@ -4,6 +4,8 @@
 #include <ctime>
 
 #include "base/fail.hpp"
+#include "base/fiber.hpp"
+#include "base/parking.hpp"
 #include "comm/address_book.hpp"
 #include "comm/allocation.hpp"
 #include "comm/context_table.hpp"
@@ -187,6 +189,9 @@ void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t valu
     }
   }
   domain_->world().note(wire::Operation::waiting);
+  // The ladder of wait() begins with this rung, too, but every function on the way to a yield is fetched anew when its
+  // process gets its next turn.
+  if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && yield_until(reached)) return;
   const std::uint64_t index = offset / sizeof(std::int32_t);
   const auto describe_wait = [&] {
     const auto shown = static_cast<std::int32_t>(value & 0x7fffffffU);
