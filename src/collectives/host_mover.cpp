@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -28,6 +29,7 @@ HostMover::HostMover(Domain domain, std::optional<Ring> ring)
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
   for (int rank = 0; rank < size(); ++rank) parts_.push_back(scratch_.part(rank));
+  begun_[static_cast<std::size_t>(rank())] = std::numeric_limits<std::uint64_t>::max();
 }
 
 void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes,
@@ -99,20 +101,23 @@ void HostMover::begin_stream(bool gives) {
 
 void HostMover::wait_finished(std::uint64_t call) {
   if (finished_by_all_ >= call) return;
-  std::uint64_t least = calls_ - 1;
+  std::uint64_t least = calls_;
   for (int peer = 0; peer < size(); ++peer) {
-    if (peer == rank()) continue;
     std::uint64_t& last = begun_[static_cast<std::size_t>(peer)];
-    // Pairs with the stores in record() and announce(). More often than not the other is further than needed.
-    if (last <= call)
-      last = call_in(Word(at<RecordLine>(peer, record_offset(calls_ - 1)).state).load(std::memory_order_acquire));
-    if (last <= call) {
-      wait_word(peer, record_offset(call + 1) + offsetof(RecordLine, state), begun(call + 1), Needed::owner);
-      last = call + 1;
-    }
-    least = std::min(least, last - 1);
+    if (last <= call) [[unlikely]]
+      last = wait_begun(peer, call + 1);
+    least = std::min(least, last);
   }
-  finished_by_all_ = least;
+  finished_by_all_ = least - 1;
+}
+
+std::uint64_t HostMover::wait_begun(int peer, std::uint64_t call) {
+  // Pairs with the stores in record() and announce(). More often than not the other is further than needed.
+  const Word latest(at<RecordLine>(peer, record_offset(calls_ - 1)).state);
+  const std::uint64_t last = call_in(latest.load(std::memory_order_acquire));
+  if (last >= call) return last;
+  wait_word(peer, record_offset(call) + offsetof(RecordLine, state), begun(call), Needed::owner);
+  return call;
 }
 
 std::byte* HostMover::room() {

@@ -98,6 +98,8 @@ class HostMover final : public Mover {
   [[nodiscard]] bool fill_record() noexcept;
   /// Waits until all members have finished `call`: until they have begun the one after it.
   void wait_finished(std::uint64_t call);
+  /// Waits until `peer` has begun `call`, and returns the last one that it is known to have begun.
+  [[nodiscard]] std::uint64_t wait_begun(int peer, std::uint64_t call);
   [[nodiscard]] bool agrees(int peer) const noexcept;
   void check_agreement(int peer);
   void look_around() const;
@@ -122,7 +124,7 @@ class HostMover final : public Mover {
   std::uint64_t staged_in_ = 0;
   std::uint64_t streamed_in_ = 0;
   std::uint64_t gave_in_ = 0;
-  /// All members are known to have finished this call, and each to have begun that one.
+  /// All members are known to have finished this call, and each to have begun that one; this rank any.
   std::uint64_t finished_by_all_ = 0;
   std::vector<std::uint64_t> begun_;
   /// The record has been filled.
