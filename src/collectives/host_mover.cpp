@@ -11,6 +11,7 @@
 
 #include "base/parking.hpp"
 #include "collectives/arithmetic.hpp"
+#include "collectives/copy_past_caches.hpp"
 
 namespace baton::collectives {
 namespace {
@@ -40,6 +41,7 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;
   all_have_begun_ = false;
+  past_caches_ = false;
   begin_round();
   // The record and the contribution that this call replaces are no longer needed; until then there is no room for
   // another.
@@ -65,6 +67,8 @@ void HostMover::begin_round() noexcept {
   ++rounds_;
   steps_ = 0;
 }
+
+void HostMover::expect_traffic(std::size_t bytes) { past_caches_ = exceeds_caches(bytes); }
 
 void HostMover::end() {
   if (all_have_begun_) {
@@ -201,7 +205,13 @@ void HostMover::wait_step(int peer, std::uint64_t steps) {
 }
 
 void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+  constexpr std::size_t kWorthIt = 4096;
+  if (bytes == 0 || to == from) return;
+  if (past_caches_ && bytes >= kWorthIt) {
+    copy_past_caches(to, from, bytes);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
 }
 
 void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,

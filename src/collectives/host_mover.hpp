@@ -35,6 +35,9 @@ class HostMover final : public Mover {
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
+  /// All ranks together read and write so many bytes in this call: whether what copy() writes is worth a place in
+  /// caches.
+  void expect_traffic(std::size_t bytes);
   /// Ends it. Without it nothing may follow: a call that threw leaves the ranks apart.
   void end();
   /// Steps count from 0 again.
@@ -129,6 +132,7 @@ class HostMover final : public Mover {
   std::vector<std::uint64_t> begun_;
   /// The record has been filled.
   bool is_recorded_ = false;
+  bool past_caches_ = false;
   std::size_t contribution_bytes_ = 0;
   std::array<Choice, kOperations> last_choice_;
   std::uint64_t fingerprint_ = 0;

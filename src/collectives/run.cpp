@@ -156,7 +156,27 @@ class Run {
       work.output.parts = output_parts.data();
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
+    host_.expect_traffic(traffic());
     algorithm_->run(mover_, work);
+  }
+
+  /// What all ranks read and write, for operations that only copy. Reductions keep what they work on in the caches.
+  [[nodiscard]] std::size_t traffic() const {
+    const auto ranks = static_cast<std::size_t>(host_.size());
+    const std::size_t vector = block_bytes_ * ranks;
+    switch (call_.operation) {
+      case Operation::broadcast: return vector;
+      case Operation::gather:
+      case Operation::scatter: return 2 * vector;
+      case Operation::allgather: return (ranks + 1) * vector;
+      case Operation::all_to_all: return 2 * ranks * vector;
+      case Operation::reduce:
+      case Operation::allreduce:
+      case Operation::reduce_scatter:
+      case Operation::all_to_all_v:
+      case Operation::barrier: break;
+    }
+    return 0;
   }
 
   /// Whether blocks for all ranks lie in this rank's input, or in its output.
