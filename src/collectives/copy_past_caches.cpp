@@ -11,14 +11,14 @@
 
 namespace baton::collectives {
 
-bool exceeds_caches(std::size_t bytes) {
-  // Measured: with two fifths of the last cache, which is shared, copies past the caches begin to be faster.
-  static const std::size_t limit = [] {
+std::size_t more_than_caches_hold() {
+  // Measured: from two fifths of the last cache on, which others use too, copies past the caches are faster.
+  static const std::size_t bytes = [] {
     constexpr std::size_t kUsual = std::size_t{40} * 1024 * 1024;
     const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
     return cache > 0 ? static_cast<std::size_t>(cache) / 5 * 2 : kUsual;
   }();
-  return bytes >= limit;
+  return bytes;
 }
 
 #if defined(__x86_64__)

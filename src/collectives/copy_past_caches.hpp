@@ -5,8 +5,8 @@
 
 namespace baton::collectives {
 
-/// Whether memory that a call wrote has left the caches when that call has touched so many bytes.
-[[nodiscard]] bool exceeds_caches(std::size_t bytes);
+/// Of a call that touches as many bytes, what was written first has left the caches in the end.
+[[nodiscard]] std::size_t more_than_caches_hold();
 
 /// Copies `bytes`, which must not overlap, past the caches where the machine has stores for that: it need not fetch the
 /// lines that it overwrites. Ordered before later stores as memcpy is.

@@ -68,7 +68,7 @@ void HostMover::begin_round() noexcept {
   steps_ = 0;
 }
 
-void HostMover::expect_traffic(std::size_t bytes) { past_caches_ = exceeds_caches(bytes); }
+void HostMover::expect_traffic(std::size_t bytes) { past_caches_ = bytes >= more_than_caches_hold(); }
 
 void HostMover::end() {
   if (all_have_begun_) {
