@@ -207,7 +207,8 @@ void HostMover::wait_step(int peer, std::uint64_t steps) {
 void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kWorthIt = 4096;
   if (bytes == 0 || to == from) return;
-  if (past_caches_ && bytes >= kWorthIt) {
+  // Others take what lies in the scratch window soon.
+  if (past_caches_ && bytes >= kWorthIt && !is_in_scratch(to)) {
     copy_past_caches(to, from, bytes);
   } else {
     std::memcpy(to, from, bytes);

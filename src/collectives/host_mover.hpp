@@ -91,6 +91,9 @@ class HostMover final : public Mover {
   [[nodiscard]] std::byte* slot_of(int rank, std::uint64_t call) const noexcept {
     return parts_[static_cast<std::size_t>(rank)] + layout_.contributions + (call % kRecords) * kSlotBytes;
   }
+  [[nodiscard]] bool is_in_scratch(const std::byte* address) const noexcept {
+    return address >= parts_.front() && address < parts_.back() + layout_.bytes;
+  }
   /// Others have read what this rank writes in the next call: the lines come back while it waits, or does other things.
   void fetch_for_next_call() const noexcept;
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.

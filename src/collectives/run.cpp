@@ -78,10 +78,9 @@ class Run {
     host_.begin(call_, details(), small ? bytes_ : 0, request_.timeout);
     if (small) {
       algorithm_->run(mover_, whole());
-    } else if (direct_) {
-      run_direct();
     } else {
-      run_staged();
+      host_.expect_traffic(traffic());
+      direct_ ? run_direct() : run_staged();
     }
     host_.end();
   }
@@ -156,7 +155,6 @@ class Run {
       work.output.parts = output_parts.data();
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
-    host_.expect_traffic(traffic());
     algorithm_->run(mover_, work);
   }
 

@@ -45,12 +45,10 @@ class VectorRun {
     if (verdict.agree == 0) throw_disagreement();
     if (verdict.came_along != 0) {
       take_what_came_along();
-    } else if (direct_) {
-      // Of the data of others this rank need not know: most send about as much.
-      host_.expect_traffic(2 * data * send_counts.size());
-      push();
     } else {
-      exchange_pieces(verdict.longest);
+      // Most send about as much as others.
+      host_.expect_traffic(2 * data * send_counts.size());
+      direct_ ? push() : exchange_pieces(verdict.longest);
     }
     host_.end();
   }

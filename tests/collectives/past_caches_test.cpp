@@ -38,7 +38,8 @@ std::vector<Case> cases_beyond_caches(std::size_t ranks) {
   const std::size_t elements = collectives::more_than_caches_hold() / sizeof(std::uint64_t) + 4096;
   std::vector<Case> cases;
   const auto add = [&](Operation operation, std::size_t count) {
-    cases.push_back({.operation = operation, .element = Element::uint64, .count = count, .memory = Memory::windows});
+    for (const Memory memory : {Memory::windows, Memory::own})
+      cases.push_back({.operation = operation, .element = Element::uint64, .count = count, .memory = memory});
   };
   add(Operation::broadcast, elements / ranks);
   add(Operation::gather, elements / 2 / ranks);
