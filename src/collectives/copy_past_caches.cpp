@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "collectives/scratch.hpp"
+
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
@@ -24,7 +26,6 @@ std::size_t more_than_caches_hold() {
 #if defined(__x86_64__)
 
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
   const std::size_t head = (kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine;
   if (bytes < head + kLine) {
     if (bytes != 0) std::memcpy(to, from, bytes);
