@@ -38,18 +38,6 @@ std::optional<int> status_of_reaped(int pidfd) noexcept {
   return info.exit_code;
 }
 
-// For a child of this process. Leaves it to be reaped by whoever does that.
-std::optional<int> status_of_child(std::uint32_t pid) noexcept {
-  siginfo_t info{};
-  int result = 0;
-  do {
-    result = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
-  } while (result < 0 && errno == EINTR);
-  if (result != 0 || info.si_pid == 0) return std::nullopt;
-  if (info.si_code == CLD_EXITED) return W_EXITCODE(info.si_status, 0);
-  return info.si_code == CLD_DUMPED ? (info.si_status | WCOREFLAG) : info.si_status;
-}
-
 std::optional<int> status_of_zombie(ProcessId process) {
   const auto stat = read_process_stat(process.pid);
   if (!stat || stat->start_time != process.start_time || !stat->ended()) return std::nullopt;
@@ -64,6 +52,17 @@ std::string signal_name(int number) {
 }
 
 }  // namespace
+
+std::optional<int> status_of_child(std::uint32_t pid) noexcept {
+  siginfo_t info{};
+  int result = 0;
+  do {
+    result = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
+  } while (result < 0 && errno == EINTR);
+  if (result != 0 || info.si_pid == 0) return std::nullopt;
+  if (info.si_code == CLD_EXITED) return W_EXITCODE(info.si_status, 0);
+  return info.si_code == CLD_DUMPED ? (info.si_status | WCOREFLAG) : info.si_status;
+}
 
 std::optional<int> exit_status_of(const DeathWatch& watch) {
   // In this order: a zombie that is reaped between the two is found by the second.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "base/liveness.hpp"
 #include "base/quote.hpp"
 #include "job/launch/job_report.hpp"
 #include "job/launch/job_run.hpp"
@@ -30,9 +31,12 @@ void JobRun::on_rank_end(int rank) {
   control_.receive();
   while (const auto failure = start_pipe_.next()) on_start_failure(*failure);
   outcome.last_seen = control_.look(static_cast<std::uint32_t>(rank));
-  int status = 0;
-  if (::waitpid(outcome.pid, &status, WNOHANG) != outcome.pid) return;
-  outcome.status = status;
+  const auto status = status_of_child(static_cast<std::uint32_t>(outcome.pid));
+  if (!status) return;
+  // Written down before it is reaped: while that goes on, those who watch the rank cannot learn how it ended.
+  control_.rank_ended(static_cast<std::uint32_t>(rank), outcome.pid, *status);
+  if (::waitpid(outcome.pid, nullptr, WNOHANG) != outcome.pid) return;
+  outcome.status = *status;
   outcome.ended = ended;
   loop_.remove(pidfds_[index].get());
   pidfds_[index].reset();
@@ -42,7 +46,6 @@ void JobRun::on_rank_end(int rank) {
     group_is_gone_[index] = true;
     keeper_.forget(outcome.pid);
   }
-  control_.rank_ended(static_cast<std::uint32_t>(rank), outcome.pid, status);
   reap_orphans();
   if (outcome.failed() && phase_ == Phase::running) enter(Phase::grace, options_.grace);
 }
