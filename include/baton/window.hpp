@@ -37,6 +37,8 @@ class BATON_API RawWindow {
   [[nodiscard]] std::byte* part(int rank) const;
   /// This rank's own part.
   [[nodiscard]] std::byte* local() const;
+  /// Whether these bytes lie in it.
+  [[nodiscard]] bool is_local(const void* address, std::size_t count_bytes) const;
 
   /// Copies to, or from, `peer`'s part; complete when it returns.
   /// A put is visible to `peer` after a notify that follows it, or a barrier.

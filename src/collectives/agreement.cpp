@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+#include <baton/options.hpp>
 
 #include "collectives/host_mover.hpp"
 
@@ -15,12 +16,15 @@ constexpr std::chrono::nanoseconds kFirstLook = std::chrono::milliseconds(100);
 
 }  // namespace
 
-void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
-  // Pairs with the store in RawWindow::advance().
-  if (Word(at<std::uint64_t>(owner, offset)).load(std::memory_order_acquire) >= value) return;
+std::chrono::nanoseconds HostMover::timeout_or_default(std::chrono::nanoseconds timeout) {
+  return timeout.count() > 0 ? timeout : options().wait_timeout;
+}
+
+void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
   record();
   fetch_for_next_call();  // while nothing else is to be done
-  std::chrono::nanoseconds left = timeout_;
+  const std::chrono::nanoseconds timeout = timeout_or_default(timeout_);
+  std::chrono::nanoseconds left = timeout;
   for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
     const std::chrono::nanoseconds now = std::min(look, left);
     try {
@@ -32,24 +36,14 @@ void HostMover::wait_word(int owner, std::size_t offset, std::uint64_t value, Ne
       left -= now;
       if (left.count() > 0) continue;
       throw Error(Code::wait_timeout,
-                  fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout_).count(),
+                  fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout).count(),
                               needed == Needed::owner ? fmt::format("rank {}", owner) : "all ranks to arrive"),
                   error.notes());
     }
   }
 }
 
-bool HostMover::agrees(int peer) const noexcept {
-  auto& record = at<RecordLine>(peer, record_offset());
-  // Pairs with the stores in record() and announce().
-  return call_in(Word(record.state).load(std::memory_order_acquire)) == calls_ &&
-         Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
-         Word(record.details).load(std::memory_order_relaxed) == details_;
-}
-
-void HostMover::check_agreement(int peer) {
-  if (agrees(peer)) [[likely]]
-    return;
+void HostMover::disagree_with(int peer) {
   record();
   throw_mismatch(rank(), peer);
 }

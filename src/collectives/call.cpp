@@ -7,13 +7,6 @@
 namespace baton::collectives {
 namespace {
 
-constexpr unsigned kElementAt = 4;
-constexpr unsigned kOpAt = 8;
-constexpr unsigned kRootAt = 12;
-constexpr unsigned kCountAt = 28;
-constexpr std::uint64_t kRootMask = 0xffffU;
-constexpr std::uint64_t kNibble = 0xfU;
-
 constexpr std::array<std::string_view, kOperations> kOperationNames = {
     "barrier",   "broadcast", "reduce",  "allreduce",  "reduce_scatter",
     "allgather", "gather",    "scatter", "all_to_all", "all_to_all_v"};
@@ -47,13 +40,8 @@ std::string_view name_of(Element element) noexcept { return name_in(kElementName
 std::string_view name_of(ReduceOp op) noexcept { return name_in(kOpNames, op); }
 std::string_view name_of(Algorithm algorithm) noexcept { return name_in(kAlgorithmNames, algorithm); }
 
-std::uint64_t fingerprint_of(const Call& call) noexcept {
-  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.element) << kElementAt |
-         static_cast<std::uint64_t>(call.op) << kOpAt | (static_cast<std::uint64_t>(call.root) & kRootMask) << kRootAt |
-         call.count << kCountAt;
-}
-
 Call call_of(std::uint64_t fingerprint) noexcept {
+  using namespace fields;
   Call call;
   call.operation = static_cast<Operation>(fingerprint & kNibble);
   call.element = static_cast<Element>(fingerprint >> kElementAt & kNibble);

@@ -26,8 +26,23 @@ struct Call {
 [[nodiscard]] std::string_view name_of(ReduceOp op) noexcept;
 [[nodiscard]] std::string_view name_of(Algorithm algorithm) noexcept;
 
+/// Where they lie in a fingerprint.
+namespace fields {
+inline constexpr unsigned kElementAt = 4;
+inline constexpr unsigned kOpAt = 8;
+inline constexpr unsigned kRootAt = 12;
+inline constexpr unsigned kCountAt = 28;
+inline constexpr std::uint64_t kRootMask = 0xffffU;
+inline constexpr std::uint64_t kNibble = 0xfU;
+}  // namespace fields
+
 /// One word from which the call can be told again; counts of 2^36 and more only nearly.
-[[nodiscard]] std::uint64_t fingerprint_of(const Call& call) noexcept;
+[[nodiscard]] constexpr std::uint64_t fingerprint_of(const Call& call) noexcept {
+  return static_cast<std::uint64_t>(call.operation) | static_cast<std::uint64_t>(call.element) << fields::kElementAt |
+         static_cast<std::uint64_t>(call.op) << fields::kOpAt |
+         (static_cast<std::uint64_t>(call.root) & fields::kRootMask) << fields::kRootAt |
+         call.count << fields::kCountAt;
+}
 [[nodiscard]] Call call_of(std::uint64_t fingerprint) noexcept;
 
 /// "allreduce of 1024 float32, sum".

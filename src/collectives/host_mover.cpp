@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
-#include <baton/options.hpp>
 
 #include "base/parking.hpp"
 #include "collectives/arithmetic.hpp"
@@ -43,10 +42,14 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   all_have_begun_ = false;
   past_caches_ = false;
   begin_round();
-  // The record and the contribution that this call replaces are no longer needed; until then there is no room for
-  // another.
-  is_recorded_ = true;
-  if (calls_ > kRecords) wait_finished(calls_ - kRecords);
+  // The records and the contributions that this call and the next ones replace are no longer needed; until then there
+  // is no room for others.
+  constexpr std::uint64_t kAtOnce = 4;
+  static_assert(kRecords % kAtOnce == 0);
+  if (calls_ >= kRecords && calls_ % kAtOnce == 0) {
+    is_recorded_ = true;
+    wait_finished(calls_ - kRecords + kAtOnce - 1);
+  }
   is_recorded_ = false;
 }
 

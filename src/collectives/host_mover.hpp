@@ -20,12 +20,27 @@
 
 namespace baton::collectives {
 
-/// An algorithm, and what it was chosen for.
-struct Choice {
-  std::size_t bytes = 0;
+/// Of a call of an operation, all that its plan depends on.
+struct Shape {
+  std::uint64_t count = 0;
+  Element element = Element::uint8;
   Algorithm asked = Algorithm::automatic;
-  Location location = Location::in_windows;
+  bool input_in_window = false;
+  bool output_in_window = false;
+  bool one_buffer = false;  // input and output are the same
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// How calls of a shape are made.
+struct Plan {
+  Shape shape;
+  /// Null: there is no plan yet.
   const AlgorithmInfo* algorithm = nullptr;
+  /// A rank's whole contribution: what it would put into a slot.
+  std::size_t bytes = 0;
+  /// The algorithm works on the windows themselves.
+  bool direct = false;
 };
 
 class HostMover final : public Mover {
@@ -42,9 +57,9 @@ class HostMover final : public Mover {
   void end();
   /// Steps count from 0 again.
   void begin_round() noexcept;
-  /// What was chosen for the last call of an operation: most programs repeat it.
-  [[nodiscard]] Choice& last_choice(Operation operation) noexcept {
-    return last_choice_[static_cast<std::size_t>(operation)];
+  /// That of the last call of an operation: most programs repeat it.
+  [[nodiscard]] Plan& last_plan(Operation operation) noexcept {
+    return last_plan_[static_cast<std::size_t>(operation)];
   }
   /// The half of the staging area that may be written now. All members have to meet before the next use but one.
   [[nodiscard]] std::size_t next_staging();
@@ -96,8 +111,15 @@ class HostMover final : public Mover {
   }
   /// Others have read what this rank writes in the next call: the lines come back while it waits, or does other things.
   void fetch_for_next_call() const noexcept;
+  /// That of a wait; 0 stands for Options::wait_timeout.
+  [[nodiscard]] static std::chrono::nanoseconds timeout_or_default(std::chrono::nanoseconds timeout);
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
-  void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed);
+  void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
+    // Pairs with the store in RawWindow::advance().
+    const std::atomic_ref word(at<std::uint64_t>(owner, offset));
+    if (word.load(std::memory_order_acquire) < value) wait_longer(owner, offset, value, needed);
+  }
+  void wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed);
   /// Shows that this rank has begun this call, and what it called; at the latest before it waits for anything.
   void record();
   /// The same but for the word that says so; false if it was done before.
@@ -106,8 +128,20 @@ class HostMover final : public Mover {
   void wait_finished(std::uint64_t call);
   /// Waits until `peer` has begun `call`, and returns the last one that it is known to have begun.
   [[nodiscard]] std::uint64_t wait_begun(int peer, std::uint64_t call);
-  [[nodiscard]] bool agrees(int peer) const noexcept;
-  void check_agreement(int peer);
+  /// Whether the record of `peer` is of this call, and of the same one.
+  [[nodiscard]] bool agrees(int peer) const noexcept {
+    auto& record = at<RecordLine>(peer, record_offset());
+    using Word = std::atomic_ref<std::uint64_t>;
+    // Pairs with the stores in record() and announce().
+    return call_in(Word(record.state).load(std::memory_order_acquire)) == calls_ &&
+           Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
+           Word(record.details).load(std::memory_order_relaxed) == details_;
+  }
+  void check_agreement(int peer) {
+    if (!agrees(peer)) [[unlikely]]
+      disagree_with(peer);
+  }
+  [[noreturn]] void disagree_with(int peer);
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
@@ -137,7 +171,7 @@ class HostMover final : public Mover {
   bool is_recorded_ = false;
   bool past_caches_ = false;
   std::size_t contribution_bytes_ = 0;
-  std::array<Choice, kOperations> last_choice_;
+  std::array<Plan, kOperations> last_plan_;
   std::uint64_t fingerprint_ = 0;
   std::uint64_t details_ = 0;
   std::chrono::nanoseconds timeout_{0};

@@ -94,7 +94,7 @@ void send(const Domain& me, int to, ConstData data, const CollectiveOptions& opt
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
   communicator.mover().send(to, data.address(), data.count() * size_of(data.element()), fingerprint_of(call),
-                            timeout_of(options));
+                            options.timeout);
 }
 
 void recv(const Domain& me, int from, Data data, const CollectiveOptions& options) {
@@ -104,7 +104,7 @@ void recv(const Domain& me, int from, Data data, const CollectiveOptions& option
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
   communicator.mover().receive(from, data.address(), data.count() * size_of(data.element()), fingerprint_of(call),
-                               timeout_of(options));
+                               options.timeout);
 }
 
 }  // namespace baton

@@ -6,36 +6,42 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
-#include <baton/options.hpp>
 
 namespace baton::collectives {
 
-template <class Byte>
-void check_data(const Call& call, const char* which, const BasicData<Byte>& data) {
+namespace {
+
+/// What is wrong with data that fails a check. The checks themselves are short: they are part of every call.
+[[noreturn]] void throw_unsound(const Call& call, const char* which, const ConstData& data) {
   if (data.address() == nullptr && data.count() != 0) {
     throw Error(Code::invalid_argument,
                 fmt::format("{}: `{}` has {} elements at no address", describe(call), which, data.count()));
   }
-  if (reinterpret_cast<std::uintptr_t>(data.address()) % size_of(data.element()) != 0) {
+  const std::size_t element_bytes = size_of(data.element());
+  if (reinterpret_cast<std::uintptr_t>(data.address()) % element_bytes != 0) {
     throw Error(Code::misaligned, fmt::format("{}: `{}` is not aligned to its elements of {} bytes", describe(call),
-                                              which, size_of(data.element())));
+                                              which, element_bytes));
   }
-  const RawWindow* window = data.window();
-  if (window == nullptr) return;
-  const std::byte* begin = window->local();
-  const std::byte* end = begin + window->bytes();
-  if (data.address() < begin || data.address() > end ||
-      data.count() > static_cast<std::size_t>(end - data.address()) / size_of(data.element())) {
-    throw Error(Code::out_of_range, fmt::format("{}: `{}` is outside of this rank's part of \"{}\", which has {} bytes",
-                                                describe(call), which, window->name(), window->bytes()));
-  }
+  throw Error(Code::out_of_range, fmt::format("{}: `{}` is outside of this rank's part of \"{}\", which has {} bytes",
+                                              describe(call), which, data.window()->name(), data.window()->bytes()));
 }
 
-template void check_data(const Call& call, const char* which, const Data& data);
-template void check_data(const Call& call, const char* which, const ConstData& data);
+bool is_sound(const ConstData& data) {
+  const std::size_t element_bytes = size_of(data.element());  // a power of two
+  std::size_t bytes = 0;
+  if ((data.address() == nullptr && data.count() != 0) ||
+      (reinterpret_cast<std::uintptr_t>(data.address()) & (element_bytes - 1)) != 0 ||
+      __builtin_mul_overflow(data.count(), element_bytes, &bytes)) {
+    return false;
+  }
+  return data.window() == nullptr || data.window()->is_local(data.address(), bytes);
+}
 
-std::chrono::nanoseconds timeout_of(const CollectiveOptions& options) {
-  return options.timeout.count() > 0 ? options.timeout : baton::options().wait_timeout;
+}  // namespace
+
+void check_data(const Call& call, const char* which, const ConstData& data) {
+  if (!is_sound(data)) [[unlikely]]
+    throw_unsound(call, which, data);
 }
 
 void copy_alone(const Request& request) {
@@ -47,8 +53,7 @@ void copy_alone(const Request& request) {
 namespace {
 
 /// `data` must have `count` elements of the call's kind.
-template <class Byte>
-void check_count(const Call& call, const char* which, const BasicData<Byte>& data, std::size_t count) {
+void check_count(const Call& call, const char* which, const ConstData& data, std::size_t count) {
   check_data(call, which, data);
   if (data.count() != count || (count != 0 && data.element() != call.element)) {
     throw Error(Code::invalid_argument,
@@ -67,13 +72,11 @@ void check_root(const Domain& me, const Call& call) {
 std::size_t ranks_of(const Domain& me) { return static_cast<std::size_t>(me.size()); }
 
 Request request_of(const Call& call, ConstData in, Data out, const CollectiveOptions& options) {
-  Request request{call, in, out, options.algorithm, timeout_of(options)};
-  if (request.algorithm == Algorithm::automatic) request.algorithm = forced_by_environment(call.operation);
-  if (request.algorithm != Algorithm::automatic && find_algorithm(call.operation, request.algorithm) == nullptr) {
+  if (options.algorithm != Algorithm::automatic && find_algorithm(call.operation, options.algorithm) == nullptr) {
     throw Error(Code::unsupported,
-                fmt::format("{} has no algorithm {}", name_of(call.operation), name_of(request.algorithm)));
+                fmt::format("{} has no algorithm {}", name_of(call.operation), name_of(options.algorithm)));
   }
-  return request;
+  return {call, in, out, options.algorithm, options.timeout};
 }
 
 }  // namespace
@@ -153,7 +156,7 @@ Request all_to_all_v_request(const Domain& me, ConstData in, std::span<const std
   };
   check_count(call, "in", in, sum(send_counts));
   check_count(call, "out", out, sum(receive_counts));
-  return {call, in, out, Algorithm::automatic, timeout_of(options)};
+  return {call, in, out, Algorithm::automatic, options.timeout};
 }
 
 }  // namespace baton::collectives

@@ -1,7 +1,6 @@
 // What the public functions have in common: arguments are checked and become a request.
 #pragma once
 
-#include <chrono>
 #include <span>
 
 #include <baton/collectives.hpp>
@@ -28,11 +27,7 @@ namespace baton::collectives {
                                            Data out, std::span<const std::size_t> receive_counts,
                                            const CollectiveOptions& options);
 
-template <class Byte>
-void check_data(const Call& call, const char* which, const BasicData<Byte>& data);
-extern template void check_data(const Call& call, const char* which, const Data& data);
-extern template void check_data(const Call& call, const char* which, const ConstData& data);
-[[nodiscard]] std::chrono::nanoseconds timeout_of(const CollectiveOptions& options);
+void check_data(const Call& call, const char* which, const ConstData& data);
 
 /// A request on a domain of one rank.
 void copy_alone(const Request& request);

@@ -12,7 +12,6 @@ namespace {
 
 bool is_in(const Domain& me, const RawWindow* window) { return window != nullptr && window->belongs_to(me); }
 
-/// A rank's whole contribution: what it would put into a slot.
 std::size_t contribution_bytes(const Call& call, int ranks) {
   const std::size_t block = call.count * size_of(call.element);
   switch (call.operation) {
@@ -51,95 +50,99 @@ DirectNeeds direct_needs(Operation operation) {
   return {false, true};
 }
 
-/// One call on the way to its algorithm.
+Shape shape_of(const Domain& me, const Request& request) {
+  const bool one_window = request.in.window() == request.out.window();
+  const bool input_in_window = is_in(me, request.in.window());
+  return {.count = request.call.count,
+          .element = request.call.element,
+          .asked = request.algorithm,
+          .input_in_window = input_in_window,
+          .output_in_window = one_window ? input_in_window : is_in(me, request.out.window()),
+          .one_buffer = request.in.address() == request.out.address()};
+}
+
+const AlgorithmInfo& choose(const Call& call, Algorithm asked, std::size_t bytes, int ranks, Location location) {
+  if (asked == Algorithm::automatic) asked = forced_by_environment(call.operation);
+  const AlgorithmInfo& chosen = asked == Algorithm::automatic ? select_algorithm(call.operation, bytes, ranks, location)
+                                                              : *find_algorithm(call.operation, asked);
+  // What is too large for a slot takes the algorithm that takes everything.
+  return takes(chosen, bytes) ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
+}
+
+/// Apart from the comparison with the last one, which is all that most calls need.
+[[gnu::noinline]] Plan make_plan(const Shape& shape, const Call& call, int ranks) {
+  const DirectNeeds needs = direct_needs(call.operation);
+  Plan plan{.shape = shape, .bytes = contribution_bytes(call, ranks)};
+  plan.direct = (shape.input_in_window || !needs.input) && (shape.output_in_window || !needs.output) &&
+                !(call.operation == Operation::all_to_all && shape.one_buffer);
+  const Location location = plan.direct ? Location::in_windows : Location::elsewhere;
+  plan.algorithm = &choose(call, shape.asked, plan.bytes, ranks, location);
+  switch (plan.algorithm->needs) {
+    case Needs::outputs:
+      // Partial results of a reduction to one root must not end up in the buffers of the others.
+      if (call.operation == Operation::reduce) plan.direct = false;
+      break;
+    case Needs::other_output:
+      if (shape.one_buffer) plan.direct = false;
+      break;
+    case Needs::staged_input: plan.direct = false; break;
+    case Needs::contributions:
+    case Needs::data: break;
+  }
+  return plan;
+}
+
+/// What all members must agree on besides the call.
+std::uint64_t details_of(const Plan& plan) {
+  return mix(static_cast<std::uint64_t>(plan.algorithm->algorithm), static_cast<std::uint64_t>(plan.direct));
+}
+
+Work whole(const Request& request) {
+  const Call& call = request.call;
+  Work work;
+  work.element = call.element;
+  work.element_bytes = size_of(call.element);
+  work.op = call.op;
+  work.root = call.root;
+  work.count = call.count;
+  // Algorithms write to inputs only where they are staged.
+  work.input.mine = const_cast<std::byte*>(request.in.address());
+  work.output.mine = request.out.address();
+  work.input_stride = work.output_stride = work.bytes();
+  return work;
+}
+
+/// One call on the way to an algorithm that moves the data itself, not contributions.
 class Run {
  public:
-  Run(const Domain& me, HostMover& host, Mover& mover, const Request& request)
+  Run(HostMover& host, Mover& mover, const Request& request, const Plan& plan)
       : host_(host),
         mover_(mover),
         request_(request),
         call_(request.call),
+        plan_(plan),
         element_bytes_(size_of(call_.element)),
-        block_bytes_(call_.count * element_bytes_),
-        bytes_(contribution_bytes(call_, host.size())),
-        input_in_window_(is_in(me, request.in.window())),
-        output_in_window_(is_in(me, request.out.window())) {
-    const DirectNeeds needs = direct_needs(call_.operation);
-    const bool one_buffer = request.in.address() == request.out.address();
-    direct_ = (input_in_window_ || !needs.input) && (output_in_window_ || !needs.output) &&
-              !(call_.operation == Operation::all_to_all && one_buffer);
-    choose();
-    if (algorithm_->needs == Needs::other_output && one_buffer) direct_ = false;
-    if (algorithm_->needs == Needs::staged_input) direct_ = false;
-  }
+        block_bytes_(call_.count * element_bytes_) {}
 
   void run() {
-    const bool small = algorithm_->needs == Needs::contributions;
-    host_.begin(call_, details(), small ? bytes_ : 0, request_.timeout);
-    if (small) {
-      algorithm_->run(mover_, whole());
-    } else {
-      host_.expect_traffic(traffic());
-      direct_ ? run_direct() : run_staged();
-    }
+    host_.begin(call_, details(), 0, request_.timeout);
+    host_.expect_traffic(traffic());
+    plan_.direct ? run_direct() : run_staged();
     host_.end();
   }
 
  private:
-  void choose() {
-    const Location location = direct_ ? Location::in_windows : Location::elsewhere;
-    Choice& last = host_.last_choice(call_.operation);
-    if (last.algorithm == nullptr || last.bytes != bytes_ || last.asked != request_.algorithm ||
-        last.location != location) {
-      last = {bytes_, request_.algorithm, location, choose(location)};
-    }
-    algorithm_ = last.algorithm;
-    // Partial results of a reduction to one root must not end up in the buffers of the others.
-    if (algorithm_->needs == Needs::outputs && call_.operation == Operation::reduce) direct_ = false;
-  }
-
-  [[nodiscard]] const AlgorithmInfo* choose(Location location) const {
-    const AlgorithmInfo* chosen = nullptr;
-    if (request_.algorithm == Algorithm::automatic) {
-      chosen = &select_algorithm(call_.operation, bytes_, host_.size(), location);
-    } else {
-      chosen = find_algorithm(call_.operation, request_.algorithm);
-      if (chosen == nullptr) {
-        throw Error(Code::unsupported,
-                    fmt::format("{} has no algorithm {}", name_of(call_.operation), name_of(request_.algorithm)));
-      }
-    }
-    // What is too large for a slot takes the algorithm that takes everything.
-    if (!takes(*chosen, bytes_)) chosen = find_algorithm(call_.operation, Algorithm::mesh);
-    return chosen;
-  }
-
   [[nodiscard]] std::uint64_t details() const {
-    std::uint64_t hash = mix(static_cast<std::uint64_t>(algorithm_->algorithm), static_cast<std::uint64_t>(direct_));
-    if (algorithm_->needs == Needs::contributions || !direct_) return hash;
+    std::uint64_t hash = details_of(plan_);
+    if (!plan_.direct) return hash;
     const DirectNeeds needs = direct_needs(call_.operation);
     if (needs.input) hash = mix(hash, place_hash(*request_.in.window(), request_.in.address()));
     if (needs.output) hash = mix(hash, place_hash(*request_.out.window(), request_.out.address()));
     return hash;
   }
 
-  [[nodiscard]] Work whole() const {
-    Work work;
-    work.element = call_.element;
-    work.element_bytes = element_bytes_;
-    work.op = call_.op;
-    work.root = call_.root;
-    work.count = call_.count;
-    // Algorithms write to inputs only where they are staged.
-    work.input.mine = const_cast<std::byte*>(request_.in.address());
-    work.output.mine = request_.out.address();
-    work.input_stride = block_bytes_;
-    work.output_stride = block_bytes_;
-    return work;
-  }
-
   void run_direct() {
-    Work work = whole();
+    Work work = whole(request_);
     std::vector<std::byte*> input_parts;
     std::vector<std::byte*> output_parts;
     const DirectNeeds needs = direct_needs(call_.operation);
@@ -155,7 +158,7 @@ class Run {
       work.output.parts = output_parts.data();
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
-    algorithm_->run(mover_, work);
+    plan_.algorithm->run(mover_, work);
   }
 
   /// What all ranks read and write, for operations that only copy. Reductions keep what they work on in the caches.
@@ -178,7 +181,7 @@ class Run {
   }
 
   /// Whether blocks for all ranks lie in this rank's input, or in its output.
-  [[nodiscard]] bool many_in() const { return bytes_ != block_bytes_ || call_.operation == Operation::all_to_all; }
+  [[nodiscard]] bool many_in() const { return plan_.bytes != block_bytes_ || call_.operation == Operation::all_to_all; }
   [[nodiscard]] bool many_out() const {
     return call_.operation == Operation::allgather || call_.operation == Operation::gather ||
            call_.operation == Operation::all_to_all;
@@ -197,10 +200,10 @@ class Run {
   /// Piece by piece through the staging area, whose two halves take turns: while the others still read one piece, the
   /// next one is written.
   void run_staged() {
-    if (algorithm_->algorithm == Algorithm::fetch) return run_streamed(host_, mover_, request_);
-    const bool in_place = algorithm_->needs == Needs::outputs;
+    if (plan_.algorithm->algorithm == Algorithm::fetch) return run_streamed(host_, mover_, request_);
+    const bool in_place = plan_.algorithm->needs == Needs::outputs;
     const auto ranks = static_cast<std::size_t>(host_.size());
-    const std::size_t places = algorithm_->algorithm == Algorithm::bruck ? 2 : 1;
+    const std::size_t places = plan_.algorithm->algorithm == Algorithm::bruck ? 2 : 1;
     const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
     const std::size_t piece = host_.staging_bytes() / blocks / element_bytes_;
     if (piece == 0) throw_too_many(host_, call_);
@@ -215,7 +218,7 @@ class Run {
   }
 
   [[nodiscard]] Work staged_work(std::size_t count) {
-    Work work = whole();
+    Work work = whole(request_);
     work.count = count;
     work.input.reach = Reach::all_ranks;
     work.input.parts = host_.parts().data();
@@ -230,12 +233,12 @@ class Run {
     Work work = staged_work(count);
     if (has_input()) stage(work, first);
     work.output.mine = request_.out.address() + first * element_bytes_;
-    algorithm_->run(mover_, work);
+    plan_.algorithm->run(mover_, work);
   }
 
   /// What others need of this rank's blocks, from element `first` on.
   void stage(Work& work, std::size_t first) {
-    const bool keeps_own = algorithm_->needs == Needs::data && moves_blocks();
+    const bool keeps_own = plan_.algorithm->needs == Needs::data && moves_blocks();
     const bool others_need_own = call_.operation == Operation::allgather || !wants_output();
     const int blocks = many_in() ? host_.size() : 1;
     for (int block = 0; block < blocks; ++block) {
@@ -256,7 +259,7 @@ class Run {
     const std::size_t own = many_out() ? static_cast<std::size_t>(host_.rank()) * work.output_stride : 0;
     if (has_input()) mover_.copy(work.input.mine + own, request_.in.address() + first * element_bytes_, work.bytes());
     work.input.mine += own;
-    algorithm_->run(mover_, work);
+    plan_.algorithm->run(mover_, work);
     if (!wants_output()) return;
     const std::size_t blocks = many_out() ? static_cast<std::size_t>(host_.size()) : 1;
     for (std::size_t block = 0; block < blocks; ++block) {
@@ -269,13 +272,9 @@ class Run {
   Mover& mover_;
   const Request& request_;
   const Call& call_;
+  const Plan& plan_;
   std::size_t element_bytes_;
   std::size_t block_bytes_;
-  std::size_t bytes_;
-  bool input_in_window_;
-  bool output_in_window_;
-  bool direct_ = false;
-  const AlgorithmInfo* algorithm_ = nullptr;
 };
 
 }  // namespace
@@ -297,7 +296,14 @@ void throw_too_many(const HostMover& host, const Call& call) {
 }
 
 void run(const Domain& me, HostMover& host, Mover& mover, const Request& request) {
-  Run(me, host, mover, request).run();
+  const Call& call = request.call;
+  Plan& plan = host.last_plan(call.operation);
+  const Shape shape = shape_of(me, request);
+  if (plan.algorithm == nullptr || plan.shape != shape) plan = make_plan(shape, call, host.size());
+  if (plan.algorithm->needs != Needs::contributions) return Run(host, mover, request, plan).run();
+  host.begin(call, details_of(plan), plan.bytes, request.timeout);
+  plan.algorithm->run(mover, whole(request));
+  host.end();
 }
 
 }  // namespace baton::collectives

@@ -20,6 +20,7 @@ struct Request {
   ConstData in;
   Data out;
   Algorithm algorithm = Algorithm::automatic;
+  /// 0: Options::wait_timeout.
   std::chrono::nanoseconds timeout{0};
 };
 

@@ -11,14 +11,6 @@ Attachments::~Attachments() {
   }
 }
 
-Attachment* Attachments::find(const void* key) const noexcept {
-  // Pairs with the store in add().
-  for (const Entry* entry = first_.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {
-    if (entry->key == key) return entry->attachment.get();
-  }
-  return nullptr;
-}
-
 Attachment& Attachments::add(const void* key, std::unique_ptr<Attachment> attachment) {
   auto entry = std::make_unique<Entry>(Entry{key, std::move(attachment), first_.load(std::memory_order_relaxed)});
   // Pairs with the load in find().

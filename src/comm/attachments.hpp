@@ -17,7 +17,13 @@ class Attachments {
   Attachments& operator=(const Attachments&) = delete;
   ~Attachments();
 
-  [[nodiscard]] Attachment* find(const void* key) const noexcept;
+  [[nodiscard]] Attachment* find(const void* key) const noexcept {
+    // Pairs with the store in add().
+    for (const Entry* entry = first_.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {
+      if (entry->key == key) return entry->attachment.get();
+    }
+    return nullptr;
+  }
 
   /// Held while an attachment is made, which may take a collective call: a second maker fails with in_flight instead
   /// of waiting, because it may be a fiber of the same thread.

@@ -19,6 +19,15 @@ void check_name(std::string_view what, std::string_view name) {
   }
 }
 
+/// Apart from the search for it, which every collective makes.
+[[gnu::noinline]] Attachment& make_attachment(comm::DomainState& state, const void* key,
+                                              std::unique_ptr<Attachment> (*make)(Domain borrowed)) {
+  const comm::Attachments::Making making(state.attachments(), state.name());
+  // Shares no ownership: an attachment must not keep alive what it is attached to.
+  return state.attachments().add(key,
+                                 make(Domain(std::shared_ptr<comm::DomainState>(std::shared_ptr<void>(), &state))));
+}
+
 }  // namespace
 
 comm::DomainState& Domain::state() const {
@@ -53,11 +62,9 @@ bool RawWindow::belongs_to(const Domain& domain) const noexcept {
 Attachment::~Attachment() = default;
 
 Attachment& Domain::attachment(const void* key, std::unique_ptr<Attachment> (*make)(Domain borrowed)) const {
-  comm::Attachments& attachments = state().attachments();
-  if (Attachment* found = attachments.find(key)) return *found;
-  const comm::Attachments::Making making(attachments, name());
-  // Shares no ownership: an attachment must not keep alive what it is attached to.
-  return attachments.add(key, make(Domain(std::shared_ptr<comm::DomainState>(std::shared_ptr<void>(), state_.get()))));
+  if (Attachment* found = state().attachments().find(key)) [[likely]]
+    return *found;
+  return make_attachment(*state_, key, make);
 }
 
 void Domain::barrier() { state().barrier(state().world().wait_timeout()); }

@@ -15,6 +15,9 @@ std::size_t RawWindow::bytes() const { return state().bytes(); }
 const std::string& RawWindow::name() const { return state().name(); }
 std::byte* RawWindow::part(int rank) const { return state().part(rank); }
 std::byte* RawWindow::local() const { return state().part(static_cast<int>(state().domain().rank())); }
+bool RawWindow::is_local(const void* address, std::size_t count_bytes) const {
+  return state().is_local(address, count_bytes);
+}
 const CommContext* RawWindow::context() const { return state().context(); }
 void RawWindow::release() { state().release(); }
 

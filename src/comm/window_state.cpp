@@ -56,9 +56,13 @@ const CommContext* WindowState::context() const {
   return reinterpret_cast<const CommContext*>(context_.data());
 }
 
+void WindowState::throw_released(const char* what) const {
+  fail(Code::released, "{} on the window \"{}\" after it was released", what, name_);
+}
+
 std::byte* WindowState::checked(const char* what, int rank, std::size_t offset, std::size_t count) const {
   if (!segment_) [[unlikely]]
-    fail(Code::released, "{} on the window \"{}\" after it was released", what, name_);
+    throw_released(what);
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= domain_->size()) [[unlikely]] {
     fail(Code::out_of_range, "{} on \"{}\": rank {} is outside 0..{} of \"{}\"", what, name_, rank, domain_->size() - 1,
          domain_->name());
@@ -80,6 +84,14 @@ std::atomic_ref<std::int32_t> WindowState::signal(const char* what, int rank, st
 }
 
 std::byte* WindowState::part(int rank) const { return checked("access", rank, 0, 0); }
+
+bool WindowState::is_local(const void* address, std::size_t count) const {
+  if (!segment_) [[unlikely]]
+    throw_released("access");
+  const std::byte* own = first_part_ + domain_->rank() * stride_;
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own);
+  return offset <= bytes_ && count <= bytes_ - offset;
+}
 
 void WindowState::put(int peer, std::size_t offset, const void* source, std::size_t count) const {
   std::byte* to = checked("put", peer, offset, count);

@@ -31,6 +31,7 @@ class WindowState {
   [[nodiscard]] const CommContext* context() const;
 
   [[nodiscard]] std::byte* part(int rank) const;
+  [[nodiscard]] bool is_local(const void* address, std::size_t count) const;
   void put(int peer, std::size_t offset, const void* source, std::size_t count) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count) const;
   void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const;
@@ -54,6 +55,7 @@ class WindowState {
   void release() noexcept;
 
  private:
+  [[noreturn]] void throw_released(const char* what) const;
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;

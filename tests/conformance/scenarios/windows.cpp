@@ -50,6 +50,24 @@ SCENARIO(WindowsAreZeroAndPageAligned, {}) {
   }
 }
 
+SCENARIO(AWindowKnowsWhatIsInItsOwnPart, {}) {
+  constexpr std::size_t kBytes = 100;
+  RawWindow window = me.raw_window("own", kBytes);
+  const std::byte* own = window.local();
+  REQUIRE(window.is_local(own, kBytes));
+  REQUIRE(window.is_local(own + kBytes, 0));
+  REQUIRE(window.is_local(own + 40, 60));
+  REQUIRE(!window.is_local(own + 40, 61));
+  REQUIRE(!window.is_local(own, SIZE_MAX));
+  REQUIRE(!window.is_local(own - 1, 1));
+  REQUIRE(!window.is_local(nullptr, 0));
+  for (int rank = 0; rank < me.size(); ++rank) {
+    REQUIRE_EQUAL(window.is_local(window.part(rank), 1), rank == me.rank());
+  }
+  window.release();
+  require_error(Code::released, {"\"own\""}, [&] { static_cast<void>(window.is_local(own, 1)); });
+}
+
 SCENARIO(PutAndGetMoveExactlyTheirBytes, {}) {
   constexpr std::size_t kBytes = 10'000;
   const RawWindow window = me.raw_window("bytes", kBytes);
