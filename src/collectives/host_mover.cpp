@@ -201,6 +201,12 @@ void HostMover::step() {
   scratch_.advance(rank(), Layout::kProgressAt, (rounds_ << kRoundShift) + ++steps_);
 }
 
+bool HostMover::has_made(int peer, std::uint64_t steps) const {
+  // Only a look: wait_step() acquires.
+  const Word progress(at<std::uint64_t>(peer, Layout::kProgressAt));
+  return progress.load(std::memory_order_relaxed) >= (rounds_ << kRoundShift) + steps;
+}
+
 void HostMover::wait_step(int peer, std::uint64_t steps) {
   wait_word(peer, Layout::kProgressAt, (rounds_ << kRoundShift) + steps, Needed::owner);
   check_agreement(peer);

@@ -84,6 +84,7 @@ class HostMover final : public Mover {
   [[nodiscard]] std::byte* common() override;
   void step() override;
   void wait_step(int peer, std::uint64_t steps) override;
+  [[nodiscard]] bool has_made(int peer, std::uint64_t steps) const override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
   void reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element, ReduceOp op,
               std::uint32_t divisor) override;

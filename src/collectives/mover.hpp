@@ -66,6 +66,8 @@ class Mover {
   /// wrote before.
   virtual void step() = 0;
   virtual void wait_step(int peer, std::uint64_t steps) = 0;
+  /// Whether wait_step() would return at once; for who has other work to do until then.
+  [[nodiscard]] virtual bool has_made(int peer, std::uint64_t steps) const = 0;
   /// Steps are published to all in one word.
   void tell(int /*peer*/) const noexcept {}
 

@@ -4,8 +4,8 @@
 //   giver   write piece ─> step ─> write piece ─> step ...      waits only where the ring is full
 //   taker   wait for a step ─> take piece ─> step ...
 //
-// Broadcast and scatter have one giver, the root; of a gather it is the one taker. Nobody waits at the end: a rank asks
-// when it uses its ring again.
+// Broadcast and scatter have one giver, the root; of a gather it is the one taker. It copies its own block while it would
+// wait otherwise. Nobody waits at the end: a rank asks when it uses its ring again.
 #include <algorithm>
 
 #include "collectives/run.hpp"
@@ -22,7 +22,13 @@ class StreamedRun {
         call_(request.call),
         element_bytes_(size_of(call_.element)),
         others_(call_.operation == Operation::scatter ? host.size() - 1 : 1),
-        piece_(host.ring().piece_bytes / static_cast<std::size_t>(others_) / element_bytes_) {}
+        piece_(host.ring().piece_bytes / static_cast<std::size_t>(others_) / element_bytes_) {
+    if (host.rank() != call_.root || call_.operation == Operation::broadcast) return;
+    const bool is_scatter = call_.operation == Operation::scatter;
+    own_from_ = is_scatter ? block_at(request.in.address(), host.rank(), block_bytes()) : request.in.address();
+    own_to_ = is_scatter ? request.out.address() : block_at(request.out.address(), host.rank(), block_bytes());
+    if (own_from_ != own_to_) own_left_ = block_bytes();
+  }
 
   void run() {
     if (piece_ == 0) throw_too_many(host_, call_);
@@ -33,6 +39,8 @@ class StreamedRun {
       give(is_root);
     } else {
       take(is_root);
+    }
+    while (copy_some_of_own()) {
     }
   }
 
@@ -71,21 +79,34 @@ class StreamedRun {
       }
       mover_.step();
     }
-    if (call_.operation == Operation::scatter)
-      mover_.copy(request_.out.address(), block_at(request_.in.address(), host_.rank(), block_bytes()), block_bytes());
   }
 
   void wait_for_room(bool to_all, std::uint64_t taken) {
     if (to_all) {
-      for_each_other([&](int taker) { mover_.wait_step(taker, taken); });
+      for_each_other([&](int taker) { wait_step(taker, taken); });
     } else {
-      mover_.wait_step(call_.root, taken);
+      wait_step(call_.root, taken);
     }
   }
 
+  void wait_step(int peer, std::uint64_t steps) {
+    while (!mover_.has_made(peer, steps) && copy_some_of_own()) {
+    }
+    mover_.wait_step(peer, steps);
+  }
+
+  /// A piece of the block that the root gives to itself; false if nothing of it is left.
+  bool copy_some_of_own() {
+    if (own_left_ == 0) return false;
+    const std::size_t now = std::min(own_left_, host_.ring().piece_bytes);
+    mover_.copy(own_to_, own_from_, now);
+    own_from_ += now;
+    own_to_ += now;
+    own_left_ -= now;
+    return true;
+  }
+
   void take(bool from_all) {
-    if (from_all)
-      mover_.copy(block_at(request_.out.address(), host_.rank(), block_bytes()), request_.in.address(), block_bytes());
     for (std::uint64_t piece = 0; piece < pieces(); ++piece) {
       if (from_all) {
         for_each_other(
@@ -98,7 +119,7 @@ class StreamedRun {
   }
 
   void take_piece(int giver, std::byte* to, std::uint64_t piece) {
-    mover_.wait_step(giver, piece + 1);
+    wait_step(giver, piece + 1);
     mover_.copy(to + first_byte(piece), place(giver, host_.rank(), piece), bytes(piece));
   }
 
@@ -110,6 +131,10 @@ class StreamedRun {
   /// Blocks of a piece, and elements in each.
   int others_;
   std::size_t piece_;
+  /// What is left of the block that stays on the root.
+  const std::byte* own_from_ = nullptr;
+  std::byte* own_to_ = nullptr;
+  std::size_t own_left_ = 0;
 };
 
 }  // namespace

@@ -56,6 +56,7 @@ class SkippingMover final : public Mover {
   void wait_step(int peer, std::uint64_t steps) override {
     if (is_kept()) real_.wait_step(peer, steps);
   }
+  [[nodiscard]] bool has_made(int peer, std::uint64_t steps) const override { return real_.has_made(peer, steps); }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     give_turns();
     real_.copy(to, from, bytes);
