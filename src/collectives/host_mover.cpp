@@ -90,12 +90,15 @@ void HostMover::fetch_for_next_call() const noexcept {
   for (std::size_t i = 0; i < std::min(contribution_bytes_, kMost); i += kLine) __builtin_prefetch(next + i, 1);
 }
 
-std::size_t HostMover::next_staging() {
+std::size_t HostMover::next_staging(std::size_t bytes) {
   // Others may wait for this call as this rank does.
   if (streamed_in_ + 1 == calls_) record();
   wait_finished(gave_in_);
   staged_in_ = calls_;
-  return layout_.staging + (++staged_ % 2) * layout_.staging_bytes;
+  ++staged_;
+  const std::size_t room = (bytes + kLine - 1) / kLine * kLine;
+  const std::size_t places = std::clamp<std::size_t>(layout_.staging_bytes / std::max(room, kLine), 1, kPlaces);
+  return layout_.staging + staged_ % 2 * layout_.staging_bytes + staged_ / 2 % places * room;
 }
 
 void HostMover::begin_stream(bool gives) {

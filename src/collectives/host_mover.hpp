@@ -61,13 +61,16 @@ class HostMover final : public Mover {
   [[nodiscard]] Plan& last_plan(Operation operation) noexcept {
     return last_plan_[static_cast<std::size_t>(operation)];
   }
-  /// The half of the staging area that may be written now. All members have to meet before the next use but one.
-  [[nodiscard]] std::size_t next_staging();
+  /// So many bytes, at most a half, of the half of the staging area that may be written now. All members have to meet
+  /// before the next use but one.
+  [[nodiscard]] std::size_t next_staging(std::size_t bytes);
   /// The bytes of a half.
   [[nodiscard]] std::size_t staging_bytes() const noexcept { return layout_.staging_bytes; }
   /// Begins a call in which ranks use their staging areas as rings. When it returns, the one of who `gives` is free.
   void begin_stream(bool gives);
   [[nodiscard]] const Ring& ring() const noexcept { return ring_; }
+  /// With which piece of the ring this call begins.
+  [[nodiscard]] std::uint64_t first_piece() const noexcept { return calls_ % kPlaces; }
   [[nodiscard]] std::byte* staging(int rank) const noexcept {
     return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
   }

@@ -204,8 +204,8 @@ class Run {
     const bool in_place = plan_.algorithm->needs == Needs::outputs;
     const auto ranks = static_cast<std::size_t>(host_.size());
     const std::size_t places = plan_.algorithm->algorithm == Algorithm::bruck ? 2 : 1;
-    const std::size_t blocks = many_in() || (in_place && many_out()) ? places * ranks : 1;
-    const std::size_t piece = host_.staging_bytes() / blocks / element_bytes_;
+    staged_blocks_ = many_in() || (in_place && many_out()) ? places * ranks : 1;
+    const std::size_t piece = host_.staging_bytes() / staged_blocks_ / element_bytes_;
     if (piece == 0) throw_too_many(host_, call_);
     for (std::size_t first = 0; first < call_.count; first += piece) {
       if (first != 0) host_.begin_round();
@@ -222,7 +222,7 @@ class Run {
     work.count = count;
     work.input.reach = Reach::all_ranks;
     work.input.parts = host_.parts().data();
-    work.input.offset = host_.next_staging();
+    work.input.offset = host_.next_staging(staged_blocks_ * count * element_bytes_);
     work.input.mine = Mover::at(work.input, host_.rank());
     work.input_stride = count * element_bytes_;
     work.input_life = InputLife::until_next_meeting;
@@ -275,6 +275,8 @@ class Run {
   const Plan& plan_;
   std::size_t element_bytes_;
   std::size_t block_bytes_;
+  /// How many blocks of a piece are in the staging area.
+  std::size_t staged_blocks_ = 1;
 };
 
 }  // namespace

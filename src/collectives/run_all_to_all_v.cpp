@@ -164,12 +164,13 @@ class VectorRun {
   }
 
   void exchange_pieces(std::size_t longest) {
-    const std::size_t piece = host_.staging_bytes() / static_cast<std::size_t>(host_.size()) / bytes_;
+    const auto ranks = static_cast<std::size_t>(host_.size());
+    const std::size_t piece = std::min(host_.staging_bytes() / ranks / bytes_, longest);
     if (piece == 0 && longest != 0) {
       throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks needs a window", host_.size()));
     }
     for (std::size_t first = 0; first < longest; first += piece) {
-      const std::size_t staging = host_.next_staging();
+      const std::size_t staging = host_.next_staging(ranks * piece * bytes_);
       std::byte* mine = host_.parts()[static_cast<std::size_t>(host_.rank())] + staging;
       const auto part = [&](std::size_t count) { return first >= count ? 0 : std::min(piece, count - first); };
       std::size_t before = 0;

@@ -22,7 +22,8 @@ class StreamedRun {
         call_(request.call),
         element_bytes_(size_of(call_.element)),
         others_(call_.operation == Operation::scatter ? host.size() - 1 : 1),
-        piece_(host.ring().piece_bytes / static_cast<std::size_t>(others_) / element_bytes_) {
+        room_(room_for(host.ring(), static_cast<std::size_t>(others_))),
+        piece_(room_.bytes / static_cast<std::size_t>(others_) / element_bytes_) {
     if (host.rank() != call_.root || call_.operation == Operation::broadcast) return;
     const bool is_scatter = call_.operation == Operation::scatter;
     own_from_ = is_scatter ? block_at(request.in.address(), host.rank(), block_bytes()) : request.in.address();
@@ -45,6 +46,18 @@ class StreamedRun {
   }
 
  private:
+  /// The ring as this call uses it: so many pieces at a time, of so many bytes.
+  struct Room {
+    std::size_t pieces;
+    std::size_t bytes;
+  };
+  /// A piece with `blocks` blocks has as much in each as one with a single block, as long as there is room for a few.
+  [[nodiscard]] static Room room_for(const Ring& ring, std::size_t blocks) noexcept {
+    constexpr std::size_t kFew = 4;
+    const std::size_t pieces = std::max(std::min(ring.pieces, kFew), ring.pieces / blocks);
+    return {pieces, std::min(ring.pieces * ring.piece_bytes / pieces, blocks * ring.piece_bytes)};
+  }
+
   [[nodiscard]] std::uint64_t pieces() const noexcept { return (call_.count + piece_ - 1) / piece_; }
   [[nodiscard]] std::size_t first_byte(std::uint64_t piece) const noexcept { return piece * piece_ * element_bytes_; }
   [[nodiscard]] std::size_t bytes(std::uint64_t piece) const noexcept {
@@ -55,7 +68,7 @@ class StreamedRun {
   /// Where a piece for `taker` lies in the ring of `giver`.
   [[nodiscard]] std::byte* place(int giver, int taker, std::uint64_t piece) const noexcept {
     const int block = others_ == 1 ? 0 : taker - (taker > giver ? 1 : 0);
-    return host_.staging(giver) + piece % host_.ring().pieces * host_.ring().piece_bytes +
+    return host_.staging(giver) + (host_.first_piece() + piece) % room_.pieces * room_.bytes +
            static_cast<std::size_t>(block) * piece_ * element_bytes_;
   }
 
@@ -68,7 +81,7 @@ class StreamedRun {
 
   void give(bool to_all) {
     for (std::uint64_t piece = 0; piece < pieces(); ++piece) {
-      if (piece >= host_.ring().pieces) wait_for_room(to_all, piece - host_.ring().pieces + 1);
+      if (piece >= room_.pieces) wait_for_room(to_all, piece - room_.pieces + 1);
       const std::byte* from = request_.in.address() + first_byte(piece);
       if (call_.operation == Operation::scatter) {
         for_each_other([&](int taker) {
@@ -114,7 +127,7 @@ class StreamedRun {
       } else {
         take_piece(call_.root, request_.out.address(), piece);
       }
-      if (piece + host_.ring().pieces < pieces()) mover_.step();
+      if (piece + room_.pieces < pieces()) mover_.step();
     }
   }
 
@@ -130,6 +143,7 @@ class StreamedRun {
   std::size_t element_bytes_;
   /// Blocks of a piece, and elements in each.
   int others_;
+  Room room_;
   std::size_t piece_;
   /// What is left of the block that stays on the root.
   const std::byte* own_from_ = nullptr;
