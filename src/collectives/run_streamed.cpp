@@ -4,8 +4,8 @@
 //   giver   write piece ─> step ─> write piece ─> step ...      waits only where the ring is full
 //   taker   wait for a step ─> take piece ─> step ...
 //
-// Broadcast and scatter have one giver, the root; of a gather it is the one taker. It copies its own block while it would
-// wait otherwise. Nobody waits at the end: a rank asks when it uses its ring again.
+// Broadcast and scatter have one giver, the root; of a gather or reduce it is the one taker. It copies its own block
+// while it would wait otherwise. Nobody waits at the end: a rank asks when it uses its ring again.
 #include <algorithm>
 
 #include "collectives/run.hpp"
@@ -22,10 +22,10 @@ class StreamedRun {
         call_(request.call),
         element_bytes_(size_of(call_.element)),
         others_(call_.operation == Operation::scatter ? host.size() - 1 : 1),
-        room_(room_for(host.ring(), static_cast<std::size_t>(others_))),
+        room_(room()),
         piece_(room_.bytes / static_cast<std::size_t>(others_) / element_bytes_) {
-    if (host.rank() != call_.root || call_.operation == Operation::broadcast) return;
     const bool is_scatter = call_.operation == Operation::scatter;
+    if (host.rank() != call_.root || !(is_scatter || call_.operation == Operation::gather)) return;
     own_from_ = is_scatter ? block_at(request.in.address(), host.rank(), block_bytes()) : request.in.address();
     own_to_ = is_scatter ? request.out.address() : block_at(request.out.address(), host.rank(), block_bytes());
     if (own_from_ != own_to_) own_left_ = block_bytes();
@@ -34,7 +34,8 @@ class StreamedRun {
   void run() {
     if (piece_ == 0) throw_too_many(host_, call_);
     const bool is_root = host_.rank() == call_.root;
-    const bool gives = is_root != (call_.operation == Operation::gather);
+    const bool root_takes = call_.operation == Operation::gather || call_.operation == Operation::reduce;
+    const bool gives = is_root != root_takes;
     host_.begin_stream(gives);
     if (gives) {
       give(is_root);
@@ -51,11 +52,21 @@ class StreamedRun {
     std::size_t pieces;
     std::size_t bytes;
   };
-  /// A piece with `blocks` blocks has as much in each as one with a single block, as long as there is room for a few.
-  [[nodiscard]] static Room room_for(const Ring& ring, std::size_t blocks) noexcept {
+  [[nodiscard]] Room room() const noexcept {
     constexpr std::size_t kFew = 4;
+    constexpr std::size_t kLeast = std::size_t{8} * 1024;
+    const Ring& ring = host_.ring();
+    const std::size_t all = ring.pieces * ring.piece_bytes;
+    if (host_.size() == 2) {
+      // Both run at the same time: of a short call, too, one takes what it can while the other still gives.
+      const std::size_t share = (block_bytes() / kFew + kLine - 1) / kLine * kLine;
+      const std::size_t bytes = std::min(std::max(share, kLeast), ring.piece_bytes);
+      return {all / bytes, bytes};
+    }
+    // A piece of several blocks has as much in each as one of a single block, as long as there is room for a few.
+    const auto blocks = static_cast<std::size_t>(others_);
     const std::size_t pieces = std::max(std::min(ring.pieces, kFew), ring.pieces / blocks);
-    return {pieces, std::min(ring.pieces * ring.piece_bytes / pieces, blocks * ring.piece_bytes)};
+    return {pieces, std::min(all / pieces, blocks * ring.piece_bytes)};
   }
 
   [[nodiscard]] std::uint64_t pieces() const noexcept { return (call_.count + piece_ - 1) / piece_; }
@@ -68,7 +79,8 @@ class StreamedRun {
   /// Where a piece for `taker` lies in the ring of `giver`.
   [[nodiscard]] std::byte* place(int giver, int taker, std::uint64_t piece) const noexcept {
     const int block = others_ == 1 ? 0 : taker - (taker > giver ? 1 : 0);
-    return host_.staging(giver) + (host_.first_piece() + piece) % room_.pieces * room_.bytes +
+    const std::uint64_t first = host_.first_piece() * std::max<std::size_t>(host_.ring().piece_bytes / room_.bytes, 1);
+    return host_.staging(giver) + (first + piece) % room_.pieces * room_.bytes +
            static_cast<std::size_t>(block) * piece_ * element_bytes_;
   }
 
@@ -121,7 +133,9 @@ class StreamedRun {
 
   void take(bool from_all) {
     for (std::uint64_t piece = 0; piece < pieces(); ++piece) {
-      if (from_all) {
+      if (call_.operation == Operation::reduce) {
+        reduce_piece(piece);
+      } else if (from_all) {
         for_each_other(
             [&](int giver) { take_piece(giver, block_at(request_.out.address(), giver, block_bytes()), piece); });
       } else {
@@ -129,6 +143,18 @@ class StreamedRun {
       }
       if (piece + room_.pieces < pieces()) mover_.step();
     }
+  }
+
+  void reduce_piece(std::uint64_t piece) {
+    for_each_other([&](int giver) { mover_.wait_step(giver, piece + 1); });
+    Work work;
+    work.element = call_.element;
+    work.op = call_.op;
+    const auto source = [&](int rank) -> const std::byte* {
+      return rank == host_.rank() ? request_.in.address() + first_byte(piece) : place(rank, host_.rank(), piece);
+    };
+    mover_.combine(request_.out.address() + first_byte(piece), host_.size(), source, bytes(piece) / element_bytes_,
+                   work, divisor_of(work, mover_));
   }
 
   void take_piece(int giver, std::byte* to, std::uint64_t piece) {

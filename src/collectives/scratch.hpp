@@ -22,8 +22,8 @@ inline constexpr std::size_t kInlineBytes = 40;
 inline constexpr std::size_t kMostStagingBytes = std::size_t{1024} * 1024;
 inline constexpr std::size_t kLeastStagingBytes = std::size_t{256} * 1024;
 inline constexpr std::size_t kAllStagingBytes = std::size_t{64} * 1024 * 1024;
-/// In how many places of it what needs little of it begins, in turns: lines that others have just read are slow to write,
-/// and those that have just been written slow to fetch, as with the slots above.
+/// In how many places of it what needs little of it begins, in turns: lines that others have just read are slow to
+/// write, and those that have just been written slow to fetch, as with the slots above.
 inline constexpr std::size_t kPlaces = 8;
 [[nodiscard]] inline std::size_t staging_bytes_of(int ranks) noexcept {
   return std::clamp(kAllStagingBytes / 2 / static_cast<std::size_t>(ranks) / kLine * kLine, kLeastStagingBytes,

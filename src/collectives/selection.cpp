@@ -38,6 +38,7 @@ constexpr Rule kRules[] = {
     {Operation::broadcast, kAnyRanks, 512 * kKiB, kAnyBytes, Algorithm::fetch},
     {Operation::broadcast, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 2, kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::reduce, 2, 0, kAnyBytes, Algorithm::fetch},
     {Operation::reduce, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 4, 16 * kKiB, 32 * kKiB, Algorithm::eager},
     {Operation::reduce, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},

@@ -66,11 +66,12 @@ class SkippingMover final : public Mover {
     give_turns();
     real_.reduce(to, from, count, element, op, divisor);
   }
-
- private:
+  /// What a slow rank does before everything.
   void give_turns() const {
     for (int turn = 0; turn < turns_; ++turn) yield_fiber();
   }
+
+ private:
   bool is_kept() {
     give_turns();
     return ++waits_ != left_out_;
@@ -114,6 +115,7 @@ Outcome run_mutant(const Case& one, std::uint64_t seed, int mutant, int left_out
     };
     me.barrier();
     for (int round = 0; round < kCalls; ++round) {
+      mover.give_turns();
       wrong += wrong_elements(me, buffers, one, round, maker);
       if (me.rank() == mutant && round + 1 == kMutatedCalls) outcome.waits = mover.waits();
     }

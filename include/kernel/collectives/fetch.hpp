@@ -1,9 +1,11 @@
-// Fetch: the others fetch from one rank, or in a gather put to it, and it waits until they have.
+// Fetch: the others fetch from one rank, or in a gather put to it, and it waits until they have. In a reduce the root
+// fetches, and the others wait.
 //
 //   root    step ···············─> wait for a step of each
 //   others  wait for the root's step ─> copy ─> step
 //
-// Cost: two hand-offs, N bytes copied by each rank. Nobody has to arrive before another can begin.
+// Cost: two hand-offs, N bytes copied by each rank; of a reduce, (P-1) N added by the root. Nobody has to arrive before
+// another can begin.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -60,6 +62,27 @@ AICORE void gather_fetch(Mover& mover, const Work& work) {
     mover.copy(block_at(mover.at(work.output, work.root), mover.rank(), work.output_stride), work.input.mine,
                work.bytes());
   });
+}
+
+/// All of it by the root.
+template <class Mover>
+AICORE void reduce_fetch(Mover& mover, const Work& work) {
+  if (mover.rank() != work.root) {
+    mover.step();
+    mover.tell(work.root);
+    mover.wait_step(work.root, 1);
+    return;
+  }
+  for (int peer = 0; peer < mover.size(); ++peer) {
+    if (peer != work.root) mover.wait_step(peer, 1);
+  }
+  mover.combine(
+      work.output.mine, mover.size(), [&](int rank) { return mover.at(work.input, rank); }, work.count, work,
+      divisor_of(work, mover));
+  mover.step();
+  for (int peer = 0; peer < mover.size(); ++peer) {
+    if (peer != work.root) mover.tell(peer);
+  }
 }
 
 }  // namespace baton::collectives
