@@ -77,7 +77,6 @@ TuneGrid TuneCommand::grid() const {
   std::vector<std::string_view> names;
   for (int i = 0; i < collectives::kOperations; ++i) {
     const auto operation = static_cast<collectives::Operation>(i);
-    if (operation == collectives::Operation::all_to_all_v) continue;  // it has only one algorithm
     names.push_back(name_of(operation));
     const auto named = [&](const std::string& name) { return name == name_of(operation); };
     if (operations_.empty() || std::any_of(operations_.begin(), operations_.end(), named))

@@ -1,4 +1,7 @@
-// How ranks notice that they made different calls, also while they wait for what will never come.
+// How ranks notice that they made different calls, also while they wait for what will never come, and that another's
+// memory is no longer there.
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
@@ -54,6 +57,18 @@ void HostMover::look_around() const {
         call_in(Word(at<RecordLine>(peer, record_offset()).state).load(std::memory_order_acquire)) == calls_;
     if (has_begun && !agrees(peer)) throw_mismatch(rank(), peer);
   }
+}
+
+void HostMover::throw_unreachable(int peer, int error) const {
+  // If it has died, a wait for it says how.
+  constexpr std::chrono::nanoseconds kLongEnough = std::chrono::milliseconds(500);
+  try {
+    scratch_.wait_reached(peer, Layout::kProgressAt, ~std::uint64_t{0}, Needed::owner, kLongEnough);
+  } catch (const Error& waited) {
+    if (waited.code() != Code::wait_timeout) throw;
+  }
+  throw Error(Code::invalid_argument,
+              fmt::format("the data of rank {} is not all in its memory: {}", peer, std::strerror(error)));
 }
 
 std::string HostMover::describe_record(int peer, std::uint64_t call) const {

@@ -14,9 +14,20 @@ constexpr std::array<std::string_view, 12> kElementNames = {"float64", "float32"
                                                             "int8",    "int16",   "int32",   "int64",
                                                             "uint8",   "uint16",  "uint32",  "uint64"};
 constexpr std::array<std::string_view, 5> kOpNames = {"sum", "prod", "min", "max", "avg"};
-constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {
-    "automatic",          "exchange",         "meeting",           "eager", "fetch", "one_phase", "mesh", "ring",
-    "bidirectional_ring", "interleaved_ring", "recursive_halving", "tree",  "bruck"};
+constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {"automatic",
+                                                                       "exchange",
+                                                                       "meeting",
+                                                                       "eager",
+                                                                       "fetch",
+                                                                       "read",
+                                                                       "one_phase",
+                                                                       "mesh",
+                                                                       "ring",
+                                                                       "bidirectional_ring",
+                                                                       "interleaved_ring",
+                                                                       "recursive_halving",
+                                                                       "tree",
+                                                                       "bruck"};
 
 template <class Names, class Value>
 std::string_view name_in(const Names& names, Value value) noexcept {

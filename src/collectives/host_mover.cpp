@@ -19,12 +19,13 @@ using Word = std::atomic_ref<std::uint64_t>;
 
 }  // namespace
 
-HostMover::HostMover(Domain domain, std::optional<Ring> ring)
+HostMover::HostMover(Domain domain, std::optional<Ring> ring, PeerMemory::Within within)
     : Mover(domain.rank(), domain.size()),
       layout_(domain.size()),
       ring_(ring.value_or(ring_of(domain.size()))),
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
+      memory_(scratch_, Layout::kProcessAt, domain.rank(), domain.size(), within),
       begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
@@ -225,6 +226,19 @@ void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   } else {
     std::memcpy(to, from, bytes);
   }
+}
+
+void HostMover::read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);
+}
+
+void HostMover::write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (const int error = memory_.write(peer, from, to, bytes)) throw_unreachable(peer, error);
+}
+
+std::byte* HostMover::bounce(std::size_t bytes) {
+  if (bounce_.size() < bytes) bounce_.resize(bytes);
+  return bounce_.data();
 }
 
 void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,

@@ -15,6 +15,7 @@
 
 #include "collectives/call.hpp"
 #include "collectives/mover.hpp"
+#include "collectives/peer_memory.hpp"
 #include "collectives/scratch.hpp"
 #include "collectives/selection.hpp"
 
@@ -46,7 +47,8 @@ struct Plan {
 class HostMover final : public Mover {
  public:
   /// Collective over the domain: allocates the scratch window.
-  explicit HostMover(Domain domain, std::optional<Ring> ring = std::nullopt);
+  explicit HostMover(Domain domain, std::optional<Ring> ring = std::nullopt,
+                     PeerMemory::Within within = PeerMemory::Within::processor);
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
@@ -75,6 +77,13 @@ class HostMover final : public Mover {
     return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
   }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
+  /// Whether all members reach all memory of all, as read_from() and write_to() do. They throw where it is not there,
+  /// or its owner is not.
+  [[nodiscard]] bool reaches_all_memory() const noexcept { return memory_.is_open(); }
+  void read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
+  void write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
+  /// Memory of this rank for what it reads, as long as it asks for no more.
+  [[nodiscard]] std::byte* bounce(std::size_t bytes);
 
   [[nodiscard]] std::byte* room() override;
   void announce() override;
@@ -148,6 +157,7 @@ class HostMover final : public Mover {
   [[noreturn]] void disagree_with(int peer);
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
+  [[noreturn]] void throw_unreachable(int peer, int error) const;
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
   [[nodiscard]] std::string describe_record(int peer, std::uint64_t call) const;
   void wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout);
@@ -156,6 +166,8 @@ class HostMover final : public Mover {
   Ring ring_;
   std::string domain_name_;
   RawWindow scratch_;
+  PeerMemory memory_;
+  std::vector<std::byte> bounce_;
   std::vector<std::byte*> parts_;
   std::uint64_t calls_ = 0;
   std::uint64_t meetings_ = 0;

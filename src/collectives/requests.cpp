@@ -156,7 +156,7 @@ Request all_to_all_v_request(const Domain& me, ConstData in, std::span<const std
   };
   check_count(call, "in", in, sum(send_counts));
   check_count(call, "out", out, sum(receive_counts));
-  return {call, in, out, Algorithm::automatic, options.timeout};
+  return request_of(call, in, out, options);
 }
 
 }  // namespace baton::collectives

@@ -61,22 +61,17 @@ Shape shape_of(const Domain& me, const Request& request) {
           .one_buffer = request.in.address() == request.out.address()};
 }
 
-const AlgorithmInfo& choose(const Call& call, Algorithm asked, std::size_t bytes, int ranks, Location location) {
-  if (asked == Algorithm::automatic) asked = forced_by_environment(call.operation);
-  const AlgorithmInfo& chosen = asked == Algorithm::automatic ? select_algorithm(call.operation, bytes, ranks, location)
-                                                              : *find_algorithm(call.operation, asked);
-  // What is too large for a slot takes the algorithm that takes everything.
-  return takes(chosen, bytes) ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
-}
-
 /// Apart from the comparison with the last one, which is all that most calls need.
-[[gnu::noinline]] Plan make_plan(const Shape& shape, const Call& call, int ranks) {
+[[gnu::noinline]] Plan make_plan(const Shape& shape, const Call& call, const HostMover& host) {
+  const int ranks = host.size();
   const DirectNeeds needs = direct_needs(call.operation);
   Plan plan{.shape = shape, .bytes = contribution_bytes(call, ranks)};
-  plan.direct = (shape.input_in_window || !needs.input) && (shape.output_in_window || !needs.output) &&
-                !(call.operation == Operation::all_to_all && shape.one_buffer);
+  // Blocks that arrive would replace others that have not been sent.
+  const bool in_the_way = call.operation == Operation::all_to_all && shape.one_buffer;
+  plan.direct = (shape.input_in_window || !needs.input) && (shape.output_in_window || !needs.output) && !in_the_way;
   const Location location = plan.direct ? Location::in_windows : Location::elsewhere;
-  plan.algorithm = &choose(call, shape.asked, plan.bytes, ranks, location);
+  const Reach memory = host.reaches_all_memory() && !in_the_way ? Reach::all_ranks : Reach::this_rank;
+  plan.algorithm = &choose_algorithm(call, shape.asked, plan.bytes, ranks, location, memory);
   switch (plan.algorithm->needs) {
     case Needs::outputs:
       // Partial results of a reduction to one root must not end up in the buffers of the others.
@@ -86,6 +81,7 @@ const AlgorithmInfo& choose(const Call& call, Algorithm asked, std::size_t bytes
       if (shape.one_buffer) plan.direct = false;
       break;
     case Needs::staged_input: plan.direct = false; break;
+    case Needs::memory: plan.direct = false; break;
     case Needs::contributions:
     case Needs::data: break;
   }
@@ -112,6 +108,25 @@ Work whole(const Request& request) {
   return work;
 }
 
+/// What all ranks read and write, for operations that only copy. Reductions keep what they work on in the caches.
+std::size_t traffic_of(const Call& call, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::size_t vector = call.count * size_of(call.element) * ranks;
+  switch (call.operation) {
+    case Operation::broadcast: return vector;
+    case Operation::gather: return 3 * vector;  // twice, but it gains earlier than the others, as was measured
+    case Operation::scatter: return 2 * vector;
+    case Operation::allgather: return (ranks + 1) * vector;
+    case Operation::all_to_all: return 2 * ranks * vector;
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::reduce_scatter:
+    case Operation::all_to_all_v:
+    case Operation::barrier: break;
+  }
+  return 0;
+}
+
 /// One call on the way to an algorithm that moves the data itself, not contributions.
 class Run {
  public:
@@ -126,9 +141,8 @@ class Run {
 
   void run() {
     host_.begin(call_, details(), 0, request_.timeout);
-    host_.expect_traffic(traffic());
+    host_.expect_traffic(traffic_of(call_, host_.size()));
     plan_.direct ? run_direct() : run_staged();
-    host_.end();
   }
 
  private:
@@ -159,25 +173,6 @@ class Run {
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
     plan_.algorithm->run(mover_, work);
-  }
-
-  /// What all ranks read and write, for operations that only copy. Reductions keep what they work on in the caches.
-  [[nodiscard]] std::size_t traffic() const {
-    const auto ranks = static_cast<std::size_t>(host_.size());
-    const std::size_t vector = block_bytes_ * ranks;
-    switch (call_.operation) {
-      case Operation::broadcast: return vector;
-      case Operation::gather: return 3 * vector;  // twice, but it gains earlier than the others, as was measured
-      case Operation::scatter: return 2 * vector;
-      case Operation::allgather: return (ranks + 1) * vector;
-      case Operation::all_to_all: return 2 * ranks * vector;
-      case Operation::reduce:
-      case Operation::allreduce:
-      case Operation::reduce_scatter:
-      case Operation::all_to_all_v:
-      case Operation::barrier: break;
-    }
-    return 0;
   }
 
   /// Whether blocks for all ranks lie in this rank's input, or in its output.
@@ -281,6 +276,16 @@ class Run {
 
 }  // namespace
 
+const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::size_t bytes, int ranks,
+                                      Location location, Reach memory) {
+  if (asked == Algorithm::automatic) asked = forced_by_environment(call.operation);
+  const AlgorithmInfo& chosen = asked == Algorithm::automatic
+                                    ? select_algorithm(call.operation, bytes, ranks, location, memory)
+                                    : *find_algorithm(call.operation, asked);
+  // What is too large for a slot, or cannot be reached, takes the algorithm that takes everything.
+  return takes(chosen, bytes, memory) ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
+}
+
 std::vector<std::byte*> parts_of(const RawWindow& window, int ranks) {
   std::vector<std::byte*> parts(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) parts[static_cast<std::size_t>(rank)] = window.part(rank);
@@ -301,10 +306,19 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
   const Call& call = request.call;
   Plan& plan = host.last_plan(call.operation);
   const Shape shape = shape_of(me, request);
-  if (plan.algorithm == nullptr || plan.shape != shape) plan = make_plan(shape, call, host.size());
-  if (plan.algorithm->needs != Needs::contributions) return Run(host, mover, request, plan).run();
-  host.begin(call, details_of(plan), plan.bytes, request.timeout);
-  plan.algorithm->run(mover, whole(request));
+  if (plan.algorithm == nullptr || plan.shape != shape) plan = make_plan(shape, call, host);
+  switch (plan.algorithm->needs) {
+    case Needs::contributions:
+      host.begin(call, details_of(plan), plan.bytes, request.timeout);
+      plan.algorithm->run(mover, whole(request));
+      break;
+    case Needs::memory:
+      host.begin(call, details_of(plan), kPlaceBytes, request.timeout);
+      host.expect_traffic(traffic_of(call, host.size()));
+      run_read(host, mover, request);
+      break;
+    default: Run(host, mover, request, plan).run();
+  }
   host.end();
 }
 

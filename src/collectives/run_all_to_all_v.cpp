@@ -25,21 +25,24 @@ class VectorRun {
 
   void run(std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {
     const std::size_t counts = 2 * send_counts.size() * sizeof(std::uint64_t);
-    if (counts > kSlotBytes) {
-      throw Error(Code::unsupported, fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(),
-                                                 kSlotBytes / 2 / sizeof(std::uint64_t)));
+    constexpr std::size_t kMostRanks = (kSlotBytes - sizeof(void*)) / 2 / sizeof(std::uint64_t);
+    if (send_counts.size() > kMostRanks) {
+      throw Error(Code::unsupported,
+                  fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(), kMostRanks));
     }
-    header_bytes_ = counts;
-    std::uint64_t details = direct_ ? 1 : 0;
+    const std::byte* where = request_.in.address();
+    header_bytes_ = counts + sizeof where;
+    std::uint64_t details = mix(static_cast<std::uint64_t>(request_.algorithm), direct_ ? 1 : 0);
     if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
     const std::size_t data = std::accumulate(send_counts.begin(), send_counts.end(), std::size_t{0}) * bytes_;
     // Never beside a record, whatever this rank has: all must look for it in the same place.
-    const std::size_t contribution = std::max(kInlineBytes + 1, counts + (fits(data) ? data : 0));
+    const std::size_t contribution = std::max(kInlineBytes + 1, header_bytes_ + (fits(data) ? data : 0));
     host_.begin(request_.call, details, contribution, request_.timeout);
     std::byte* mine = mover_.room();
     std::memcpy(mine, send_counts.data(), counts / 2);
     std::memcpy(mine + counts / 2, receive_counts.data(), counts / 2);
-    if (fits(data)) offer_blocks(mine + counts, send_counts, data);
+    std::memcpy(mine + counts, &where, sizeof where);
+    if (fits(data)) offer_blocks(mine + header_bytes_, send_counts, data);
     for (int rank = 0; rank < host_.size(); ++rank) rows_[rank] = mover_.contribution(rank);
     const Verdict verdict = meet();
     if (verdict.agree == 0) throw_disagreement();
@@ -48,7 +51,7 @@ class VectorRun {
     } else {
       // Most send about as much as others.
       host_.expect_traffic(2 * data * send_counts.size());
-      direct_ ? push() : exchange_pieces(verdict.longest);
+      move_blocks(verdict.longest);
     }
     host_.end();
   }
@@ -147,6 +150,38 @@ class VectorRun {
       mover_.copy(target, from == host_.rank() ? own_ : rows_[from] + header_bytes_ + before * bytes_, block);
       target += block;
     }
+  }
+
+  /// All have the same numbers, and so the same way.
+  void move_blocks(std::size_t longest) {
+    const Location location = direct_ ? Location::in_windows : Location::elsewhere;
+    const Reach memory = host_.reaches_all_memory() ? Reach::all_ranks : Reach::this_rank;
+    const std::size_t typical = longest * static_cast<std::size_t>(host_.size()) * bytes_;
+    const AlgorithmInfo& chosen =
+        choose_algorithm(request_.call, request_.algorithm, typical, host_.size(), location, memory);
+    if (chosen.algorithm == Algorithm::read) return read();
+    direct_ ? push() : exchange_pieces(longest);
+  }
+
+  /// Out of the memory of the others.
+  void read() {
+    for (int distance = 0; distance < host_.size(); ++distance) {
+      const int from = around(host_, distance);
+      std::size_t before = 0;
+      for (int rank = 0; rank < from; ++rank) before += expects(host_.rank(), rank);
+      std::size_t others = 0;
+      for (int to = 0; to < host_.rank(); ++to) others += sends(from, to);
+      const std::byte* where = nullptr;
+      std::memcpy(&where, rows_[from] + header_bytes_ - sizeof where, sizeof where);
+      std::byte* to = request_.out.address() + before * bytes_;
+      const std::size_t block = sends(from, host_.rank()) * bytes_;
+      if (from == host_.rank()) {
+        mover_.copy(to, where + others * bytes_, block);
+      } else {
+        host_.read_from(from, where + others * bytes_, to, block);
+      }
+    }
+    mover_.meet();
   }
 
   void push() {

@@ -105,7 +105,8 @@ struct Layout {
   static constexpr std::size_t kProgressAt = 0;
   static constexpr std::size_t kArrivalsAt = kLine;
   static constexpr std::size_t kReleaseAt = 2 * kLine;
-  static constexpr std::size_t kRecordsAt = 3 * kLine;
+  static constexpr std::size_t kProcessAt = 3 * kLine;
+  static constexpr std::size_t kRecordsAt = 4 * kLine;
   std::size_t mail;
   std::size_t contributions;
   std::size_t common;

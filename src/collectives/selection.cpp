@@ -15,7 +15,7 @@ namespace baton::collectives {
 namespace {
 
 /// Up to `most_ranks` ranks and so many bytes, of data in windows or elsewhere, this algorithm. The first row that fits
-/// counts; the last one of an operation fits everything.
+/// counts; the last one of an operation fits everything. Rows of `read` count where the system is fast at it.
 struct Rule {
   Operation operation;
   int most_ranks;
@@ -25,6 +25,15 @@ struct Rule {
 };
 
 constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+
+/// Whether the system copies between processes about as fast as they do;
+/// docs/decisions/0039-ranks-read-each-others-memory.md.
+#if defined(__x86_64__)
+constexpr bool kReadsAreFast = true;
+#else
+constexpr bool kReadsAreFast = false;
+#endif
 
 constexpr Rule kRules[] = {
     {Operation::barrier, 2, kAnyBytes, kAnyBytes, Algorithm::exchange},
@@ -38,9 +47,12 @@ constexpr Rule kRules[] = {
     {Operation::broadcast, kAnyRanks, 512 * kKiB, kAnyBytes, Algorithm::fetch},
     {Operation::broadcast, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 2, kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::reduce, 2, 0, 2 * kMiB, Algorithm::read},
     {Operation::reduce, 2, 0, kAnyBytes, Algorithm::fetch},
     {Operation::reduce, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 4, 16 * kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::reduce, 4, 0, 64 * kKiB, Algorithm::mesh},
+    {Operation::reduce, 4, 0, 2 * kMiB, Algorithm::read},
     {Operation::reduce, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},
     {Operation::reduce, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allreduce, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
@@ -50,36 +62,61 @@ constexpr Rule kRules[] = {
     {Operation::allreduce, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::meeting},
     {Operation::allreduce, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce_scatter, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
+    {Operation::reduce_scatter, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::reduce_scatter, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce_scatter, 4, 16 * kKiB, 8 * kKiB, Algorithm::meeting},
+    {Operation::reduce_scatter, 4, 0, 128 * kKiB, Algorithm::mesh},
+    {Operation::reduce_scatter, 4, 0, kAnyBytes, Algorithm::read},
     {Operation::reduce_scatter, kAnyRanks, 16 * kKiB, 4 * kKiB, Algorithm::meeting},
     {Operation::reduce_scatter, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
+    {Operation::allgather, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::allgather, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, 4, 4 * kKiB, 8 * kKiB, Algorithm::meeting},
+    {Operation::allgather, 4, 0, 64 * kKiB, Algorithm::mesh},
+    {Operation::allgather, 4, 0, 512 * kKiB, Algorithm::read},
     {Operation::allgather, 4, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, kAnyRanks, 8 * kKiB, 2 * kKiB, Algorithm::meeting},
     {Operation::allgather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::gather, 2, kKiB / 2, 16 * kKiB, Algorithm::eager},
+    {Operation::gather, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::gather, 2, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::gather, 4, kKiB, 16 * kKiB, Algorithm::eager},
+    {Operation::gather, 4, 0, kAnyBytes, Algorithm::read},
     {Operation::gather, 4, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::gather, 8, 8 * kKiB, 32 * kKiB, Algorithm::eager},
     {Operation::gather, kAnyRanks, kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::gather, kAnyRanks, 0, kAnyBytes, Algorithm::read},
     {Operation::gather, kAnyRanks, kAnyBytes, 0, Algorithm::fetch},
     {Operation::gather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::scatter, 2, kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::scatter, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::scatter, 2, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::scatter, 4, 8 * kKiB, 16 * kKiB, Algorithm::eager},
+    {Operation::scatter, 4, 0, 64 * kKiB, Algorithm::fetch},
+    {Operation::scatter, 4, 0, kAnyBytes, Algorithm::read},
     {Operation::scatter, 4, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::scatter, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::scatter, 8, 0, 64 * kKiB, Algorithm::fetch},
+    {Operation::scatter, 8, 0, kAnyBytes, Algorithm::read},
+    {Operation::scatter, kAnyRanks, 0, 512 * kKiB, Algorithm::fetch},
+    {Operation::scatter, kAnyRanks, 0, kAnyBytes, Algorithm::read},
     {Operation::scatter, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::all_to_all, 2, 2 * kKiB, 16 * kKiB, Algorithm::exchange},
+    {Operation::all_to_all, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::all_to_all, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::all_to_all, 4, 8 * kKiB, 8 * kKiB, Algorithm::meeting},
+    {Operation::all_to_all, 4, 0, 64 * kKiB, Algorithm::mesh},
+    {Operation::all_to_all, 4, 0, 2 * kMiB, Algorithm::read},
     {Operation::all_to_all, 4, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::all_to_all, kAnyRanks, 16 * kKiB, 4 * kKiB, Algorithm::meeting},
+    {Operation::all_to_all, 8, 0, 128 * kKiB, Algorithm::mesh},
+    {Operation::all_to_all, 8, 0, 2 * kMiB, Algorithm::read},
     {Operation::all_to_all, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
+    {Operation::all_to_all_v, 4, 0, kAnyBytes, Algorithm::read},
+    {Operation::all_to_all_v, 8, 0, 128 * kKiB, Algorithm::mesh},
+    {Operation::all_to_all_v, 8, 0, 2 * kMiB, Algorithm::read},
+    {Operation::all_to_all_v, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
 };
 
 template <class Value, int count>
@@ -111,28 +148,33 @@ std::array<Algorithm, kOperations> parse_forced(std::string_view text) {
 
 }  // namespace
 
-const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, int ranks, Location location) {
+const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, int ranks, Location location,
+                                      Reach memory) {
   static const std::vector<TunedRule> tuned =
       options().collective_table ? read_table_file(*options().collective_table) : std::vector<TunedRule>();
   for (const TunedRule& rule : tuned) {
     if (rule.operation == operation && rule.location == location && ranks <= rule.most_ranks &&
-        bytes <= rule.most_bytes)
+        bytes <= rule.most_bytes && (rule.algorithm != Algorithm::read || memory == Reach::all_ranks))
       return *find_algorithm(operation, rule.algorithm);
   }
-  return default_algorithm(operation, bytes, ranks, location);
+  return default_algorithm(operation, bytes, ranks, location, memory);
 }
 
-const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, int ranks, Location location) noexcept {
+const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, int ranks, Location location,
+                                       Reach memory) noexcept {
+  const bool may_read = memory == Reach::all_ranks && kReadsAreFast;
   for (const Rule& rule : kRules) {
     const std::size_t most = location == Location::in_windows ? rule.in_windows_bytes : rule.elsewhere_bytes;
+    if (rule.algorithm == Algorithm::read && !may_read) continue;
     if (rule.operation == operation && ranks <= rule.most_ranks && bytes <= most)
       return *find_algorithm(operation, rule.algorithm);
   }
   return all_algorithms()[0];
 }
 
-bool takes(const AlgorithmInfo& algorithm, std::size_t bytes) noexcept {
-  return algorithm.needs != Needs::contributions || bytes <= kSlotBytes;
+bool takes(const AlgorithmInfo& algorithm, std::size_t bytes, Reach memory) noexcept {
+  return (algorithm.needs != Needs::contributions || bytes <= kSlotBytes) &&
+         (algorithm.needs != Needs::memory || memory == Reach::all_ranks);
 }
 
 Algorithm forced_by(std::string_view text, Operation operation) {

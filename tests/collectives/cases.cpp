@@ -246,7 +246,7 @@ void call_public(const Domain& me, const Case& one, ConstData in, Data out) {
     case Operation::gather: return gather(me, in, out, one.root, options);
     case Operation::scatter: return scatter(me, in, out, one.root, options);
     case Operation::all_to_all: return all_to_all(me, in, out, options);
-    case Operation::all_to_all_v: return all_to_all_v(me, in, counts, out, counts);
+    case Operation::all_to_all_v: return all_to_all_v(me, in, counts, out, counts, options);
   }
 }
 
@@ -263,7 +263,7 @@ Event start_public(const Domain& me, const Case& one, ConstData in, Data out) {
     case Operation::gather: return start_gather(me, in, out, one.root, options);
     case Operation::scatter: return start_scatter(me, in, out, one.root, options);
     case Operation::all_to_all: return start_all_to_all(me, in, out, options);
-    case Operation::all_to_all_v: return start_all_to_all_v(me, in, counts, out, counts);
+    case Operation::all_to_all_v: return start_all_to_all_v(me, in, counts, out, counts, options);
   }
   return {};
 }

@@ -100,7 +100,8 @@ Outcome run_mutant(const Case& one, std::uint64_t seed, int mutant, int left_out
   std::size_t wrong = 0;
   const std::string failure = run_seeded(kRanks, seed, [&](Domain me) {
     const Buffers buffers(me, bytes_of(one, kRanks));
-    HostMover host(me, kRing);
+    // A mutant reads at addresses that nobody has told.
+    HostMover host(me, kRing, collectives::PeerMemory::Within::system);
     SkippingMover mover(host, me.rank() == mutant ? left_out : kNone,
                         seed % 2 == 0 && static_cast<int>(seed / 2 % kRanks) == me.rank());
     const Maker maker = [&](const Domain& domain, const Case& made, ConstData in, Data out) {
@@ -111,7 +112,12 @@ Outcome run_mutant(const Case& one, std::uint64_t seed, int mutant, int left_out
       request.algorithm = made.algorithm;
       // Ranks that lost each other over a mutant need not be waited for.
       request.timeout = left_out == kNone ? std::chrono::milliseconds(20'000) : std::chrono::milliseconds(15);
-      run(domain, host, mover, request);
+      const std::vector<std::size_t> counts(kRanks, made.count);
+      if (made.operation == Operation::all_to_all_v) {
+        run_all_to_all_v(domain, host, mover, request, counts, counts);
+      } else {
+        run(domain, host, mover, request);
+      }
     };
     me.barrier();
     for (int round = 0; round < kCalls; ++round) {

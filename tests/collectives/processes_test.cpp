@@ -1,6 +1,7 @@
 // Collectives of real processes: right, and ended by the death of a rank in the middle of any of them.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <baton/error.hpp>
 
 #include "cases.hpp"
+#include "collectives/host_mover.hpp"
 #include "collectives/selection.hpp"
 #include "ending.hpp"
 #include "job.hpp"
@@ -42,7 +44,8 @@ std::vector<Case> cases_of(Operation operation, Algorithm algorithm) {
 /// The operation that the environment names by its number, over and over, until somebody dies.
 void repeat_until_death(Domain me) {
   const auto operation = static_cast<Operation>(std::atoi(std::getenv("TEST_OPERATION")));
-  const std::vector<Case> cases = cases_of(operation, Algorithm::automatic);
+  const bool reads = std::getenv("TEST_READ") != nullptr;
+  const std::vector<Case> cases = cases_of(operation, reads ? Algorithm::read : Algorithm::automatic);
   const Buffers buffers(me, bytes_of(cases[2], me.size()));
   std::thread killer;
   if (me.rank() == 2) {
@@ -74,6 +77,24 @@ SCENARIO(EveryAlgorithm, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}})
   }
 }
 
+SCENARIO(DataThatIsNotThere, {.sizes = {3}, .hostings = {Hosting::processes}}) {
+  if (!collectives::HostMover(me).reaches_all_memory()) return;  // the system says no
+  constexpr std::size_t kCount = 100'000;
+  std::vector<float> own(kCount);
+  Data x(own);
+  if (me.rank() == 1) {
+    void* nothing = ::mmap(nullptr, kCount * sizeof(float), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(nothing != MAP_FAILED);
+    x = Data(nothing, kCount, Element::float32);
+  }
+  const auto call = [&] { broadcast(me, x, 1, {.algorithm = Algorithm::read}); };
+  if (me.rank() == 1) {
+    require_error(Code::peer_left, {"broadcast"}, call);
+  } else {
+    require_error(Code::invalid_argument, {"the data of rank 1 is not all in its memory"}, call);
+  }
+}
+
 SCENARIO_BEFORE_JOIN(CollectivesUntilDeath, kProcesses) {
   survives_with_error([&] { repeat_until_death(join_and_tell(me)); });
 }
@@ -86,10 +107,23 @@ TEST(Processes, GetRightResultsFromEveryAlgorithm) {
     EXPECT_TRUE(run_scenario(scenario_named("EveryAlgorithm"), Hosting::processes, size));
 }
 
+TEST(Processes, AreToldWhoseDataIsNotThere) {
+  EXPECT_TRUE(run_scenario(scenario_named("DataThatIsNotThere"), Hosting::processes, 3));
+}
+
 class Death : public testing::TestWithParam<int> {};
 
 TEST_P(Death, InTheMiddleOfAnOperationIsToldToAll) {
   Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam())});
+  job.start();
+  job.finish();
+  for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
+}
+
+class DeathOfWhoIsRead : public testing::TestWithParam<int> {};
+
+TEST_P(DeathOfWhoIsRead, IsToldToAll) {
+  Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam()), "TEST_READ=1"});
   job.start();
   job.finish();
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
@@ -103,9 +137,12 @@ TEST(DeathOfOne, WhileOthersHaveStartedIsToldByTheirEvents) {
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Death, testing::Range(0, collectives::kOperations), [](const auto& param) {
+const auto kOperationName = [](const auto& param) {
   return std::string(collectives::name_of(static_cast<Operation>(param.param)));
-});
+};
+INSTANTIATE_TEST_SUITE_P(, Death, testing::Range(0, collectives::kOperations), kOperationName);
+/// All but the barrier.
+INSTANTIATE_TEST_SUITE_P(, DeathOfWhoIsRead, testing::Range(1, collectives::kOperations), kOperationName);
 
 }  // namespace
 }  // namespace baton::test

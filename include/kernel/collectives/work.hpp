@@ -75,7 +75,8 @@ struct Work {
   int logarithm = 0;
   while ((1 << logarithm) < ranks) ++logarithm;
   switch (algorithm) {
-    case Algorithm::fetch: return 1;
+    case Algorithm::fetch:
+    case Algorithm::read: return 1;
     case Algorithm::tree: return 2;
     case Algorithm::ring:
     case Algorithm::bidirectional_ring: return 2 * ranks;

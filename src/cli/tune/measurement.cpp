@@ -27,7 +27,8 @@ void for_each_measurement(const TuneGrid& grid, Operation operation, const Body&
   for (const Location location : kLocations) {
     for (const std::size_t bytes : operation == Operation::barrier ? nothing : grid.sizes) {
       for (const AlgorithmInfo& info : collectives::all_algorithms()) {
-        if (info.operation == operation && collectives::takes(info, bytes)) body(location, bytes, info.algorithm);
+        if (info.operation == operation && collectives::takes(info, bytes, collectives::Reach::all_ranks))
+          body(location, bytes, info.algorithm);
       }
     }
     if (operation == Operation::barrier) return;
@@ -64,7 +65,9 @@ class Bench {
       case Operation::scatter: return scatter(me_, in(location, block * ranks), out(location, block), root(), options);
       case Operation::all_to_all:
         return all_to_all(me_, in(location, block * ranks), out(location, block * ranks), options);
-      case Operation::all_to_all_v: return;
+      case Operation::all_to_all_v:
+        counts_.assign(ranks, block);
+        return all_to_all_v(me_, in(location, block * ranks), counts_, out(location, block * ranks), counts_, options);
     }
   }
 
@@ -104,6 +107,7 @@ class Bench {
   Window<float> out_window_;
   std::vector<float> in_own_;
   std::vector<float> out_own_;
+  std::vector<std::size_t> counts_;
   int root_ = 0;
 };
 

@@ -18,7 +18,9 @@ using BySize = std::map<std::size_t, std::vector<Measurement>>;
 
 Algorithm best_of(const std::vector<Measurement>& measured, double margin) {
   const Measurement& any = measured.front();
-  const Algorithm usual = collectives::default_algorithm(any.operation, any.bytes, any.ranks, any.location).algorithm;
+  const Algorithm usual =
+      collectives::default_algorithm(any.operation, any.bytes, any.ranks, any.location, collectives::Reach::all_ranks)
+          .algorithm;
   double usual_time = 0;
   const Measurement* best = &any;
   for (const Measurement& one : measured) {

@@ -45,8 +45,8 @@ def test_without_a_file_it_goes_to_standard_output():
 def test_only_algorithms_that_take_a_size_are_measured_with_it():
     done = baton("tune", "-n", "2", "-s", "8,64KiB", "--operations", "gather", "--budget", "1ms")
     assert done.returncode == 0, done.stderr
-    # In two places: eager, fetch and mesh of 8 bytes; fetch and mesh of 64 KiB.
-    assert "2 ranks, 10 measurements" in done.stderr
+    # In two places: eager, fetch, read and mesh of 8 bytes; fetch, read and mesh of 64 KiB.
+    assert "2 ranks, 14 measurements" in done.stderr
 
 
 def test_programs_read_the_table(table):

@@ -1,0 +1,196 @@
+// Read: everybody takes what it needs straight out of the memory of the others, by a call of the system. One copy
+// instead of two through the staging area.
+//
+//   root    tell where ─> own block ─> wait for a step of each       with a root that has the data, or gets it
+//   others  wait for that ─> read or write ─> step
+//
+//   rank    tell where ─> meet ─> read ─> meet                       with data of all
+//
+// Reductions work on shares, as in a mesh: each rank combines its share, which the root gets, or all read after a
+// meeting. Cost: two hand-offs, or 2 b, and 3 b for an allreduce; N bytes copied by each rank.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/run.hpp"
+
+namespace baton::collectives {
+namespace {
+
+class ReadRun {
+ public:
+  ReadRun(HostMover& host, Mover& mover, const Request& request)
+      : host_(host),
+        mover_(mover),
+        request_(request),
+        call_(request.call),
+        element_bytes_(size_of(call_.element)),
+        block_bytes_(call_.count * element_bytes_) {}
+
+  void run() {
+    const int me = host_.rank();
+    switch (call_.operation) {
+      case Operation::broadcast:
+        return with_root([&](const Place& root) { read(call_.root, root.input, out(), block_bytes_); });
+      case Operation::scatter:
+        return with_root([&](const Place& root) {
+          if (me == call_.root) return mover_.copy(out(), block_at(in(), me, block_bytes_), block_bytes_);
+          read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
+        });
+      case Operation::gather:
+        return with_root([&](const Place& root) {
+          if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
+          host_.write_to(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
+        });
+      case Operation::allgather: return among_all([&] { read_blocks([](const Place& place) { return place.input; }); });
+      case Operation::all_to_all:
+        return among_all(
+            [&] { read_blocks([&](const Place& place) { return block_at(place.input, me, block_bytes_); }); });
+      case Operation::reduce: return among_all([&] { me == call_.root ? reduce_share() : reduce_share_for_root(); });
+      case Operation::allreduce:
+        return among_all([&] {
+          reduce_share();
+          mover_.meet();
+          for_each_other([&](int peer) {
+            const std::size_t at = share(peer).first * element_bytes_;
+            read(peer, place_of(peer).output + at, out() + at, share(peer).count * element_bytes_);
+          });
+        });
+      case Operation::reduce_scatter:
+        return among_all([&] {
+          reduce_range(
+              call_.count * static_cast<std::size_t>(me), call_.count,
+              [&](std::size_t first) { return out() + first * element_bytes_; }, [](auto...) {});
+        });
+      case Operation::all_to_all_v:
+      case Operation::barrier: break;
+    }
+  }
+
+ private:
+  /// Where the data of a rank lies, in its own memory.
+  struct Place {
+    const std::byte* input;
+    std::byte* output;
+  };
+  static_assert(sizeof(Place) == kPlaceBytes);
+
+  [[nodiscard]] const std::byte* in() const noexcept { return request_.in.address(); }
+  [[nodiscard]] std::byte* out() const noexcept { return request_.out.address(); }
+  [[nodiscard]] Share share(int rank) const noexcept {
+    return share_of(call_.count, element_bytes_, rank, host_.size());
+  }
+
+  void tell_place() {
+    const Place mine{in(), out()};
+    mover_.offer(reinterpret_cast<const std::byte*>(&mine), sizeof mine);
+  }
+  [[nodiscard]] Place place_of(int rank) const {
+    if (rank == host_.rank()) return {in(), out()};
+    Place place;
+    std::memcpy(&place, mover_.contribution(rank), sizeof place);
+    return place;
+  }
+
+  void read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) {
+    if (peer != host_.rank()) host_.read_from(peer, from, to, bytes);
+  }
+
+  template <class Body>
+  void for_each_other(const Body& body) const {
+    // From different ranks at the same time.
+    for (int distance = 1; distance < host_.size(); ++distance) body(around(host_, distance));
+  }
+
+  template <class Copy>
+  void with_root(const Copy& copy) {
+    if (host_.rank() != call_.root) {
+      mover_.wait_announced(call_.root);
+      copy(place_of(call_.root));
+      mover_.step();
+      return;
+    }
+    tell_place();
+    mover_.announce();
+    copy(place_of(call_.root));
+    for_each_other([&](int peer) { mover_.wait_step(peer, 1); });
+  }
+
+  template <class Body>
+  void among_all(const Body& body) {
+    tell_place();
+    mover_.meet();
+    body();
+    mover_.meet();
+  }
+
+  /// What each of the others has for this rank at `from(its place)`, by rank.
+  template <class From>
+  void read_blocks(const From& from) {
+    for_each_other(
+        [&](int peer) { read(peer, from(place_of(peer)), block_at(out(), peer, block_bytes_), block_bytes_); });
+    std::byte* own = block_at(out(), host_.rank(), block_bytes_);
+    mover_.copy(own, from(place_of(host_.rank())), block_bytes_);
+  }
+
+  /// This rank's share of the vectors of all, to the same place of its output.
+  void reduce_share() {
+    const Share mine = share(host_.rank());
+    std::byte* to = out() + mine.first * element_bytes_;
+    reduce_range(
+        mine.first, mine.count, [&](std::size_t first) { return to + first * element_bytes_; }, [](auto...) {});
+  }
+  /// The same to the root's.
+  void reduce_share_for_root() {
+    const Share mine = share(host_.rank());
+    std::byte* to = place_of(call_.root).output + mine.first * element_bytes_;
+    reduce_range(
+        mine.first, mine.count, [&](std::size_t) { return bounce(host_.rank()); },
+        [&](std::size_t first, std::size_t count) {
+          host_.write_to(call_.root, bounce(host_.rank()), to + first * element_bytes_, count * element_bytes_);
+        });
+  }
+
+  /// `count` elements from `first` on of the inputs of all, in pieces: from element n of them on to `target(n)`, then
+  /// `deliver(n, elements)`.
+  template <class Target, class Deliver>
+  void reduce_range(std::size_t first, std::size_t count, const Target& target, const Deliver& deliver) {
+    Work work;
+    work.element = call_.element;
+    work.op = call_.op;
+    const std::size_t piece = bounce_bytes() / element_bytes_;
+    for (std::size_t done = 0; done < count; done += piece) {
+      const std::size_t now = std::min(piece, count - done);
+      const std::size_t at = (first + done) * element_bytes_;
+      for_each_other([&](int peer) { read(peer, place_of(peer).input + at, bounce(peer), now * element_bytes_); });
+      const auto source = [&](int rank) -> const std::byte* { return rank == host_.rank() ? in() + at : bounce(rank); };
+      mover_.combine(target(done), host_.size(), source, now, work, divisor_of(work, mover_));
+      deliver(done, now);
+    }
+  }
+
+  /// Room for a piece of each rank. A call of the system for each piece should be worth it, and all should fit into a
+  /// cache.
+  [[nodiscard]] std::size_t bounce_bytes() const noexcept {
+    constexpr std::size_t kAll = std::size_t{512} * 1024;
+    constexpr std::size_t kMost = std::size_t{128} * 1024;
+    constexpr std::size_t kLeast = std::size_t{16} * 1024;
+    return std::clamp(kAll / static_cast<std::size_t>(host_.size()) / kLine * kLine, kLeast, kMost);
+  }
+  [[nodiscard]] std::byte* bounce(int rank) const {
+    return host_.bounce(bounce_bytes() * static_cast<std::size_t>(host_.size())) +
+           bounce_bytes() * static_cast<std::size_t>(rank);
+  }
+
+  HostMover& host_;
+  Mover& mover_;
+  const Request& request_;
+  const Call& call_;
+  std::size_t element_bytes_;
+  std::size_t block_bytes_;
+};
+
+}  // namespace
+
+void run_read(HostMover& host, Mover& mover, const Request& request) { ReadRun(host, mover, request).run(); }
+
+}  // namespace baton::collectives
