@@ -12,6 +12,7 @@
 #include "base/fail.hpp"
 #include "base/futex.hpp"
 #include "base/liveness.hpp"
+#include "base/process_memory.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
 #include "comm/memfd.hpp"
 #include "job/launch/random_name.hpp"
@@ -31,6 +32,37 @@ pid_t fork_child(Body&& body) {
   if (pid == 0) ::_exit(body());
   return pid;
 }
+
+/// A child that lives until it is let go, and then exits with kChildExitCode.
+class WaitingChild {
+ public:
+  WaitingChild() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail_system("pipe2");
+    const UniqueFd read_end(ends[0]);
+    write_end_ = UniqueFd(ends[1]);
+    pid_ = fork_child([&] {
+      ::close(write_end_.get());
+      char byte = 0;
+      return ::read(read_end.get(), &byte, 1) == 0 ? kChildExitCode : 1;
+    });
+  }
+  WaitingChild(const WaitingChild&) = delete;
+  WaitingChild& operator=(const WaitingChild&) = delete;
+  ~WaitingChild() { reap(); }
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  void let_go() noexcept { write_end_.reset(); }
+  void reap() noexcept {
+    let_go();
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  UniqueFd write_end_;
+  pid_t pid_ = -1;
+};
 
 }  // namespace
 
@@ -76,24 +108,26 @@ void probe_futex() {
   if (status != 0) fail(Code::system, "a process that slept on a futex in shared memory was not woken");
 }
 
-DeathNews probe_death() {
-  // The child lives until the writing end of the pipe is closed.
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail_system("pipe2");
-  const UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  const pid_t pid = fork_child([&] {
-    ::close(write_end.get());
-    char byte = 0;
-    return ::read(read_end.get(), &byte, 1) == 0 ? kChildExitCode : 1;
+bool probe_reading() {
+  const WaitingChild child;
+  std::byte sample{};
+  const pid_t reader = fork_child([&] {
+    return read_process_memory(static_cast<std::uint32_t>(child.pid()), &sample, &sample, sizeof sample) == 0 ? 0 : 1;
   });
-  const auto number = static_cast<std::uint32_t>(pid);
+  int status = 0;
+  ::waitpid(reader, &status, 0);
+  return status == 0;
+}
+
+DeathNews probe_death() {
+  WaitingChild child;
+  const auto number = static_cast<std::uint32_t>(child.pid());
   const DeathWatch watch({.pid = number, .start_time = process_start_time(number).value_or(0)});
   const bool early = watch.ended();
-  write_end.reset();
+  child.let_go();
   pollfd ended{.fd = watch.fd(), .events = POLLIN, .revents = 0};
   const bool told = watch.fd() >= 0 && ::poll(&ended, 1, Deadline::after(kPatience).poll_timeout_ms()) == 1;
-  ::waitpid(pid, nullptr, 0);
+  child.reap();
   if (early || !told) return DeathNews::none;
   const auto status = exit_status_of(watch);
   const bool known = status && WIFEXITED(*status) && WEXITSTATUS(*status) == kChildExitCode;

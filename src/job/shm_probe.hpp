@@ -15,6 +15,9 @@ void probe_mail();
 /// A process sleeps on a futex in shared memory and is woken by another.
 void probe_futex();
 
+/// Whether a process may read the memory of another one that has the same parent, as ranks have.
+[[nodiscard]] bool probe_reading();
+
 /// What is learnt of the end of a process that is another's child.
 enum class DeathNews : std::uint8_t {
   none,        ///< Nothing without asking again and again.

@@ -25,6 +25,18 @@ Finding check_death() {
   return {.item = {}, .verdict = Verdict::missing, .text = "no pidfd: `baton run` needs Linux 5.3 or later"};
 }
 
+Finding check_reading() {
+  if (job::probe_reading())
+    return {.item = {},
+            .verdict = Verdict::ok,
+            .text = "ranks may read each other's memory: private data can be copied once"};
+  return {.item = {},
+          .verdict = Verdict::limited,
+          .text =
+              "ranks may not read each other's memory: collectives copy private data twice (sysctl "
+              "kernel.yama.ptrace_scope, or a filter of system calls)"};
+}
+
 }  // namespace
 
 std::vector<Finding> check_backends() {
@@ -34,7 +46,8 @@ std::vector<Finding> check_backends() {
       check("shm: memfd", job::probe_memory, "windows are memory without a name, sealed against shrinking"),
       check("shm: sockets", job::probe_mail, "ranks hand each other memory over abstract Unix sockets"),
       check("shm: futex", job::probe_futex, "a rank that waits sleeps, and its peers wake it"),
-      try_out("shm: pidfd", Need::essential, check_death)};
+      try_out("shm: pidfd", Need::essential, check_death),
+      try_out("shm: reading", Need::optional, check_reading)};
 }
 
 }  // namespace baton::cli
