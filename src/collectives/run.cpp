@@ -80,7 +80,7 @@ Shape shape_of(const Domain& me, const Request& request) {
     case Needs::other_output:
       if (shape.one_buffer) plan.direct = false;
       break;
-    case Needs::staged_input: plan.direct = false; break;
+    case Needs::staged_input:
     case Needs::memory: plan.direct = false; break;
     case Needs::contributions:
     case Needs::data: break;
@@ -181,8 +181,9 @@ class Run {
     return call_.operation == Operation::allgather || call_.operation == Operation::gather ||
            call_.operation == Operation::all_to_all;
   }
-  /// Whether blocks arrive as they were sent, and one of this rank at itself.
-  [[nodiscard]] bool moves_blocks() const { return many_out() || call_.operation == Operation::scatter; }
+  [[nodiscard]] bool reduces_vectors() const {
+    return call_.operation == Operation::allreduce || call_.operation == Operation::reduce;
+  }
   [[nodiscard]] bool is_root() const { return host_.rank() == call_.root; }
   [[nodiscard]] bool has_input() const {
     return (call_.operation != Operation::broadcast && call_.operation != Operation::scatter) || is_root();
@@ -233,7 +234,8 @@ class Run {
 
   /// What others need of this rank's blocks, from element `first` on.
   void stage(Work& work, std::size_t first) {
-    const bool keeps_own = plan_.algorithm->needs == Needs::data && moves_blocks();
+    const bool keeps_own = plan_.algorithm->needs == Needs::data && call_.operation != Operation::broadcast;
+    if (keeps_own && reduces_vectors()) return stage_shares(work, first);
     const bool others_need_own = call_.operation == Operation::allgather || !wants_output();
     const int blocks = many_in() ? host_.size() : 1;
     for (int block = 0; block < blocks; ++block) {
@@ -242,6 +244,16 @@ class Run {
       if (own) work.own = from;
       if (!own || others_need_own) mover_.copy(block_at(work.input.mine, block, work.input_stride), from, work.bytes());
     }
+  }
+
+  /// The shares of a vector that others reduce.
+  void stage_shares(Work& work, std::size_t first) {
+    work.own = request_.in.address() + first * element_bytes_;
+    const Share mine = share_of(work.count, element_bytes_, host_.rank(), host_.size());
+    const std::size_t begin = mine.first * element_bytes_;
+    const std::size_t end = begin + mine.count * element_bytes_;
+    mover_.copy(work.input.mine, work.own, begin);
+    mover_.copy(work.input.mine + end, work.own + end, work.bytes() - end);
   }
 
   /// The staged piece is input and output.

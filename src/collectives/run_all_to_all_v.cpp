@@ -25,10 +25,10 @@ class VectorRun {
 
   void run(std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {
     const std::size_t counts = 2 * send_counts.size() * sizeof(std::uint64_t);
-    constexpr std::size_t kMostRanks = (kSlotBytes - sizeof(void*)) / 2 / sizeof(std::uint64_t);
-    if (send_counts.size() > kMostRanks) {
+    constexpr std::size_t kMostCounts = (kSlotBytes - sizeof(void*)) / 2 / sizeof(std::uint64_t);
+    if (send_counts.size() > kMostCounts) {
       throw Error(Code::unsupported,
-                  fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(), kMostRanks));
+                  fmt::format("all_to_all_v of {} ranks; {} are possible", host_.size(), kMostCounts));
     }
     const std::byte* where = request_.in.address();
     header_bytes_ = counts + sizeof where;

@@ -32,12 +32,21 @@ AICORE void for_each_block(const Mover& mover, const Work& work, const Body& bod
   }
 }
 
-/// to = the elements from `offset` on in the inputs of all, reduced in the order of the ranks.
+/// to = the elements from `offset` on in the inputs of all, reduced in the order of the ranks. Those of this rank are
+/// at `own`.
+template <class Mover>
+AICORE void combine_inputs(Mover& mover, const Work& work, std::byte* to, std::size_t offset, const std::byte* own,
+                           std::size_t count) {
+  const auto source = [&](int rank) -> const std::byte* {
+    return rank == mover.rank() ? own : mover.at(work.input, rank) + offset;
+  };
+  mover.combine(to, mover.size(), source, count, work, divisor_of(work, mover));
+}
+/// The same for vectors.
 template <class Mover>
 AICORE void combine_inputs(Mover& mover, const Work& work, std::byte* to, std::size_t offset, std::size_t count) {
-  mover.combine(
-      to, mover.size(), [&](int rank) { return mover.at(work.input, rank) + offset; }, count, work,
-      divisor_of(work, mover));
+  const std::byte* own = work.own != nullptr ? work.own : mover.at(work.input, mover.rank());
+  combine_inputs(mover, work, to, offset, own + offset, count);
 }
 
 template <class Mover>
@@ -100,7 +109,9 @@ AICORE void reduce_mesh(Mover& mover, const Work& work) {
 template <class Mover>
 AICORE void reduce_scatter_mesh(Mover& mover, const Work& work) {
   mover.meet();
-  combine_inputs(mover, work, work.output.mine, static_cast<std::size_t>(mover.rank()) * work.input_stride, work.count);
+  const std::byte* own = block_from(mover, work, mover.rank(), mover.rank());
+  combine_inputs(mover, work, work.output.mine, static_cast<std::size_t>(mover.rank()) * work.input_stride, own,
+                 work.count);
   meet_unless_held(mover, work);
 }
 

@@ -64,7 +64,8 @@ struct Work {
   std::size_t input_stride = 0;
   std::size_t output_stride = 0;
   InputLife input_life = InputLife::until_return;
-  /// Where the block lies that this rank gives to itself, if it need not pass through the input.
+  /// Where the block lies that this rank gives to itself, if it need not pass through the input; or its vector, of
+  /// which its own share has not.
   const std::byte* own = nullptr;
 
   [[nodiscard]] AICORE std::size_t bytes() const noexcept { return count * element_bytes; }
