@@ -165,7 +165,7 @@ class VectorRun {
 
   /// Out of the memory of the others.
   void read() {
-    for (int distance = 0; distance < host_.size(); ++distance) {
+    for (int distance = 1; distance <= host_.size(); ++distance) {
       const int from = around(host_, distance);
       std::size_t before = 0;
       for (int rank = 0; rank < from; ++rank) before += expects(host_.rank(), rank);
