@@ -1,6 +1,5 @@
 // How ranks notice that they made different calls, also while they wait for what will never come, and that another's
 // memory is no longer there.
-#include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -61,14 +60,12 @@ void HostMover::look_around() const {
 }
 
 void HostMover::throw_unreachable(int peer, int error) const {
-  if (error != EFAULT) {
-    // If it has died, a wait for it says how.
-    constexpr std::chrono::nanoseconds kLongEnough = std::chrono::milliseconds(500);
-    try {
-      scratch_.wait_reached(peer, Layout::kProgressAt, ~std::uint64_t{0}, Needed::owner, kLongEnough);
-    } catch (const Error& waited) {
-      if (waited.code() != Code::wait_timeout) throw;
-    }
+  // If a member has died, be it another one whose death made `peer` give this call up, a wait says so.
+  constexpr std::chrono::nanoseconds kLongEnough = std::chrono::milliseconds(500);
+  try {
+    scratch_.wait_reached(peer, Layout::kProgressAt, ~std::uint64_t{0}, Needed::owner, kLongEnough);
+  } catch (const Error& waited) {
+    if (waited.code() != Code::wait_timeout) throw;
   }
   throw Error(Code::invalid_argument,
               fmt::format("the data of rank {} is not all in its memory: {}", peer, std::strerror(error)));
