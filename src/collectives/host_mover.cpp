@@ -232,10 +232,6 @@ void HostMover::read_from(int peer, const std::byte* from, std::byte* to, std::s
   if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);
 }
 
-void HostMover::write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (const int error = memory_.write(peer, from, to, bytes)) throw_unreachable(peer, error);
-}
-
 std::byte* HostMover::bounce(std::size_t bytes) {
   if (bounce_.size() < bytes) bounce_.resize(bytes);
   return bounce_.data();

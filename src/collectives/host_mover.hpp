@@ -77,11 +77,10 @@ class HostMover final : public Mover {
     return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
   }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
-  /// Whether all members reach all memory of all, as read_from() and write_to() do. They throw where it is not there,
-  /// or its owner is not.
+  /// Whether all members reach all memory of all, as read_from() does. It throws where there is none, or its owner has
+  /// gone.
   [[nodiscard]] bool reaches_all_memory() const noexcept { return memory_.is_open(); }
   void read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
-  void write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
   /// Memory of this rank for what it reads, as long as it asks for no more.
   [[nodiscard]] std::byte* bounce(std::size_t bytes);
 

@@ -64,11 +64,4 @@ int PeerMemory::read(int peer, const std::byte* from, std::byte* to, std::size_t
   return 0;
 }
 
-int PeerMemory::write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept {
-  const std::uint32_t pid = pids_[static_cast<std::size_t>(peer)];
-  if (!shares(pid)) return write_process_memory(pid, from, to, bytes);
-  if (bytes != 0) std::memcpy(to, from, bytes);
-  return 0;
-}
-
 }  // namespace baton::collectives

@@ -35,9 +35,8 @@ class PeerMemory {
   /// Whether all members reach the memory of all; the same on all of them.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
-  /// Both return 0 or the error of the system.
+  /// Returns 0 or the error of the system.
   [[nodiscard]] int read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
-  [[nodiscard]] int write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
 
  private:
   /// Whether that process has the memory that this rank has.

@@ -1,13 +1,14 @@
 // Read: everybody takes what it needs straight out of the memory of the others, by a call of the system. One copy
 // instead of two through the staging area.
 //
-//   root    tell where ─> own block ─> wait for a step of each       with a root that has the data, or gets it
-//   others  wait for that ─> read or write ─> step
+//   root    tell where ─> own block ─> wait for a step of each       broadcast, scatter; in a gather the root reads
+//   others  wait for that ─> read ─> step
 //
 //   rank    tell where ─> meet ─> read ─> meet                       with data of all
 //
-// Reductions work on shares, as in a mesh: each rank combines its share, which the root gets, or all read after a
-// meeting. Cost: two hand-offs, or 2 b, and 3 b for an allreduce; N bytes copied by each rank.
+// Reductions work on shares, as in a mesh: each rank combines its share, which all read after a meeting. Nobody writes
+// to memory of another: a rank that has given the call up may use it for something else by then. Cost: two hand-offs,
+// or 2 b, and 3 b for an allreduce; N bytes copied by each rank.
 #include <algorithm>
 #include <cstring>
 
@@ -36,16 +37,11 @@ class ReadRun {
           if (me == call_.root) return mover_.copy(out(), block_at(in(), me, block_bytes_), block_bytes_);
           read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
         });
-      case Operation::gather:
-        return with_root([&](const Place& root) {
-          if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
-          host_.write_to(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
-        });
+      case Operation::gather: return gather();
       case Operation::allgather: return among_all([&] { read_blocks([](const Place& place) { return place.input; }); });
       case Operation::all_to_all:
         return among_all(
             [&] { read_blocks([&](const Place& place) { return block_at(place.input, me, block_bytes_); }); });
-      case Operation::reduce: return among_all([&] { me == call_.root ? reduce_share() : reduce_share_for_root(); });
       case Operation::allreduce:
         return among_all([&] {
           reduce_share();
@@ -56,11 +52,8 @@ class ReadRun {
           });
         });
       case Operation::reduce_scatter:
-        return among_all([&] {
-          reduce_range(
-              call_.count * static_cast<std::size_t>(me), call_.count,
-              [&](std::size_t first) { return out() + first * element_bytes_; }, [](auto...) {});
-        });
+        return among_all([&] { reduce_range(call_.count * static_cast<std::size_t>(me), call_.count, out()); });
+      case Operation::reduce:
       case Operation::all_to_all_v:
       case Operation::barrier: break;
     }
@@ -132,28 +125,29 @@ class ReadRun {
     mover_.copy(own, from(place_of(host_.rank())), block_bytes_);
   }
 
+  void gather() {
+    if (host_.rank() != call_.root) {
+      tell_place();
+      mover_.announce();
+      mover_.wait_step(call_.root, 1);
+      return;
+    }
+    mover_.copy(block_at(out(), call_.root, block_bytes_), in(), block_bytes_);
+    for_each_other([&](int peer) {
+      mover_.wait_announced(peer);
+      read(peer, place_of(peer).input, block_at(out(), peer, block_bytes_), block_bytes_);
+    });
+    mover_.step();
+  }
+
   /// This rank's share of the vectors of all, to the same place of its output.
   void reduce_share() {
     const Share mine = share(host_.rank());
-    std::byte* to = out() + mine.first * element_bytes_;
-    reduce_range(
-        mine.first, mine.count, [&](std::size_t first) { return to + first * element_bytes_; }, [](auto...) {});
-  }
-  /// The same to the root's.
-  void reduce_share_for_root() {
-    const Share mine = share(host_.rank());
-    std::byte* to = place_of(call_.root).output + mine.first * element_bytes_;
-    reduce_range(
-        mine.first, mine.count, [&](std::size_t) { return bounce(host_.rank()); },
-        [&](std::size_t first, std::size_t count) {
-          host_.write_to(call_.root, bounce(host_.rank()), to + first * element_bytes_, count * element_bytes_);
-        });
+    reduce_range(mine.first, mine.count, out() + mine.first * element_bytes_);
   }
 
-  /// `count` elements from `first` on of the inputs of all, in pieces: from element n of them on to `target(n)`, then
-  /// `deliver(n, elements)`.
-  template <class Target, class Deliver>
-  void reduce_range(std::size_t first, std::size_t count, const Target& target, const Deliver& deliver) {
+  /// `count` elements from `first` on of the inputs of all, in pieces.
+  void reduce_range(std::size_t first, std::size_t count, std::byte* to) {
     Work work;
     work.element = call_.element;
     work.op = call_.op;
@@ -163,8 +157,7 @@ class ReadRun {
       const std::size_t at = (first + done) * element_bytes_;
       for_each_other([&](int peer) { read(peer, place_of(peer).input + at, bounce(peer), now * element_bytes_); });
       const auto source = [&](int rank) -> const std::byte* { return rank == host_.rank() ? in() + at : bounce(rank); };
-      mover_.combine(target(done), host_.size(), source, now, work, divisor_of(work, mover_));
-      deliver(done, now);
+      mover_.combine(to + done * element_bytes_, host_.size(), source, now, work, divisor_of(work, mover_));
     }
   }
 

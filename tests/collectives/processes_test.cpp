@@ -141,8 +141,14 @@ const auto kOperationName = [](const auto& param) {
   return std::string(collectives::name_of(static_cast<Operation>(param.param)));
 };
 INSTANTIATE_TEST_SUITE_P(, Death, testing::Range(0, collectives::kOperations), kOperationName);
-/// All but the barrier.
-INSTANTIATE_TEST_SUITE_P(, DeathOfWhoIsRead, testing::Range(1, collectives::kOperations), kOperationName);
+std::vector<int> operations_that_read() {
+  std::vector<int> operations;
+  for (const auto& info : collectives::all_algorithms()) {
+    if (info.algorithm == Algorithm::read) operations.push_back(static_cast<int>(info.operation));
+  }
+  return operations;
+}
+INSTANTIATE_TEST_SUITE_P(, DeathOfWhoIsRead, testing::ValuesIn(operations_that_read()), kOperationName);
 
 }  // namespace
 }  // namespace baton::test

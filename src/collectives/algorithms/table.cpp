@@ -23,7 +23,6 @@ constexpr AlgorithmInfo kTable[] = {
     {Operation::broadcast, Algorithm::tree, Needs::outputs, broadcast_tree<Mover>},
     {Operation::reduce, Algorithm::eager, Needs::contributions, reduce_eager},
     {Operation::reduce, Algorithm::fetch, Needs::data, reduce_fetch<Mover>},
-    {Operation::reduce, Algorithm::read, Needs::memory, nullptr},
     {Operation::reduce, Algorithm::mesh, Needs::data, reduce_mesh<Mover>},
     {Operation::reduce, Algorithm::tree, Needs::outputs, reduce_tree<Mover>},
     {Operation::allreduce, Algorithm::exchange, Needs::contributions, allreduce_exchange},
