@@ -40,18 +40,26 @@ std::string as_table(const std::vector<job::JobSnapshot>& jobs) {
   return format_table(rows);
 }
 
+std::string_view kind_of(wire::Operation waiting) {
+  switch (waiting) {
+    case wire::Operation::waiting: return "signal";
+    case wire::Operation::in_barrier: return "barrier";
+    case wire::Operation::in_collective: return "collective";
+    default: return "other";
+  }
+}
+
 nlohmann::json as_json(const job::JobSnapshot& job, const job::RankSnapshot& rank) {
   const std::string state = job::describe_state(job, rank);
   nlohmann::json out{{"rank", rank.rank}, {"pid", rank.process.pid}, {"state", state}};
   if (rank.wait && shows_wait(state)) {
     const bool signal = rank.wait->operation == wire::Operation::waiting;
-    out["waits_for"] = {{"kind", signal                                                ? "signal"
-                                 : rank.wait->operation == wire::Operation::in_barrier ? "barrier"
-                                                                                       : "other"},
+    out["waits_for"] = {{"kind", kind_of(rank.wait->operation)},
                         {"object", rank.wait->object},
                         {"index", rank.wait->index},
                         {"seconds", static_cast<double>(comm::monotonic_ns() - rank.wait->since_ns) * 1e-9},
                         {"text", comm::describe(*rank.wait)}};
+    if (rank.wait->index == comm::kAllRanks) out["waits_for"]["index"] = nullptr;
     if (signal) {
       out["waits_for"]["comparison"] = symbol_of(rank.wait->comparison);
       out["waits_for"]["needs"] = rank.wait->needs;

@@ -1,6 +1,7 @@
 // How ranks notice that they made different calls, also while they wait for what will never come, and that another's
 // memory is no longer there.
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -59,14 +60,46 @@ void HostMover::look_around() const {
   }
 }
 
-void HostMover::throw_unreachable(int peer, int error) const {
-  // If a member has died, be it another one whose death made `peer` give this call up, a wait says so.
+void HostMover::give_up(Code code) noexcept {
+  const std::uint64_t call = ended_ + 1;
+  auto& mine = at<GivenUpLine>(rank(), Layout::kGivenUpAt);
+  Word(mine.code).store(static_cast<std::uint64_t>(code), std::memory_order_relaxed);
+  Word(mine.call).store(call, std::memory_order_relaxed);
+  const Word first(at<GivenUpLine>(0, Layout::kGivenUpAt).first);
+  std::uint64_t earlier = first.load(std::memory_order_relaxed);
+  // Releases the two words above; pairs with the loads in check_kept() and throw_given_up().
+  while ((earlier == 0 || earlier > call) &&
+         !first.compare_exchange_weak(earlier, call, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  order_stores();
+}
+
+void HostMover::throw_given_up() const {
+  for (int peer = 0; peer < size(); ++peer) {
+    auto& line = at<GivenUpLine>(peer, Layout::kGivenUpAt);
+    // Who gave up first is there; pairs with the exchange in give_up(), by the fence in check_kept().
+    if (!is_given_up(Word(line.call).load(std::memory_order_relaxed))) continue;
+    const auto code = static_cast<Code>(Word(line.code).load(std::memory_order_relaxed));
+    look_around();
+    if (code == Code::peer_died || code == Code::peer_left) look_for_a_death(peer);
+    throw Error(code, fmt::format("rank {} has given this call up", peer));
+  }
+  throw Error(Code::internal, "a call was given up by nobody");
+}
+
+void HostMover::look_for_a_death(int peer) const {
   constexpr std::chrono::nanoseconds kLongEnough = std::chrono::milliseconds(500);
   try {
-    scratch_.wait_reached(peer, Layout::kProgressAt, ~std::uint64_t{0}, Needed::owner, kLongEnough);
+    scratch_.wait_reached(peer, Layout::kProgressAt, std::numeric_limits<std::uint64_t>::max(), Needed::owner,
+                          kLongEnough);
   } catch (const Error& waited) {
     if (waited.code() != Code::wait_timeout) throw;
   }
+}
+
+void HostMover::throw_unreachable(int peer, int error) const {
+  check_kept();
+  look_for_a_death(peer);
   throw Error(Code::invalid_argument,
               fmt::format("the data of rank {} is not all in its memory: {}", peer, std::strerror(error)));
 }

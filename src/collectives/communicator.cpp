@@ -51,6 +51,7 @@ void Communicator::throw_if_failed(const Domain& domain) const {
 }
 
 void Communicator::give_up(const Domain& domain, const Call& call, const Error& error) {
+  mover_.give_up(error.code());
   failure_ = Error(error.code(), fmt::format("{} on \"{}\": {}", describe(call), domain.name(), error.message()),
                    error.notes());
   throw Error(*failure_);

@@ -80,6 +80,7 @@ void HostMover::end() {
   } else {
     record();
   }
+  ended_ = calls_;
   fetch_for_next_call();
 }
 

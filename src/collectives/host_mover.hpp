@@ -12,7 +12,9 @@
 #include <vector>
 
 #include <baton/domain.hpp>
+#include <baton/error.hpp>
 
+#include "base/fences.hpp"
 #include "collectives/call.hpp"
 #include "collectives/mover.hpp"
 #include "collectives/peer_memory.hpp"
@@ -57,6 +59,17 @@ class HostMover final : public Mover {
   void expect_traffic(std::size_t bytes);
   /// Ends it. Without it nothing may follow: a call that threw leaves the ranks apart.
   void end();
+  /// After that: this rank's memory is no longer what the others take it for. They must know before it changes.
+  void give_up(Code code) noexcept;
+  /// For who has read memory of others in this call that they keep only until they return. Throws if one of them has
+  /// given the call up, and may have changed it before it was read.
+  void check_kept() const {
+    order_loads();
+    // Pairs with the exchange in give_up(), which is ordered before what that rank writes afterwards.
+    const std::atomic_ref word(at<GivenUpLine>(0, Layout::kGivenUpAt).first);
+    if (is_given_up(word.load(std::memory_order_relaxed))) [[unlikely]]
+      throw_given_up();
+  }
   /// Steps count from 0 again.
   void begin_round() noexcept;
   /// That of the last call of an operation: most programs repeat it.
@@ -156,6 +169,11 @@ class HostMover final : public Mover {
   [[noreturn]] void disagree_with(int peer);
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
+  /// Whether somebody gave this call, or one before it, up.
+  [[nodiscard]] bool is_given_up(std::uint64_t first) const noexcept { return first != 0 && first <= calls_; }
+  [[noreturn]] void throw_given_up() const;
+  /// Throws if a member has died, be it the one whose death made `peer` give this call up.
+  void look_for_a_death(int peer) const;
   [[noreturn]] void throw_unreachable(int peer, int error) const;
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
   [[nodiscard]] std::string describe_record(int peer, std::uint64_t call) const;
@@ -169,6 +187,8 @@ class HostMover final : public Mover {
   std::vector<std::byte> bounce_;
   std::vector<std::byte*> parts_;
   std::uint64_t calls_ = 0;
+  /// The last one that ended.
+  std::uint64_t ended_ = 0;
   std::uint64_t meetings_ = 0;
   /// How many had not arrived at the last one when this rank did.
   std::uint64_t missing_ = 0;

@@ -173,6 +173,7 @@ class Run {
       work.output.offset = static_cast<std::size_t>(request_.out.address() - request_.out.window()->local());
     }
     plan_.algorithm->run(mover_, work);
+    host_.check_kept();
   }
 
   /// Whether blocks for all ranks lie in this rank's input, or in its output.
@@ -328,6 +329,7 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
       host.begin(call, details_of(plan), kPlaceBytes, request.timeout);
       host.expect_traffic(traffic_of(call, host.size()));
       run_read(host, mover, request);
+      host.check_kept();
       break;
     default: Run(host, mover, request, plan).run();
   }

@@ -78,6 +78,14 @@ struct alignas(kLine) ReleaseLine {
 };
 static_assert(sizeof(ReleaseLine) == kLine);
 
+/// The call that this rank has given up, 0 if none, and why. Who has read memory that another would only keep until its
+/// call returns looks here afterwards.
+struct alignas(kLine) GivenUpLine {
+  std::uint64_t first;  // by any rank. That of rank 0 is the one in use
+  std::uint64_t call;
+  std::uint64_t code;
+};
+
 /// Messages to, and from, one other rank. Written by the rank in whose part it lies.
 struct alignas(kLine) MailLine {
   std::uint64_t sent;            // chunks to that rank
@@ -106,7 +114,9 @@ struct Layout {
   static constexpr std::size_t kArrivalsAt = kLine;
   static constexpr std::size_t kReleaseAt = 2 * kLine;
   static constexpr std::size_t kProcessAt = 3 * kLine;
-  static constexpr std::size_t kRecordsAt = 4 * kLine;
+  static constexpr std::size_t kGivenUpAt = 4 * kLine;
+  // Lines come in pairs.
+  static constexpr std::size_t kRecordsAt = 6 * kLine;
   std::size_t mail;
   std::size_t contributions;
   std::size_t common;

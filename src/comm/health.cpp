@@ -85,6 +85,7 @@ std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank)
     case wire::Operation::in_barrier: return text + " during or after a barrier";
     case wire::Operation::releasing: return text + " while it released a window";
     case wire::Operation::leaving: return text + " while it left";
+    case wire::Operation::in_collective: return text + " during or after a collective or message";
     case wire::Operation::none:
     case wire::Operation::running:
     case wire::Operation::joining: break;

@@ -49,7 +49,7 @@ std::optional<WaitDescription> read_wait(const wire::WaitRecord& record) {
     wait.object = wire::load_name(record.object);
     if (record.version.load(std::memory_order_relaxed) != before) continue;
     if (operation == static_cast<std::uint32_t>(wire::Operation::none) ||
-        operation > static_cast<std::uint32_t>(wire::Operation::leaving) || comparison < 0 ||
+        operation > static_cast<std::uint32_t>(wire::kLastOperation) || comparison < 0 ||
         comparison > static_cast<std::int32_t>(WaitCmp::le)) {
       return std::nullopt;
     }
@@ -67,6 +67,9 @@ std::string describe(const WaitDescription& wait) {
     case wire::Operation::joining: return fmt::format("the other ranks of \"{}\"", wait.object);
     case wire::Operation::waiting:
       return fmt::format("signal {} of \"{}\" {} {}", wait.index, wait.object, symbol_of(wait.comparison), wait.needs);
+    case wire::Operation::in_collective:
+      if (wait.index == kAllRanks) return fmt::format("all ranks of \"{}\"", wait.object);
+      return fmt::format("rank {} of \"{}\"", wait.index, wait.object);
     case wire::Operation::none:
     case wire::Operation::running:
     case wire::Operation::putting:

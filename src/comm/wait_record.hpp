@@ -15,11 +15,14 @@ namespace baton::comm {
 struct WaitDescription {
   wire::Operation operation = wire::Operation::none;
   std::string object;       // the window's or the domain's name
-  std::uint64_t index = 0;  // signal index in the window, or the epoch of a barrier
+  std::uint64_t index = 0;  // signal index in the window, the epoch of a barrier, or the rank in a collective
   WaitCmp comparison = WaitCmp::ge;
   std::int32_t needs = 0;
   std::int64_t since_ns = 0;  // CLOCK_MONOTONIC
 };
+
+/// Whom a rank waits for at a meeting of all.
+inline constexpr std::uint64_t kAllRanks = ~std::uint64_t{0};
 
 /// Writes `record`. One writer at a time per record; ranks with several waiting threads show one of them.
 void write_wait(wire::WaitRecord& record, const WaitDescription& wait) noexcept;
@@ -28,7 +31,7 @@ void clear_wait(wire::WaitRecord& record) noexcept;
 /// The record, or nothing if the rank does not wait or the record kept changing. The bytes may come from anybody.
 [[nodiscard]] std::optional<WaitDescription> read_wait(const wire::WaitRecord& record);
 
-/// `signal 3 of "scratch" >= 7`, `barrier 12 of "world"`.
+/// `signal 3 of "scratch" >= 7`, `barrier 12 of "world"`, `rank 3 of "world"`.
 [[nodiscard]] std::string describe(const WaitDescription& wait);
 
 /// CLOCK_MONOTONIC in nanoseconds.

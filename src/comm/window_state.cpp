@@ -200,22 +200,22 @@ void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t valu
       if (reached()) return;
     }
   }
-  domain_->world().note(wire::Operation::waiting);
+  domain_->world().note(wire::Operation::in_collective);
   // The ladder of wait() begins with this rung, too, but every function on the way to a yield is fetched anew when its
   // process gets its next turn.
   if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && yield_until(reached)) return;
-  const std::uint64_t index = offset / sizeof(std::int32_t);
   const auto describe_wait = [&] {
-    const auto shown = static_cast<std::int32_t>(value & 0x7fffffffU);
-    return WaitDescription{wire::Operation::waiting, name_, index, WaitCmp::ge, shown, 0};
+    const std::uint64_t who = needed == Needed::owner ? static_cast<std::uint64_t>(owner) : kAllRanks;
+    return WaitDescription{wire::Operation::in_collective, domain_->name(), who, WaitCmp::ge, 0, 0};
   };
   const Needs needs = needed == Needed::owner ? Needs::rung_member : Needs::every_member;
   if (domain_->wait(reached, Deadline::within(timeout), describe_wait, needs, static_cast<std::uint32_t>(owner))) {
     return;
   }
   throw Error(Code::wait_timeout,
-              fmt::format("rank {} waited {} for signal {} of \"{}\" of rank {} (has {}, needs >= {})", domain_->rank(),
-                          describe_duration(timeout.count()), index, name_, owner, has, value),
+              fmt::format("rank {} waited {} for {} (word {} of \"{}\" has {}, needs >= {})", domain_->rank(),
+                          describe_duration(timeout.count()), describe(describe_wait()), offset / sizeof value, name_,
+                          has, value),
               {domain_->describe_member_activity(static_cast<std::uint32_t>(owner))});
 }
 

@@ -27,8 +27,7 @@ RankSnapshot describe_rank(const wire::RankBlock& block, std::uint32_t rank) {
   out.end_kind = in_range(static_cast<std::uint32_t>(end >> 32), wire::EndKind::error, wire::EndKind::unknown);
   out.end_value = static_cast<std::uint32_t>(end);
   out.ended_ns = block.ended_ns.load(std::memory_order_relaxed);
-  out.activity =
-      in_range(block.activity.load(std::memory_order_relaxed), wire::Operation::leaving, wire::Operation::none);
+  out.activity = in_range(block.activity.load(std::memory_order_relaxed), wire::kLastOperation, wire::Operation::none);
   out.wait = comm::read_wait(block.wait);
   return out;
 }
@@ -79,6 +78,7 @@ std::string_view describe_activity(wire::Operation activity) noexcept {
     case wire::Operation::in_barrier: return "a barrier";
     case wire::Operation::releasing: return "releasing a window";
     case wire::Operation::leaving: return "leaving";
+    case wire::Operation::in_collective: return "a collective or message";
     case wire::Operation::none:
     case wire::Operation::running: break;
   }

@@ -38,8 +38,10 @@ enum class Operation : std::uint32_t {
   waiting,
   in_barrier,
   releasing,
-  leaving
+  leaving,
+  in_collective
 };
+inline constexpr Operation kLastOperation = Operation::in_collective;
 
 /// Text of fixed length in memory that others may read while it changes: words, so that a torn read is only odd text.
 struct SharedName {
@@ -52,7 +54,7 @@ struct WaitRecord {
   std::atomic<std::uint32_t> version;
   std::atomic<std::uint32_t> operation;  // Operation; none when the rank does not wait
   std::atomic<std::int64_t> since_ns;    // CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> index;      // signal index in the window, or the epoch of a barrier
+  std::atomic<std::uint64_t> index;  // signal index in the window, the epoch of a barrier, or the rank in a collective
   std::atomic<std::int32_t> comparison;  // WaitCmp
   std::atomic<std::int32_t> needs;
   SharedName object;  // the window's or the domain's name

@@ -234,7 +234,7 @@ Data Buffers::output(const Case& one, std::size_t count) const {
 }
 
 void call_public(const Domain& me, const Case& one, ConstData in, Data out) {
-  const CollectiveOptions options{.algorithm = one.algorithm};
+  const CollectiveOptions options{.algorithm = one.algorithm, .timeout = one.timeout};
   const std::vector<std::size_t> counts(static_cast<std::size_t>(me.size()), one.count);
   switch (one.operation) {
     case Operation::barrier: return barrier(me, options);
@@ -251,7 +251,7 @@ void call_public(const Domain& me, const Case& one, ConstData in, Data out) {
 }
 
 Event start_public(const Domain& me, const Case& one, ConstData in, Data out) {
-  const CollectiveOptions options{.algorithm = one.algorithm};
+  const CollectiveOptions options{.algorithm = one.algorithm, .timeout = one.timeout};
   const std::vector<std::size_t> counts(static_cast<std::size_t>(me.size()), one.count);
   switch (one.operation) {
     case Operation::barrier: return start_barrier(me, options);

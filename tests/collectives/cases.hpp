@@ -1,6 +1,7 @@
 // One collective of one kind, with data whose result is known: how many elements are wrong?
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,7 @@ struct Case {
   Memory memory = Memory::own;
   Placing placing = Placing::out_of_place;
   Algorithm algorithm = Algorithm::automatic;
+  std::chrono::nanoseconds timeout{0};
 };
 
 [[nodiscard]] std::string describe(const Case& one);

@@ -95,6 +95,32 @@ SCENARIO(DataThatIsNotThere, {.sizes = {2}, .hostings = {Hosting::processes}}) {
   }
 }
 
+SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings = {Hosting::processes}})) {
+  Domain world = join_and_tell(me);
+  const Case one{.operation = Operation::scatter, .count = 100'000, .algorithm = Algorithm::read};
+  const Buffers buffers(world, bytes_of(one, world.size()));
+  const RawWindow flags = world.raw_window("flags", sizeof(int));
+  enum Stage : int { kBegun, kGivenUp, kRead };
+  const std::atomic_ref stage(*reinterpret_cast<int*>(flags.part(2)));
+  // Not a wait of Baton, which would tell of the death.
+  const auto await = [&](Stage awaited) {
+    while (stage.load() < awaited) std::this_thread::yield();
+  };
+  barrier(world);
+  if (world.rank() == 1) {
+    tell("dying");
+    ::kill(::getpid(), SIGKILL);
+  }
+  if (world.rank() == 2) await(kGivenUp);
+  survives_with_error([&] { static_cast<void>(wrong_elements(world, buffers, one, 0)); });
+  if (world.rank() == 0) {
+    std::ranges::fill(std::span(buffers.input(one, 300'000).address(), buffers.bytes()), std::byte{0xee});
+    stage.store(kGivenUp);
+    await(kRead);
+  }
+  stage.store(kRead);
+}
+
 SCENARIO_BEFORE_JOIN(CollectivesUntilDeath, kProcesses) {
   survives_with_error([&] { repeat_until_death(join_and_tell(me)); });
 }
@@ -118,6 +144,14 @@ TEST_P(Death, InTheMiddleOfAnOperationIsToldToAll) {
   job.start();
   job.finish();
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
+}
+
+TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
+  Job job("LateInACallThatADeathEnds", 3);
+  job.start();
+  job.finish();
+  job.expect_death_seen(0, 1);
+  job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
 }
 
 class DeathOfWhoIsRead : public testing::TestWithParam<int> {};

@@ -67,4 +67,4 @@ static_assert(control_bytes(3) == 384 + 3 * 896);
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);
-static_assert(static_cast<int>(Operation::none) == 0 && static_cast<int>(Operation::leaving) == 10);
+static_assert(static_cast<int>(Operation::none) == 0 && static_cast<int>(kLastOperation) == 11);

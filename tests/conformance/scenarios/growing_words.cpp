@@ -44,7 +44,7 @@ SCENARIO(AWordOfAnotherRankCanBeAdvanced, {}) {
 
 SCENARIO(AWordThatStaysEndsTheWaitAtItsDeadline, {.sizes = {2}}) {
   const RawWindow words = me.raw_window("words", 64);
-  require_error(Code::wait_timeout, {"\"words\" of rank 1", "has 0, needs >= 5"},
+  require_error(Code::wait_timeout, {"for rank 1 of", "word 2 of \"words\" has 0, needs >= 5"},
                 [&] { words.wait_reached(1, 16, 5, Needed::owner, 1ms); });
   require_error(Code::misaligned, {"multiple of 8"}, [&] { words.advance(0, 4, 1); });
   require_error(Code::out_of_range, {"outside the window"}, [&] { words.advance(0, 64, 1); });

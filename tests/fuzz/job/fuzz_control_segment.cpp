@@ -29,12 +29,12 @@ void require_sane(const baton::job::JobSnapshot& job, std::size_t bytes) {
   for (const baton::job::RankSnapshot& rank : job.ranks) {
     FUZZ_REQUIRE(rank.state <= baton::wire::RankState::dead);
     FUZZ_REQUIRE(rank.end_kind <= baton::wire::EndKind::error);
-    FUZZ_REQUIRE(rank.activity <= baton::wire::Operation::leaving);
+    FUZZ_REQUIRE(rank.activity <= baton::wire::kLastOperation);
     FUZZ_REQUIRE(is_printable(baton::job::describe_end(rank)));
     FUZZ_REQUIRE(baton::job::describe_activity(rank.activity).size() < 100);
     if (rank.wait) {
       FUZZ_REQUIRE(rank.wait->operation > baton::wire::Operation::none);
-      FUZZ_REQUIRE(rank.wait->operation <= baton::wire::Operation::leaving);
+      FUZZ_REQUIRE(rank.wait->operation <= baton::wire::kLastOperation);
       FUZZ_REQUIRE(rank.wait->comparison <= baton::WaitCmp::le);
       FUZZ_REQUIRE(is_printable(baton::comm::describe(*rank.wait)));
     }

@@ -79,6 +79,9 @@ TEST(WaitRecord, IsDescribedInWords) {
   EXPECT_EQ(describe({wire::Operation::waiting, "scratch", 3, WaitCmp::ge, 7, 0}), "signal 3 of \"scratch\" >= 7");
   EXPECT_EQ(describe({wire::Operation::in_barrier, "world", 12, WaitCmp::ge, 0, 0}), "barrier 12 of \"world\"");
   EXPECT_EQ(describe({wire::Operation::allocating, "w", 0, WaitCmp::ge, 0, 0}), "the allocation of \"w\"");
+  EXPECT_EQ(describe({wire::Operation::in_collective, "world", 3, WaitCmp::ge, 0, 0}), "rank 3 of \"world\"");
+  EXPECT_EQ(describe({wire::Operation::in_collective, "world", kAllRanks, WaitCmp::ge, 0, 0}),
+            "all ranks of \"world\"");
   EXPECT_EQ(describe({wire::Operation::joining, "job", 0, WaitCmp::ge, 0, 0}), "the other ranks of \"job\"");
 }
 
