@@ -34,6 +34,7 @@ enum class Algorithm : std::uint8_t {
   eager,               // one side offers and goes on
   fetch,               // everybody fetches from one, which waits for that
   read,                // the same, or from all, out of any memory, by a call of the system
+  write,               // everybody gives it to one, into any memory, by a call of the system
   one_phase,           // everybody works on all of everybody's data
   mesh,                // everybody works on its share of everybody's data
   ring,                // shares travel from neighbour to neighbour

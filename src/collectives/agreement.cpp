@@ -1,5 +1,7 @@
 // How ranks notice that they made different calls, also while they wait for what will never come, and that another's
 // memory is no longer there.
+#include <sched.h>
+
 #include <cstring>
 #include <limits>
 
@@ -8,6 +10,8 @@
 #include <baton/error.hpp>
 #include <baton/options.hpp>
 
+#include "base/deadline.hpp"
+#include "base/fiber.hpp"
 #include "collectives/host_mover.hpp"
 
 namespace baton::collectives {
@@ -60,24 +64,31 @@ void HostMover::look_around() const {
   }
 }
 
-void HostMover::give_up(Code code) noexcept {
+std::optional<int> HostMover::give_up(Code code) noexcept {
   const std::uint64_t call = ended_ + 1;
   auto& mine = at<GivenUpLine>(rank(), Layout::kGivenUpAt);
+  // Released by close(); pairs with the loads in throw_given_up().
   Word(mine.code).store(static_cast<std::uint64_t>(code), std::memory_order_relaxed);
   Word(mine.call).store(call, std::memory_order_relaxed);
-  const Word first(at<GivenUpLine>(0, Layout::kGivenUpAt).first);
-  std::uint64_t earlier = first.load(std::memory_order_relaxed);
-  // Releases the two words above; pairs with the loads in check_kept() and throw_given_up().
-  while ((earlier == 0 || earlier > call) &&
-         !first.compare_exchange_weak(earlier, call, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  WriteGate::close(first_given_up(), call);
+  // Pairs with the one in check_kept().
   order_stores();
+  if (written_in_ != call) return std::nullopt;
+  const Deadline deadline = Deadline::within(options().wait_timeout);
+  for (int peer = 0; peer < size(); ++peer) {
+    while (WriteGate::is_inside(writing(peer), call) && !memory_.is_gone(peer)) {
+      // It copies some megabytes at most, if it runs.
+      if (deadline.passed()) return peer;
+      on_fiber() ? yield_fiber() : static_cast<void>(::sched_yield());
+    }
+  }
+  return std::nullopt;
 }
 
 void HostMover::throw_given_up() const {
   for (int peer = 0; peer < size(); ++peer) {
     auto& line = at<GivenUpLine>(peer, Layout::kGivenUpAt);
-    // Who gave up first is there; pairs with the exchange in give_up(), by the fence in check_kept().
+    // Who gave up first is there; pairs with close() in give_up(), by the fence in check_kept() or the load in enter().
     if (!is_given_up(Word(line.call).load(std::memory_order_relaxed))) continue;
     const auto code = static_cast<Code>(Word(line.code).load(std::memory_order_relaxed));
     look_around();

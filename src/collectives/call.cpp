@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {"automati
                                                                        "eager",
                                                                        "fetch",
                                                                        "read",
+                                                                       "write",
                                                                        "one_phase",
                                                                        "mesh",
                                                                        "ring",

@@ -10,7 +10,7 @@
 namespace baton::collectives {
 
 inline constexpr int kOperations = 10;
-inline constexpr int kAlgorithms = 14;
+inline constexpr int kAlgorithms = 15;
 
 struct Call {
   Operation operation = Operation::barrier;

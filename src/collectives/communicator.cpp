@@ -51,9 +51,12 @@ void Communicator::throw_if_failed(const Domain& domain) const {
 }
 
 void Communicator::give_up(const Domain& domain, const Call& call, const Error& error) {
-  mover_.give_up(error.code());
+  std::vector<std::string> notes = error.notes();
+  if (const std::optional<int> writer = mover_.give_up(error.code())) {
+    notes.push_back(fmt::format("rank {} stopped while it wrote to memory of this rank, and may go on later", *writer));
+  }
   failure_ = Error(error.code(), fmt::format("{} on \"{}\": {}", describe(call), domain.name(), error.message()),
-                   error.notes());
+                   std::move(notes));
   throw Error(*failure_);
 }
 

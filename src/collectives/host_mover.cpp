@@ -233,6 +233,17 @@ void HostMover::read_from(int peer, const std::byte* from, std::byte* to, std::s
   if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);
 }
 
+void HostMover::write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
+  // In pieces: whoever takes its memory back waits for one.
+  constexpr std::size_t kPiece = std::size_t{4} * 1024 * 1024;
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    if (!WriteGate::enter(first_given_up(), writing(rank()), calls_)) throw_given_up();
+    const int error = memory_.write(peer, from + done, to + done, std::min(kPiece, bytes - done));
+    WriteGate::leave(writing(rank()));
+    if (error != 0) throw_unreachable(peer, error);
+  }
+}
+
 std::byte* HostMover::bounce(std::size_t bytes) {
   if (bounce_.size() < bytes) bounce_.resize(bytes);
   return bounce_.data();

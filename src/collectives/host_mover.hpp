@@ -59,15 +59,15 @@ class HostMover final : public Mover {
   void expect_traffic(std::size_t bytes);
   /// Ends it. Without it nothing may follow: a call that threw leaves the ranks apart.
   void end();
-  /// After that: this rank's memory is no longer what the others take it for. They must know before it changes.
-  void give_up(Code code) noexcept;
+  /// Instead: what memory of this rank others know of is its own again. Returns a rank, if there is one, that is in the
+  /// middle of writing there and does not go on; it may, later.
+  [[nodiscard]] std::optional<int> give_up(Code code) noexcept;
   /// For who has read memory of others in this call that they keep only until they return. Throws if one of them has
   /// given the call up, and may have changed it before it was read.
   void check_kept() const {
     order_loads();
-    // Pairs with the exchange in give_up(), which is ordered before what that rank writes afterwards.
-    const std::atomic_ref word(at<GivenUpLine>(0, Layout::kGivenUpAt).first);
-    if (is_given_up(word.load(std::memory_order_relaxed))) [[unlikely]]
+    // Pairs with the one in give_up(), which is ordered before what that rank writes afterwards.
+    if (is_given_up(first_given_up().load(std::memory_order_relaxed))) [[unlikely]]
       throw_given_up();
   }
   /// Steps count from 0 again.
@@ -90,10 +90,13 @@ class HostMover final : public Mover {
     return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
   }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
-  /// Whether all members reach all memory of all, as read_from() does. It throws where there is none, or its owner has
-  /// gone.
+  /// Whether all members reach all memory of all, as read_from() and write_to() do. They throw where there is none, or
+  /// its owner has gone.
   [[nodiscard]] bool reaches_all_memory() const noexcept { return memory_.is_open(); }
   void read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
+  /// To memory that `peer` said others may write to in this call.
+  void write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
+  void let_others_write() noexcept { written_in_ = calls_; }
   /// Memory of this rank for what it reads, as long as it asks for no more.
   [[nodiscard]] std::byte* bounce(std::size_t bytes);
 
@@ -170,7 +173,9 @@ class HostMover final : public Mover {
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
   /// Whether somebody gave this call, or one before it, up.
-  [[nodiscard]] bool is_given_up(std::uint64_t first) const noexcept { return first != 0 && first <= calls_; }
+  [[nodiscard]] bool is_given_up(std::uint64_t first) const noexcept { return WriteGate::is_closed(first, calls_); }
+  [[nodiscard]] WriteGate::Word& first_given_up() const { return at<GivenUpLine>(0, Layout::kGivenUpAt).first; }
+  [[nodiscard]] WriteGate::Word& writing(int of) const { return at<WritingLine>(of, Layout::kWritingAt).writing; }
   [[noreturn]] void throw_given_up() const;
   /// Throws if a member has died, be it the one whose death made `peer` give this call up.
   void look_for_a_death(int peer) const;
@@ -187,8 +192,9 @@ class HostMover final : public Mover {
   std::vector<std::byte> bounce_;
   std::vector<std::byte*> parts_;
   std::uint64_t calls_ = 0;
-  /// The last one that ended.
+  /// The last one that ended, and the last one in which others were let write to memory of this rank.
   std::uint64_t ended_ = 0;
+  std::uint64_t written_in_ = 0;
   std::uint64_t meetings_ = 0;
   /// How many had not arrived at the last one when this rank did.
   std::uint64_t missing_ = 0;

@@ -13,14 +13,15 @@ namespace baton::collectives {
 
 /// What a rank shows of itself. Everything is zero at first.
 struct alignas(64) ProcessLine {
-  std::uint64_t state;  // kShown, then kReads or kDoesNotRead
+  std::uint64_t state;  // kShown, then kReaches or kDoesNotReach
   std::uint64_t pid;
   std::uint64_t sample_at;  // an address of that process, and what lies there
   std::uint64_t sample;
+  std::uint64_t replies_at;  // room for a word of each rank
 
   static constexpr std::uint64_t kShown = 1;
-  static constexpr std::uint64_t kDoesNotRead = 2;
-  static constexpr std::uint64_t kReads = 3;
+  static constexpr std::uint64_t kDoesNotReach = 2;
+  static constexpr std::uint64_t kReaches = 3;
 };
 
 class PeerMemory {
@@ -28,15 +29,18 @@ class PeerMemory {
   /// Who copies between ranks of one process. The system survives addresses that are none.
   enum class Within : std::uint8_t { processor, system };
 
-  /// Collective: the members find out whether each may read what each of the others has. `window` has a ProcessLine of
-  /// each rank at `offset`.
+  /// Collective: the members find out whether each may read and write what each of the others has. `window` has a
+  /// ProcessLine of each rank at `offset`.
   PeerMemory(const RawWindow& window, std::size_t offset, int rank, int size, Within within = Within::processor);
 
   /// Whether all members reach the memory of all; the same on all of them.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
 
-  /// Returns 0 or the error of the system.
+  /// Both return 0 or the error of the system.
   [[nodiscard]] int read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
+  [[nodiscard]] int write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
+  /// Whether that process has ended, so that it does nothing any more.
+  [[nodiscard]] bool is_gone(int peer) const noexcept;
 
  private:
   /// Whether that process has the memory that this rank has.

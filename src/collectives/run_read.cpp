@@ -1,13 +1,13 @@
-// Read: everybody takes what it needs straight out of the memory of the others, by a call of the system. One copy
-// instead of two through the staging area.
+// Read and write: everybody takes what it needs straight out of the memory of the others, or gives it there, by a call
+// of the system. One copy instead of two through the staging area.
 //
-//   root    tell where ─> own block ─> wait for a step of each       broadcast, scatter; in a gather the root reads
-//   others  wait for that ─> read ─> step
+//   root    tell where ─> own block ─> wait for a step of each       broadcast, scatter; gather
+//   others  wait for that ─> read, or write ─> step
 //
 //   rank    tell where ─> meet ─> read ─> meet                       with data of all
 //
-// Reductions work on shares, as in a mesh: each rank combines its share, which all read after a meeting. Nobody writes
-// to memory of another: a rank that has given the call up may use it for something else by then. Cost: two hand-offs,
+// Reductions work on shares, as in a mesh: each rank combines its share, which all read after a meeting. A rank that
+// gives the call up closes a gate before it uses its memory for something else (write_gate.hpp). Cost: two hand-offs,
 // or 2 b, and 3 b for an allreduce; N bytes copied by each rank.
 #include <algorithm>
 #include <cstring>
@@ -37,7 +37,12 @@ class ReadRun {
           if (me == call_.root) return mover_.copy(out(), block_at(in(), me, block_bytes_), block_bytes_);
           read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
         });
-      case Operation::gather: return gather();
+      case Operation::gather:
+        if (me == call_.root) host_.let_others_write();
+        return with_root([&](const Place& root) {
+          if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
+          host_.write_to(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
+        });
       case Operation::allgather: return among_all([&] { read_blocks([](const Place& place) { return place.input; }); });
       case Operation::all_to_all:
         return among_all(
@@ -123,21 +128,6 @@ class ReadRun {
         [&](int peer) { read(peer, from(place_of(peer)), block_at(out(), peer, block_bytes_), block_bytes_); });
     std::byte* own = block_at(out(), host_.rank(), block_bytes_);
     mover_.copy(own, from(place_of(host_.rank())), block_bytes_);
-  }
-
-  void gather() {
-    if (host_.rank() != call_.root) {
-      tell_place();
-      mover_.announce();
-      mover_.wait_step(call_.root, 1);
-      return;
-    }
-    mover_.copy(block_at(out(), call_.root, block_bytes_), in(), block_bytes_);
-    for_each_other([&](int peer) {
-      mover_.wait_announced(peer);
-      read(peer, place_of(peer).input, block_at(out(), peer, block_bytes_), block_bytes_);
-    });
-    mover_.step();
   }
 
   /// This rank's share of the vectors of all, to the same place of its output.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collectives/write_gate.hpp"
+
 namespace baton::collectives {
 
 inline constexpr std::size_t kLine = 64;
@@ -78,12 +80,15 @@ struct alignas(kLine) ReleaseLine {
 };
 static_assert(sizeof(ReleaseLine) == kLine);
 
-/// The call that this rank has given up, 0 if none, and why. Who has read memory that another would only keep until its
-/// call returns looks here afterwards.
+/// The call that this rank has given up, 0 if none, and why. Others who use memory that is theirs until then look here.
 struct alignas(kLine) GivenUpLine {
-  std::uint64_t first;  // by any rank. That of rank 0 is the one in use
+  WriteGate::Word first;  // the first one of any rank. That of rank 0 is the one in use
   std::uint64_t call;
   std::uint64_t code;
+};
+/// The call in which this rank writes to memory of another at the moment, 0 if it does not.
+struct alignas(kLine) WritingLine {
+  WriteGate::Word writing;
 };
 
 /// Messages to, and from, one other rank. Written by the rank in whose part it lies.
@@ -115,7 +120,7 @@ struct Layout {
   static constexpr std::size_t kReleaseAt = 2 * kLine;
   static constexpr std::size_t kProcessAt = 3 * kLine;
   static constexpr std::size_t kGivenUpAt = 4 * kLine;
-  // Lines come in pairs.
+  static constexpr std::size_t kWritingAt = 5 * kLine;
   static constexpr std::size_t kRecordsAt = 6 * kLine;
   std::size_t mail;
   std::size_t contributions;

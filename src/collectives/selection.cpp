@@ -76,11 +76,14 @@ constexpr Rule kRules[] = {
     {Operation::allgather, kAnyRanks, 8 * kKiB, 2 * kKiB, Algorithm::meeting},
     {Operation::allgather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::gather, 2, kKiB / 2, 16 * kKiB, Algorithm::eager},
+    {Operation::gather, 2, 0, 4 * kMiB, Algorithm::write},
     {Operation::gather, 2, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::gather, 4, kKiB, 16 * kKiB, Algorithm::eager},
+    {Operation::gather, 4, 0, kAnyBytes, Algorithm::write},
     {Operation::gather, 4, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {Operation::gather, 8, 8 * kKiB, 32 * kKiB, Algorithm::eager},
     {Operation::gather, kAnyRanks, kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::gather, kAnyRanks, 0, kAnyBytes, Algorithm::write},
     {Operation::gather, kAnyRanks, kAnyBytes, 0, Algorithm::fetch},
     {Operation::gather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::scatter, 2, kKiB, 32 * kKiB, Algorithm::eager},
@@ -112,6 +115,10 @@ constexpr Rule kRules[] = {
     {Operation::all_to_all_v, 8, 0, 2 * kMiB, Algorithm::read},
     {Operation::all_to_all_v, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
 };
+
+bool needs_memory(Operation operation, Algorithm algorithm) noexcept {
+  return find_algorithm(operation, algorithm)->needs == Needs::memory;
+}
 
 template <class Value, int count>
 Value value_named(std::string_view name, std::string_view text) {
@@ -148,7 +155,7 @@ const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, in
       options().collective_table ? read_table_file(*options().collective_table) : std::vector<TunedRule>();
   for (const TunedRule& rule : tuned) {
     if (rule.operation == operation && rule.location == location && ranks <= rule.most_ranks &&
-        bytes <= rule.most_bytes && (rule.algorithm != Algorithm::read || memory == Reach::all_ranks))
+        bytes <= rule.most_bytes && (!needs_memory(operation, rule.algorithm) || memory == Reach::all_ranks))
       return *find_algorithm(operation, rule.algorithm);
   }
   return default_algorithm(operation, bytes, ranks, location, memory);
@@ -156,11 +163,11 @@ const AlgorithmInfo& select_algorithm(Operation operation, std::size_t bytes, in
 
 const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, int ranks, Location location,
                                        Reach memory) noexcept {
-  const bool may_read = memory == Reach::all_ranks && kReadsAreFast;
+  const bool may_reach = memory == Reach::all_ranks && kReadsAreFast;
   for (const Rule& rule : kRules) {
     const std::size_t most = location == Location::in_windows ? rule.in_windows_bytes : rule.elsewhere_bytes;
-    if (rule.algorithm == Algorithm::read && !may_read) continue;
-    if (rule.operation == operation && ranks <= rule.most_ranks && bytes <= most)
+    if (rule.operation == operation && ranks <= rule.most_ranks && bytes <= most &&
+        (may_reach || !needs_memory(operation, rule.algorithm)))
       return *find_algorithm(operation, rule.algorithm);
   }
   return all_algorithms()[0];

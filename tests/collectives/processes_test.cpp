@@ -26,6 +26,7 @@ using namespace baton;
 using namespace baton::test;
 using baton::test::Case;
 using collectives::Operation;
+using namespace std::chrono_literals;
 
 const Wishes kProcesses = {.sizes = {4}, .hostings = {Hosting::processes}};
 
@@ -41,11 +42,19 @@ std::vector<Case> cases_of(Operation operation, Algorithm algorithm) {
   return cases;
 }
 
+/// The one by which ranks of this operation reach for memory of each other.
+Algorithm reaching(Operation operation) {
+  for (const auto& info : collectives::all_algorithms()) {
+    if (info.operation == operation && info.needs == collectives::Needs::memory) return info.algorithm;
+  }
+  return Algorithm::automatic;
+}
+
 /// The operation that the environment names by its number, over and over, until somebody dies.
 void repeat_until_death(Domain me) {
   const auto operation = static_cast<Operation>(std::atoi(std::getenv("TEST_OPERATION")));
-  const bool reads = std::getenv("TEST_READ") != nullptr;
-  const std::vector<Case> cases = cases_of(operation, reads ? Algorithm::read : Algorithm::automatic);
+  const bool reaches = std::getenv("TEST_REACH") != nullptr;
+  const std::vector<Case> cases = cases_of(operation, reaches ? reaching(operation) : Algorithm::automatic);
   const Buffers buffers(me, bytes_of(cases[2], me.size()));
   std::thread killer;
   if (me.rank() == 2) {
@@ -121,6 +130,39 @@ SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings 
   stage.store(kRead);
 }
 
+SCENARIO(AWriterThatIsStopped, {.sizes = {2}, .hostings = {Hosting::processes}}) {
+  if (!collectives::HostMover(me).reaches_all_memory()) return;  // the system says no
+  constexpr std::size_t kCount = 16 * 1024 * 1024;
+  const RawWindow shared = me.raw_window("shared", 2 * sizeof(int));
+  int* words = reinterpret_cast<int*>(shared.part(0));
+  const std::atomic_ref writer(words[0]);
+  const std::atomic_ref writer_is_done(words[1]);
+  std::vector<std::uint8_t> x(kCount, 1);
+  std::vector<std::uint8_t> all(2 * kCount);
+  if (me.rank() == 1) writer.store(::getpid());
+  me.barrier();
+  const auto gather_until_error = [&](std::chrono::nanoseconds timeout) {
+    while (true) gather(me, x, all, 0, {.algorithm = Algorithm::write, .timeout = timeout});
+  };
+  if (me.rank() == 1) {
+    require_error(Code::wait_timeout, {"rank 0 has given this call up"}, [&] { gather_until_error(30s); });
+    writer_is_done.store(1);
+    return;
+  }
+  // Most often in the middle of writing. It goes on when this rank has given up, or waits for it to leave.
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(50ms);
+    ::kill(writer.load(), SIGSTOP);
+    std::this_thread::sleep_for(400ms);
+    ::kill(writer.load(), SIGCONT);
+  });
+  require_error(Code::wait_timeout, {}, [&] { gather_until_error(100ms); });
+  std::ranges::fill(all, 2);
+  stopper.join();
+  while (writer_is_done.load() == 0) std::this_thread::yield();
+  REQUIRE(std::ranges::all_of(all, [](std::uint8_t byte) { return byte == 2; }));
+}
+
 SCENARIO_BEFORE_JOIN(CollectivesUntilDeath, kProcesses) {
   survives_with_error([&] { repeat_until_death(join_and_tell(me)); });
 }
@@ -135,6 +177,11 @@ TEST(Processes, GetRightResultsFromEveryAlgorithm) {
 
 TEST(Processes, AreToldWhoseDataIsNotThere) {
   EXPECT_TRUE(run_scenario(scenario_named("DataThatIsNotThere"), Hosting::processes, 2));
+}
+
+TEST(Processes, AreNotWrittenToAfterTheyGaveUp) {
+  for (int round = 0; round < 3; ++round)
+    EXPECT_TRUE(run_scenario(scenario_named("AWriterThatIsStopped"), Hosting::processes, 2));
 }
 
 class Death : public testing::TestWithParam<int> {};
@@ -154,10 +201,10 @@ TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
   job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
 }
 
-class DeathOfWhoIsRead : public testing::TestWithParam<int> {};
+class DeathOfWhoseMemoryIsUsed : public testing::TestWithParam<int> {};
 
-TEST_P(DeathOfWhoIsRead, IsToldToAll) {
-  Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam()), "TEST_READ=1"});
+TEST_P(DeathOfWhoseMemoryIsUsed, IsToldToAll) {
+  Job job("CollectivesUntilDeath", 4, {fmt::format("TEST_OPERATION={}", GetParam()), "TEST_REACH=1"});
   job.start();
   job.finish();
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
@@ -175,14 +222,14 @@ const auto kOperationName = [](const auto& param) {
   return std::string(collectives::name_of(static_cast<Operation>(param.param)));
 };
 INSTANTIATE_TEST_SUITE_P(, Death, testing::Range(0, collectives::kOperations), kOperationName);
-std::vector<int> operations_that_read() {
+std::vector<int> operations_that_reach() {
   std::vector<int> operations;
-  for (const auto& info : collectives::all_algorithms()) {
-    if (info.algorithm == Algorithm::read) operations.push_back(static_cast<int>(info.operation));
+  for (int operation = 0; operation < collectives::kOperations; ++operation) {
+    if (reaching(static_cast<Operation>(operation)) != Algorithm::automatic) operations.push_back(operation);
   }
   return operations;
 }
-INSTANTIATE_TEST_SUITE_P(, DeathOfWhoIsRead, testing::ValuesIn(operations_that_read()), kOperationName);
+INSTANTIATE_TEST_SUITE_P(, DeathOfWhoseMemoryIsUsed, testing::ValuesIn(operations_that_reach()), kOperationName);
 
 }  // namespace
 }  // namespace baton::test

@@ -21,8 +21,8 @@ TEST(Reading, IsTriedByFewRanksAndReplacedAmongMany) {
     run_ranks(ranks, [&](Domain me) {
       if (collectives::HostMover(me).reaches_all_memory()) ++reading;
       for (const auto& info : collectives::all_algorithms()) {
-        if (info.algorithm != Algorithm::read) continue;
-        const Case one{.operation = info.operation, .count = 700, .root = 2, .algorithm = Algorithm::read};
+        if (info.needs != collectives::Needs::memory) continue;
+        const Case one{.operation = info.operation, .count = 700, .root = 2, .algorithm = info.algorithm};
         const Buffers buffers(me, bytes_of(one, ranks));
         wrong += wrong_elements(me, buffers, one, 0);
       }

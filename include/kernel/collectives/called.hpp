@@ -89,6 +89,7 @@ struct Called {
     case Algorithm::eager: return "eager";
     case Algorithm::fetch: return "fetch";
     case Algorithm::read: return "read";
+    case Algorithm::write: return "write";
     case Algorithm::one_phase: return "one_phase";
     case Algorithm::mesh: return "mesh";
     case Algorithm::ring: return "ring";

@@ -77,7 +77,8 @@ struct Work {
   while ((1 << logarithm) < ranks) ++logarithm;
   switch (algorithm) {
     case Algorithm::fetch:
-    case Algorithm::read: return 1;
+    case Algorithm::read:
+    case Algorithm::write: return 1;
     case Algorithm::tree: return 2;
     case Algorithm::ring:
     case Algorithm::bidirectional_ring: return 2 * ranks;

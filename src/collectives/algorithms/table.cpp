@@ -47,7 +47,7 @@ constexpr AlgorithmInfo kTable[] = {
     {Operation::allgather, Algorithm::ring, Needs::outputs, allgather_ring<Mover>},
     {Operation::gather, Algorithm::eager, Needs::contributions, gather_eager},
     {Operation::gather, Algorithm::fetch, Needs::data, gather_fetch<Mover>},
-    {Operation::gather, Algorithm::read, Needs::memory, nullptr},
+    {Operation::gather, Algorithm::write, Needs::memory, nullptr},
     {Operation::gather, Algorithm::mesh, Needs::data, gather_mesh<Mover>},
     {Operation::scatter, Algorithm::eager, Needs::contributions, scatter_eager},
     {Operation::scatter, Algorithm::fetch, Needs::data, scatter_fetch<Mover>},

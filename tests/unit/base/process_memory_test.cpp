@@ -23,7 +23,7 @@ std::vector<std::byte>& sample() {
   return bytes;
 }
 
-TEST(ProcessMemory, OfAChildIsRead) {
+TEST(ProcessMemory, OfAChildIsReadAndWritten) {
   for (std::size_t i = 0; i < kBytes; ++i) sample()[i] = static_cast<std::byte>(i * 31);
   ChildProcess child(ChildProcess::sleep_forever);
   if (read_process_memory(child.id().pid, sample().data(), sample().data(), 1) == EPERM)
@@ -32,6 +32,12 @@ TEST(ProcessMemory, OfAChildIsRead) {
   std::vector<std::byte> got(kBytes - 5);
   ASSERT_EQ(read_process_memory(child.id().pid, sample().data() + 5, got.data(), got.size()), 0);
   EXPECT_TRUE(std::equal(got.begin(), got.end(), whole.begin() + 5));
+
+  const std::vector<std::byte> other(1000, std::byte{0xab});
+  ASSERT_EQ(write_process_memory(child.id().pid, other.data(), sample().data() + 7, other.size()), 0);
+  EXPECT_EQ(sample(), whole) << "only the child's";
+  ASSERT_EQ(read_process_memory(child.id().pid, sample().data() + 7, got.data(), other.size()), 0);
+  EXPECT_TRUE(std::equal(other.begin(), other.end(), got.begin()));
 }
 
 TEST(ProcessMemory, ThatIsNotThereIsAnError) {
@@ -44,6 +50,7 @@ TEST(ProcessMemory, ThatIsNotThereIsAnError) {
   ASSERT_EQ(read_process_memory(self, begin, got.data(), got.size()), 0);
   ASSERT_EQ(::munmap(begin + page, page), 0);
   EXPECT_EQ(read_process_memory(self, begin, got.data(), got.size()), EFAULT);
+  EXPECT_EQ(write_process_memory(self, got.data(), begin, got.size()), EFAULT);
   EXPECT_EQ(read_process_memory(self, nullptr, got.data(), 0), 0);
   ASSERT_EQ(::munmap(begin, page), 0);
 }
