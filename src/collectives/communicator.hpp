@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,8 @@ class Communicator final : public Attachment {
       body();
     } catch (const Error& error) {
       give_up(domain, call, error);
+    } catch (const std::bad_alloc&) {
+      give_up(domain, call, Error(Code::out_of_memory, "nothing is left for what the call needs"));
     }
   }
   /// Throws if an earlier call has failed. In a turn.
