@@ -112,7 +112,10 @@ bool probe_reading() {
   const WaitingChild child;
   std::byte sample{};
   const pid_t reader = fork_child([&] {
-    return read_process_memory(static_cast<std::uint32_t>(child.pid()), &sample, &sample, sizeof sample) == 0 ? 0 : 1;
+    const auto pid = static_cast<std::uint32_t>(child.pid());
+    const bool reaches = read_process_memory(pid, &sample, &sample, sizeof sample) == 0 &&
+                         write_process_memory(pid, &sample, &sample, sizeof sample) == 0;
+    return reaches ? 0 : 1;
   });
   int status = 0;
   ::waitpid(reader, &status, 0);

@@ -15,7 +15,7 @@ void probe_mail();
 /// A process sleeps on a futex in shared memory and is woken by another.
 void probe_futex();
 
-/// Whether a process may read the memory of another one that has the same parent, as ranks have.
+/// Whether a process may read and write memory of another one that has the same parent, as ranks have.
 [[nodiscard]] bool probe_reading();
 
 /// What is learnt of the end of a process that is another's child.

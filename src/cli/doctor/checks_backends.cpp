@@ -29,11 +29,11 @@ Finding check_reading() {
   if (job::probe_reading())
     return {.item = {},
             .verdict = Verdict::ok,
-            .text = "ranks may read each other's memory: private data can be copied once"};
+            .text = "ranks may read and write each other's memory: private data can be copied once"};
   return {.item = {},
           .verdict = Verdict::limited,
           .text =
-              "ranks may not read each other's memory: collectives copy private data twice (sysctl "
+              "ranks may not read and write each other's memory: collectives copy private data twice (sysctl "
               "kernel.yama.ptrace_scope, or a filter of system calls)"};
 }
 
