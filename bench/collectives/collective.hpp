@@ -59,23 +59,20 @@ struct Sizes {
 }
 
 /// Measures `library.run(operation, root)`, with the root going round, on the spans library.in() and library.out().
-/// Then checks a few rounds with changing contents. `sync` is a barrier and `agree` as in measure().
-template <class Library, class Sync, class Agree>
+/// Then checks a few rounds with changing contents. `largest` as in measure_together().
+template <class Library, class Largest>
 [[nodiscard]] Measured measure_collective(Library& library, const std::string& operation, const Sizes& sizes, int rank,
-                                          int ranks, std::chrono::nanoseconds budget, Sync&& sync, Agree&& agree) {
+                                          int ranks, std::chrono::nanoseconds budget, Largest&& largest) {
   for (float& element : library.in()) element = 1;
   for (float& element : library.out()) element = 1;
   int root = 0;
   const auto run = [&](std::int64_t n) {
-    sync();
-    const auto start = Clock::now();
     for (std::int64_t i = 0; i < n; ++i) {
       library.run(operation, root);
       root = root + 1 == ranks ? 0 : root + 1;
     }
-    return nanoseconds_since(start);
   };
-  const Measured measured = measure(budget, run, agree);
+  const Measured measured = measure_together(budget, run, largest);
   const bool in_place = library.in().data() == library.out().data();
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < sizes.in; ++i) library.in()[i] = put_in(rank, i, round);
@@ -90,7 +87,7 @@ template <class Library, class Sync, class Agree>
       throw std::runtime_error("element " + std::to_string(i) + " of rank " + std::to_string(rank) +
                                " is wrong after " + operation + " in round " + std::to_string(round));
     }
-    sync();
+    static_cast<void>(largest(0));
   }
   return measured;
 }

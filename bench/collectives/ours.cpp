@@ -77,13 +77,12 @@ void measure_in(baton::Domain domain, const bench::Arguments& arguments, Memory 
   const bench::Sizes sizes = bench::sizes_of(arguments.operation, arguments.bytes, domain.size());
   const bool in_place = arguments.operation == "allreduce" || arguments.operation == "broadcast";
   Collectives library(domain, sizes, memory, in_place);
-  const auto sync = [&] { domain.barrier(); };
-  const auto agree = [&](double value) {
-    baton::allreduce(domain, std::span(&value, 1), baton::ReduceOp::avg);
+  const auto largest = [&](double value) {
+    baton::allreduce(domain, std::span(&value, 1), baton::ReduceOp::max);
     return value;
   };
   const bench::Measured measured = bench::measure_collective(library, arguments.operation, sizes, domain.rank(),
-                                                             domain.size(), arguments.budget, sync, agree);
+                                                             domain.size(), arguments.budget, largest);
   if (domain.rank() == 0) bench::print(measured);
 }
 

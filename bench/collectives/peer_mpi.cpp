@@ -1,6 +1,5 @@
 // What MPI takes for the same work. Compiled once against each MPI that is installed.
 #include <mpi.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <exception>
@@ -11,12 +10,12 @@
 #include <collectives/collective.hpp>
 #include <support/arguments.hpp>
 #include <support/measure.hpp>
+#include <support/mpi.hpp>
 #include <support/process.hpp>
 
 namespace {
 
-/// How a program waits for MPI: inside the library, or by asking it and giving the processor away in between.
-enum class Waiting { library, yield };
+using Waiting = bench::MpiWaiting;
 
 class Collectives {
  public:
@@ -32,10 +31,7 @@ class Collectives {
 
   void run(const std::string& operation, int root) {
     if (waiting_ == Waiting::library) return run_blocking(operation, root);
-    MPI_Request request = start(operation, root);
-    int done = 0;
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-      sched_yield();
+    bench::wait_for(start(operation, root), waiting_);
   }
 
  private:
@@ -99,23 +95,11 @@ int main(int argc, char** argv) try {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   bench::pin_if_enough(rank, size);
-  const Waiting waiting = arguments.method == "yield" ? Waiting::yield : Waiting::library;
   const bench::Sizes sizes = bench::sizes_of(arguments.operation, arguments.bytes, size);
   const bool in_place = arguments.operation == "allreduce" || arguments.operation == "broadcast";
-  Collectives library(sizes, size, waiting, in_place);
-  Collectives meeting({}, size, waiting, true);
-  const auto sync = [&] { meeting.run("barrier", 0); };
-  const auto agree = [&](double value) {
-    MPI_Request request;
-    double sum = 0;
-    MPI_Iallreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-    int done = 0;
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-      sched_yield();
-    return sum / size;
-  };
+  Collectives library(sizes, size, bench::mpi_waiting_of(arguments.method), in_place);
   const bench::Measured measured =
-      bench::measure_collective(library, arguments.operation, sizes, rank, size, arguments.budget, sync, agree);
+      bench::measure_collective(library, arguments.operation, sizes, rank, size, arguments.budget, bench::mpi_largest);
   if (rank == 0) bench::print(measured);
   MPI_Finalize();
   return 0;

@@ -13,27 +13,19 @@
 #include <comm/ping_pong.hpp>
 #include <support/arguments.hpp>
 #include <support/measure.hpp>
+#include <support/mpi.hpp>
 #include <support/process.hpp>
 
 namespace {
 
-/// How a program waits for MPI: inside the library, or by asking it and giving the processor away in between.
-enum class Waiting { library, yield };
+using Waiting = bench::MpiWaiting;
 
 struct World {
   int rank = 0;
   int size = 1;
   Waiting waiting = Waiting::library;
 
-  void finish(MPI_Request& request) const {
-    if (waiting == Waiting::library) {
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-      return;
-    }
-    int done = 0;
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-      sched_yield();
-  }
+  void finish(MPI_Request request) const { bench::wait_for(request, waiting); }
 
   void barrier() const {
     if (waiting == Waiting::library) {

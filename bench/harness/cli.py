@@ -12,7 +12,7 @@ from harness import build, machine, mpi, programs
 from harness.cases import Plan
 from harness.page import page_of
 from harness.progress import Progress
-from harness.race import entries_of, race
+from harness.race import race, runs_of
 from harness.results import failed, result_of
 from harness.table import Table
 
@@ -195,7 +195,7 @@ def measure_suite(suite, cases, repeats, options):
     warn(header)
     table = Table(cases, lambda line: print(line, flush=True))
     table.head()
-    progress = Progress(sys.stderr, cases, repeats * sum(len(entries_of(case)) for case in cases))
+    progress = Progress(sys.stderr, cases, sum(runs_of(case, repeats) for case in cases))
     results = measure(cases, repeats, programs.run, table, progress)
     table.foot()
     return {"header": header, "results": results}

@@ -14,10 +14,10 @@ class Progress:
         self._terminal = stream.isatty()
         self._case = None
 
-    def step(self, case, done, repeats, contender):
-        """A program is about to run."""
+    def step(self, case, what, contender):
+        """A program is about to run; `what` is the round it belongs to."""
         number = self._cases.index(case.name) + 1
-        text = f"[{number}/{len(self._cases)}] {case.name}  round {done + 1}/{repeats}"
+        text = f"[{number}/{len(self._cases)}] {case.name}  {what}"
         if self._terminal:
             line = f"{text}  {contender.name} ({contender.setting})  {self._remaining()}"
             self._stream.write(f"\r\033[K{line[:118]}")

@@ -7,9 +7,8 @@ from harness.cases import OURS, Case, Contender
 from harness.programs import ProgramFailed
 
 FLOOR = "floor"
-# Settings of one peer race each other for this many rounds; then those that are clearly slower stop running.
-ROUNDS_BEFORE_DROPPING = 2
-CLEARLY_SLOWER = 1.2
+# Rounds in which the settings of a peer race each other, before those that count. No more than the latter.
+HEATS = 3
 
 
 @dataclass
@@ -17,13 +16,9 @@ class Entry:
     """A contender, or a part of the floor, and what it reported so far."""
 
     contender: Contender
+    heats: list[float] = field(default_factory=list)
     samples: list[float] = field(default_factory=list)
     failure: str | None = None
-    dropped: bool = False
-
-    @property
-    def active(self):
-        return self.failure is None and not self.dropped
 
     @property
     def median(self):
@@ -43,30 +38,53 @@ def entries_of(case: Case):
     return entries
 
 
+def runs_of(case, repeats):
+    """How many programs race() starts if none fails."""
+    settings = sum(len(group) for group in _settings(entries_of(case)).values() if len(group) > 1)
+    return min(HEATS, repeats) * settings + repeats * len(_finalists(entries_of(case)))
+
+
 def race(case, repeats, run, progress):
-    """Runs A B C A B C ... for `repeats` rounds and returns the entries. `run(command)` returns a Sample."""
+    """Runs A B C A B C ... for `repeats` rounds and returns the entries. `run(command)` returns a Sample.
+
+    Of a peer with several settings the best one takes part. Heats decide which, and do not count: of eight settings
+    that are equally good the luckiest would count otherwise."""
     entries = entries_of(case)
+    settings = [entry for group in _settings(entries).values() if len(group) > 1 for entry in group]
+    heats = min(HEATS, repeats)
+
+    def run_one(entry, times, what):
+        if entry.failure is not None:
+            return progress.skip()
+        progress.step(case, what, entry.contender)
+        try:
+            times.append(run(entry.contender.command).value)
+        except ProgramFailed as failure:
+            entry.failure = str(failure)
+
+    for done in range(heats):
+        for entry in settings:
+            run_one(entry, entry.heats, f"heat {done + 1}/{heats}")
+    finalists = _finalists(entries)
     for done in range(repeats):
-        for entry in entries:
-            if not entry.active:
-                progress.skip()
-                continue
-            progress.step(case, done, repeats, entry.contender)
-            try:
-                entry.samples.append(run(entry.contender.command).value)
-            except ProgramFailed as failure:
-                entry.failure = str(failure)
-        if done + 1 >= ROUNDS_BEFORE_DROPPING:
-            _drop_slow_settings(entries)
+        for entry in finalists:
+            run_one(entry, entry.samples, f"round {done + 1}/{repeats}")
     return entries
 
 
-def _drop_slow_settings(entries):
-    best = {}
+def _settings(entries):
+    """The entries of each contender, by its name; the parts of a floor are no settings."""
+    groups = {}
     for entry in entries:
-        name = entry.contender.name
-        if entry.failure is None and name not in (OURS, FLOOR):
-            best[name] = min(best.get(name, entry.median), entry.median)
-    for entry in entries:
-        if entry.active and entry.contender.name in best:
-            entry.dropped = min(entry.samples) > CLEARLY_SLOWER * best[entry.contender.name]
+        if entry.contender.name != FLOOR:
+            groups.setdefault(entry.contender.name, []).append(entry)
+    return groups
+
+
+def _finalists(entries):
+    """Those whose runs count, in their order: of each contender the setting with the best median in the heats."""
+    chosen = []
+    for group in _settings(entries).values():
+        candidates = [entry for entry in group if entry.failure is None] or group
+        chosen.append(min(candidates, key=lambda entry: statistics.median(entry.heats) if entry.heats else 0))
+    return [entry for entry in entries if entry.contender.name == FLOOR or entry in chosen]

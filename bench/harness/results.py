@@ -12,7 +12,7 @@ def result_of(case, entries):
         name, setting = entry.contender.name, entry.contender.setting
         if entry.failure is not None:
             notes.append(f"{name} ({setting}): {entry.failure}")
-        elif name != FLOOR and (name not in best or entry.median < best[name].median):
+        elif name != FLOOR and entry.samples:
             best[name] = entry
     floor = _floor_of(case, entries)
     ours = best.pop(OURS, None)

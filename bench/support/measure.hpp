@@ -57,6 +57,21 @@ template <class Run, class Agree>
   return {median(per_operation), n * static_cast<std::int64_t>(per_operation.size())};
 }
 
+/// For ranks that do all n operations of `run(n)` together: the time is from the first rank's start until the last
+/// one's end. Ranks that share a processor do not start together, and one that starts late must not seem fast.
+/// `largest(x)` is the largest x of all ranks, the same on each.
+template <class Run, class Largest>
+[[nodiscard]] Measured measure_together(std::chrono::nanoseconds budget, Run&& run, Largest&& largest) {
+  const auto from_first_to_last = [&](std::int64_t n) {
+    static_cast<void>(largest(0));
+    const double start = nanoseconds_since({});
+    run(n);
+    const double end = nanoseconds_since({});
+    return largest(end) + largest(-start);
+  };
+  return measure(budget, from_first_to_last, [](double agreed) { return agreed; });
+}
+
 /// The line that the harness reads.
 inline void print(const Measured& measured) {
   std::printf("{\"median_ns\": %.3f, \"count\": %lld}\n", measured.median_ns, static_cast<long long>(measured.count));

@@ -2,7 +2,7 @@
 
 from harness.cases import OURS, Case, Contender, Floor
 from harness.programs import Command, ProgramFailed, Sample
-from harness.race import race
+from harness.race import race, runs_of
 from harness.results import failed, result_of
 
 
@@ -78,16 +78,43 @@ def test_large_rows_also_have_bandwidth():
     assert row["gigabytes_per_second"] == {"ours": 4}
 
 
+def settings_of_mpich():
+    return case(contender(OURS), contender("mpich", "slow"), contender("mpich", "fast"))
+
+
 def test_the_best_setting_of_a_peer_counts():
-    a_case = case(contender(OURS), contender("mpich", "slow"), contender("mpich", "fast"))
-    row, _ = result(a_case, {"ours:default": [10], "mpich:slow": [21], "mpich:fast": [20], "floor": [1]})
+    times = {"ours:default": [10], "mpich:slow": [21], "mpich:fast": [20], "floor": [1]}
+    row, order = result(settings_of_mpich(), times, repeats=5)
     assert (row["peers"], row["settings"]["mpich"]) == ({"mpich": 20}, "fast")
+    heats, rounds = ["mpich:slow", "mpich:fast"] * 3, ["ours:default", "mpich:fast", "floor"] * 5
+    assert order == heats + rounds
+    assert len(order) == runs_of(settings_of_mpich(), 5)
 
 
-def test_a_clearly_slower_setting_stops_after_two_rounds():
-    a_case = case(contender(OURS), contender("mpich", "slow"), contender("mpich", "fast"))
-    _, order = result(a_case, {"ours:default": [10], "mpich:slow": [90], "mpich:fast": [20], "floor": [1]}, repeats=5)
-    assert [order.count(name) for name in ("ours:default", "mpich:slow", "mpich:fast", "floor")] == [5, 2, 5, 5]
+def test_what_a_setting_took_in_the_heats_does_not_count():
+    times = {"ours:default": [10], "mpich:slow": [21], "mpich:fast": [5, 5, 5, 20], "floor": [1]}
+    row, _ = result(settings_of_mpich(), times)
+    assert (row["peers"], row["repeats"]["mpich"]) == ({"mpich": 20}, 3)
+
+
+def test_there_are_no_more_heats_than_rounds():
+    times = {"ours:default": [10], "mpich:slow": [21], "mpich:fast": [20], "floor": [1]}
+    _, order = result(settings_of_mpich(), times, repeats=1)
+    assert order == ["mpich:slow", "mpich:fast", "ours:default", "mpich:fast", "floor"]
+
+
+def test_a_setting_that_fails_in_a_heat_is_left_out_with_a_note():
+    times = {"ours:default": [10], "mpich:slow": [21], "mpich:fast": [20, "no such device"], "floor": [1]}
+    row, _ = result(settings_of_mpich(), times)
+    assert (row["peers"], row["settings"]["mpich"]) == ({"mpich": 21}, "slow")
+    assert row["notes"] == ["mpich (fast): no such device"]
+
+
+def test_a_peer_whose_settings_all_fail_has_no_number():
+    times = {"ours:default": [10], "mpich:slow": ["broke"], "mpich:fast": ["broke"], "floor": [1]}
+    row, _ = result(settings_of_mpich(), times)
+    assert row["peers"] == {"mpich": None}
+    assert row["notes"] == ["mpich (slow): broke", "mpich (fast): broke"]
 
 
 def test_settings_of_different_peers_do_not_race_each_other():

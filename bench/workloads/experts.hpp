@@ -87,18 +87,15 @@ inline void check_sums(const Layer& layer, int rank, const std::vector<std::uint
 }
 
 /// Measures `exchange.round(operation)` per token of all ranks: "dispatch", rows to their experts, or "layer", also
-/// back and summed. Then checks one round. `sync` is a barrier and `agree` as in measure().
-template <class Exchange, class Sync, class Agree>
+/// back and summed. Then checks one round. `largest` as in measure_together().
+template <class Exchange, class Largest>
 [[nodiscard]] Measured measure_experts(Exchange& exchange, const std::string& operation, const Layer& layer, int rank,
-                                       std::chrono::nanoseconds budget, Sync&& sync, Agree&& agree) {
+                                       std::chrono::nanoseconds budget, Largest&& largest) {
   if (operation != "dispatch" && operation != "layer") throw std::invalid_argument("no operation '" + operation + "'");
   const auto run = [&](std::int64_t n) {
-    sync();
-    const auto start = Clock::now();
     for (std::int64_t i = 0; i < n; ++i) exchange.round(operation == "layer");
-    return nanoseconds_since(start);
   };
-  Measured measured = measure(budget, run, agree);
+  Measured measured = measure_together(budget, run, largest);
   if (operation == "layer") check_sums(layer, rank, exchange.sums());
   measured.median_ns /= static_cast<double>(layer.ranks) * layer.tokens;
   measured.count *= static_cast<std::int64_t>(layer.ranks) * layer.tokens;

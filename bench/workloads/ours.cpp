@@ -81,12 +81,12 @@ class Exchange {
 void measure_rank(baton::Domain me, const bench::Arguments& arguments) {
   const bench::Layer layer{.ranks = me.size(), .tokens = static_cast<int>(arguments.tokens)};
   Exchange exchange(me, layer);
-  const auto agree = [&](double value) {
-    baton::allreduce(me, std::span(&value, 1), baton::ReduceOp::avg);
+  const auto largest = [&](double value) {
+    baton::allreduce(me, std::span(&value, 1), baton::ReduceOp::max);
     return value;
   };
-  const bench::Measured measured = bench::measure_experts(
-      exchange, arguments.operation, layer, me.rank(), arguments.budget, [&] { me.barrier(); }, agree);
+  const bench::Measured measured =
+      bench::measure_experts(exchange, arguments.operation, layer, me.rank(), arguments.budget, largest);
   // Nobody leaves while others still tell it that rows were taken.
   me.barrier();
   if (me.rank() == 0) bench::print(measured);

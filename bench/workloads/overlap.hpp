@@ -40,21 +40,12 @@ inline constexpr std::size_t kStateElements = 256;
   for (std::size_t i = 0; i < count; ++i) bucket[i] = value;
 }
 
-/// The time of a bucket in `steps(n)`, which does n steps: from the first rank's start until the last one's end. Ranks
-/// that share a processor do not start together, and one that starts late must not seem fast. `largest(x)` is the
-/// largest x of all ranks, the same on each.
+/// The time of a bucket in `steps(n)`, which does n steps; `largest` as in measure_together().
 template <class Steps, class Largest>
 [[nodiscard]] Measured measure_steps(const Step& step, std::chrono::nanoseconds budget, Steps&& steps,
                                      Largest&& largest) {
   if (step.buckets % step.ranks != 0) throw std::invalid_argument("ranks must divide the number of buckets");
-  const auto run = [&](std::int64_t n) {
-    static_cast<void>(largest(0));
-    const double start = nanoseconds_since({});
-    steps(n);
-    const double end = nanoseconds_since({});
-    return largest(end) + largest(-start);
-  };
-  Measured measured = measure(budget, run, [](double agreed) { return agreed; });
+  Measured measured = measure_together(budget, steps, largest);
   measured.median_ns /= step.buckets;
   measured.count *= step.buckets;
   return measured;

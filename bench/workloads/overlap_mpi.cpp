@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <support/contend.hpp>
+#include <support/mpi.hpp>
 #include <workloads/overlap.hpp>
 
 namespace {
@@ -88,20 +89,10 @@ void measure_rank(const bench::Arguments& arguments, Order order) {
   MPI_Comm_size(MPI_COMM_WORLD, &step.ranks);
   bench::pin_if_enough(rank, step.ranks);
   Stepper stepper(step, rank, order, progress_of(arguments.method));
-  const auto largest = [](double value) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    double result = 0;
-    MPI_Iallreduce(&value, &result, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request);
-    int done = 0;
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) {
-      sched_yield();
-    }
-    return result;
-  };
   const auto steps = [&](std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) stepper.step();
   };
-  const bench::Measured measured = bench::measure_steps(step, arguments.budget, steps, largest);
+  const bench::Measured measured = bench::measure_steps(step, arguments.budget, steps, bench::mpi_largest);
   bench::check_sums(stepper, step);
   if (rank == 0) bench::print(measured);
 }

@@ -1,29 +1,17 @@
 // The same layer with MPI: counts by MPI_Alltoall, rows by MPI_Alltoallv, and back.
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 #include <support/contend.hpp>
+#include <support/mpi.hpp>
 #include <workloads/experts.hpp>
 
 namespace {
 
 using Row = std::uint16_t;
-
-/// Inside the library, or by asking it and giving the processor away in between.
-enum class Waiting { library, yield };
-
-void wait_for(MPI_Request request, Waiting waiting) {
-  if (waiting == Waiting::library) {
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    return;
-  }
-  int done = 0;
-  for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) sched_yield();
-}
 
 /// Where each of `counts` begins, and the end.
 std::vector<int> starts_of(const std::vector<int>& counts) {
@@ -34,7 +22,7 @@ std::vector<int> starts_of(const std::vector<int>& counts) {
 
 class Exchange {
  public:
-  Exchange(const bench::Layer& layer, int rank, Waiting waiting)
+  Exchange(const bench::Layer& layer, int rank, bench::MpiWaiting waiting)
       : layer_(layer),
         waiting_(waiting),
         tokens_(bench::tokens_of(layer, rank)),
@@ -85,7 +73,7 @@ class Exchange {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ialltoall(sent_.data(), layer_.experts_per_rank, MPI_INT, received_.data(), layer_.experts_per_rank, MPI_INT,
                   MPI_COMM_WORLD, &request);
-    wait_for(request, waiting_);
+    bench::wait_for(request, waiting_);
     send_ = by_rank(sent_);
     receive_ = by_rank(received_);
     row_count_ = std::accumulate(received_.begin(), received_.end(), 0);
@@ -104,7 +92,7 @@ class Exchange {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ialltoallv(from.data(), send.counts.data(), send.starts.data(), MPI_UINT16_T, to.data(), receive.counts.data(),
                    receive.starts.data(), MPI_UINT16_T, MPI_COMM_WORLD, &request);
-    wait_for(request, waiting_);
+    bench::wait_for(request, waiting_);
   }
 
   /// From the order of ranks to that of experts, or back.
@@ -145,7 +133,7 @@ class Exchange {
   }
 
   bench::Layer layer_;
-  Waiting waiting_;
+  bench::MpiWaiting waiting_;
   std::vector<Row> tokens_;
   std::vector<std::int32_t> choices_;
   std::vector<float> weights_;
@@ -162,18 +150,9 @@ void measure_rank(const bench::Arguments& arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &layer.ranks);
-  const Waiting waiting = arguments.method == "yield" ? Waiting::yield : Waiting::library;
-  Exchange exchange(layer, rank, waiting);
-  const auto agree = [&](double value) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    double sum = 0;
-    MPI_Iallreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-    wait_for(request, Waiting::yield);
-    return sum / layer.ranks;
-  };
-  const auto sync = [&] { static_cast<void>(agree(0)); };
+  Exchange exchange(layer, rank, bench::mpi_waiting_of(arguments.method));
   const bench::Measured measured =
-      bench::measure_experts(exchange, arguments.operation, layer, rank, arguments.budget, sync, agree);
+      bench::measure_experts(exchange, arguments.operation, layer, rank, arguments.budget, bench::mpi_largest);
   if (rank == 0) bench::print(measured);
 }
 

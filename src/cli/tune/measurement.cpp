@@ -1,6 +1,8 @@
 #include "cli/tune/measurement.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -71,19 +73,21 @@ class Bench {
     }
   }
 
-  /// Microseconds of a call: the shortest mean of a few rows of calls, which disturbances lengthen only.
+  /// Microseconds of a call: the shortest mean of a few rows of calls, which disturbances lengthen only. A row lasts
+  /// from the first rank's start until the last one's end: ranks that share a processor do not start together.
   [[nodiscard]] double measure(std::chrono::nanoseconds budget, Operation operation, Location location,
                                std::size_t bytes, Algorithm algorithm) {
     constexpr int kRows = 5;
     const auto row = [&](std::uint64_t calls) {
       me_.barrier();
-      const auto start = std::chrono::steady_clock::now();
+      std::array<double, 2> start_and_end{-now(), 0};
       for (std::uint64_t i = 0; i < calls; ++i) call(operation, location, bytes, algorithm);
-      return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+      start_and_end[1] = now();
+      allreduce(me_, std::span(start_and_end), ReduceOp::max);
+      return start_and_end[0] + start_and_end[1];
     };
     static_cast<void>(row(2));
-    double once = row(2) / 2;
-    allreduce(me_, std::span(&once, 1), ReduceOp::avg);
+    const double once = row(2) / 2;
     const double available = std::chrono::duration<double, std::micro>(budget).count() / kRows;
     const auto calls = static_cast<std::uint64_t>(std::clamp(available / std::max(once, 0.1), 1.0, 1e6));
     double best = row(calls);
@@ -92,6 +96,10 @@ class Bench {
   }
 
  private:
+  /// Microseconds of the clock that all ranks of a host share.
+  [[nodiscard]] static double now() {
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
   [[nodiscard]] Data in(Location location, std::size_t count) {
     return (location == Location::in_windows ? Data(in_window_) : Data(in_own_)).slice(0, count);
   }
