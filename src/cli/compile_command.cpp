@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Compiles kernels into the cache, where programs find them at once; without this command they are compiled at their first
-use. Words behind `--` go to the compiler. BATON_CXX names another compiler, BATON_CACHE_DIR another cache.
+use. They use all instructions of this processor; those that -o writes run on others, too. Words behind `--` go to the
+compiler. BATON_CXX names another compiler, BATON_CACHE_DIR another cache.
 
 examples:
   baton compile scale.cpp
@@ -179,6 +180,7 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
     requests.push_back({.source = source,
                         .text = std::nullopt,
                         .core = core_ == "cube" ? kernel::CoreType::cube : kernel::CoreType::vector,
+                        .target = output_dir_.empty() ? kernel::Target::this_processor : kernel::Target::any_processor,
                         .include_dirs = include_dirs_,
                         .defines = defines_,
                         .flags = {after_dashes.begin() + (after_dashes.empty() ? 0 : 1), after_dashes.end()}});

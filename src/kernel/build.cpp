@@ -9,6 +9,7 @@
 #include "base/text_file.hpp"
 #include "kernel/dependency_list.hpp"
 #include "kernel/diagnostics.hpp"
+#include "kernel/processor.hpp"
 #include "kernel/run_program.hpp"
 #include "kernel/sealed_file.hpp"
 
@@ -72,9 +73,12 @@ std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const
 std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
 
 std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
-                                        const std::string& include_root) {
+                                        const std::string& processor, const std::string& include_root) {
   std::vector<std::string> flags = {
       "-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never"};
+  if (!processor.empty()) flags.emplace_back(kForThisProcessor);
+  // A product and a sum are rounded each, also where the processor could do both at once: the same bits everywhere.
+  flags.emplace_back("-ffp-contract=off");
   if (compiler.family == CompilerFamily::gcc) {
     // Unique symbols would be shared among kernels that have nothing to do with each other, and pin their libraries.
     flags.insert(flags.end(), {"-fno-gnu-unique", "-fmax-errors=20"});

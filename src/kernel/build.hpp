@@ -13,7 +13,7 @@
 namespace baton::kernel {
 
 /// Changes when a library that an older Baton made from the same recipe should not be found any more.
-inline constexpr std::string_view kRecipeVersion = "1";
+inline constexpr std::string_view kRecipeVersion = "2";
 
 /// All that decides what comes out, but for the content of included files.
 struct Recipe {
@@ -23,13 +23,15 @@ struct Recipe {
   std::string stem;
   Compiler compiler;
   std::vector<std::string> flags;
+  std::string processor;  ///< Which one the library is for; empty if it is for any.
 };
 
 /// Without `.` and `..`.
 [[nodiscard]] std::string absolute(const std::string& path);
 
+/// `processor` as in a recipe.
 [[nodiscard]] std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
-                                                      const std::string& include_root);
+                                                      const std::string& processor, const std::string& include_root);
 
 struct Built {
   std::string library;

@@ -10,6 +10,7 @@
 #include "kernel/cache.hpp"
 #include "kernel/include_root.hpp"
 #include "kernel/key_lock.hpp"
+#include "kernel/processor.hpp"
 
 namespace baton::kernel {
 namespace {
@@ -44,8 +45,9 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
                 .stem = stem_of(request.source),
                 .compiler = find_compiler(options.compiler, path == nullptr ? "/usr/bin:/bin" : path, cache,
                                           Deadline::after(options.compile_timeout)),
-                .flags = {}};
-  recipe.flags = compiler_flags(request, recipe.compiler, find_include_root(options.include_dir));
+                .flags = {},
+                .processor = request.target == Target::this_processor ? this_processor() : ""};
+  recipe.flags = compiler_flags(request, recipe.compiler, recipe.processor, find_include_root(options.include_dir));
   // Orchestrations call Baton, which is there when the library is loaded. The last of these flags counts.
   if (recipe.text.find("baton/orchestration.hpp") != std::string::npos) recipe.flags.emplace_back("-Wl,-z,undefs");
   return recipe;
@@ -59,6 +61,7 @@ ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
   key.add(recipe.text);
   key.add(recipe.compiler.identity);
   key.add(recipe.flags);
+  key.add(recipe.processor);
   key.add(meaningful_variables());
   // Flags as they are may name files relative to this folder.
   if (!request.flags.empty()) key.add(std::filesystem::current_path().string());

@@ -13,11 +13,15 @@ namespace baton::kernel {
 /// What a kernel runs on.
 enum class CoreType { vector, cube };
 
+/// Whose instructions a library may use: those of the processor it is compiled on, or what all of its kind have.
+enum class Target { this_processor, any_processor };
+
 struct CompileRequest {
   /// The path of the source file; if `text` is given, only the name that messages show.
   std::string source;
   std::optional<std::string> text;
   CoreType core = CoreType::vector;
+  Target target = Target::this_processor;
   std::vector<std::string> include_dirs;
   std::vector<std::string> defines;  ///< NAME or NAME=value.
   std::vector<std::string> flags;    ///< For the compiler, as they are.

@@ -104,11 +104,11 @@ class WeightedSum {
   static_assert(kFirstLoad + kLoads * kLoadedBytes <= static_cast<int>(collectives::kTileLineBytes));
 
   AICORE void add_scaled(Piece<float>& row, float weight) {
-    TMULS(row, row, weight);
     if (empty_) {
-      TADDS(sum_, row, 0.0F);  // as if to zeros: -0 becomes 0
+      TMULS(sum_, row, weight);
+      TADDS(sum_, sum_, 0.0F);  // as if to zeros: -0 becomes 0
     } else {
-      TADD(sum_, sum_, row);
+      TAXPY(sum_, row, weight);
     }
     empty_ = false;
   }

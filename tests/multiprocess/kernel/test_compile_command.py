@@ -25,9 +25,16 @@ def test_many_are_compiled_and_copied(kernels):
     assert sorted(os.listdir(place)) == ["k0.so", "k1.so", "k2.so"]
     assert out.splitlines() == [f"{source} -> {place}/k{i}.so" for i, source in enumerate(sources)]
     assert len(re.findall(r"^\[\d/3\] .*: compiled in [\d.]+ m?s$", err, re.MULTILINE)) == 3
-    code, _, err = kernels.run(*sources)
+    code, _, err = kernels.run(*sources, "-o", str(place))
     assert err.count("from the cache") == 3
     assert kernels.compilations() == 3
+
+
+def test_libraries_to_take_elsewhere_are_not_those_for_this_processor(kernels):
+    source = kernels.kernel("k.cpp", 1)
+    for place, compilations in (("out", 1), (None, 2), ("out", 2), (None, 2)):
+        code, _, err = kernels.run(source, *(["-o", str(kernels.folder / place)] if place else []))
+        assert (code, kernels.compilations()) == (0, compilations), err
 
 
 def test_paths_come_in_the_order_of_the_sources(kernels):

@@ -11,6 +11,7 @@
 #include "../base/expect_error.hpp"
 #include "kernel/cache.hpp"
 #include "kernel/library.hpp"
+#include "kernel/processor.hpp"
 #include "kernel_test_support.hpp"
 
 namespace baton::kernel {
@@ -87,6 +88,42 @@ TEST_F(Compile, CoreDefinesAndFlagsAreSeenAndToldApart) {
   EXPECT_EQ(value(CoreType::vector, {"VALUE=1"}, {}), 1);
   EXPECT_EQ(value(CoreType::cube, {"VALUE=1"}, {}), 101);
   EXPECT_EQ(value(CoreType::cube, {}, {"-DVALUE=3"}), 103);
+}
+
+TEST_F(Compile, AProductAndASumAreRoundedEach) {
+  // (1 + 2^-12)^2 is 1 + 2^-11 + 2^-24. The last bit is lost unless both are done at once.
+  const CompiledKernel kernel = compile_text("k",
+                                             "extern \"C\" void kernel_entry(int64_t* args) {\n"
+                                             "  volatile float x = 1.000244140625f, y = -1.00048828125f;\n"
+                                             "  const float a = x, b = y;\n"
+                                             "  args[0] = a * a + b == 0;\n"
+                                             "}\n");
+  EXPECT_EQ(result_of(kernel.library), 1);
+}
+
+TEST_F(Compile, ForAnyProcessorAndForThisOneAreDifferentLibraries) {
+  if (this_processor().empty()) GTEST_SKIP() << "the system does not tell which processor this is";
+  // Compilers say with macros which instructions they may use.
+  const auto uses_more = [&](Target target) {
+    return result_of(compile({.source = "k",
+                              .text = "extern \"C\" void kernel_entry(int64_t* args) {\n"
+                                      "#if defined(__SSE4_2__) || defined(__ARM_FEATURE_QRDMX)\n"
+                                      "  args[0] = 1;\n"
+                                      "#else\n"
+                                      "  args[0] = 0;\n"
+                                      "#endif\n"
+                                      "}\n",
+                              .target = target,
+                              .include_dirs = {},
+                              .defines = {},
+                              .flags = {}},
+                             options_)
+                         .library);
+  };
+  const bool has_more =
+      this_processor().find(" sse4_2") != std::string::npos || this_processor().find(" asimdrdm") != std::string::npos;
+  EXPECT_EQ(uses_more(Target::this_processor), has_more);
+  EXPECT_EQ(uses_more(Target::any_processor), 0);
 }
 
 TEST_F(Compile, AChangedHeaderCompilesAgainAndTheOldStateIsStillThere) {

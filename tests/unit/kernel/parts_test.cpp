@@ -9,6 +9,7 @@
 #include "kernel/diagnostics.hpp"
 #include "kernel/include_root.hpp"
 #include "kernel/manifest.hpp"
+#include "kernel/processor.hpp"
 #include "kernel_test_support.hpp"
 
 namespace baton::kernel {
@@ -27,6 +28,16 @@ TEST(ContentHash, IsWrittenAndReadAsHex) {
   EXPECT_NE(hash_of("text"), hash_of("texu"));
   EXPECT_FALSE(ContentHash::from_hex("12"));
   EXPECT_FALSE(ContentHash::from_hex(std::string(32, 'x')));
+}
+
+TEST(ProcessorIdentity, IsMakeAndInstructionsOfTheFirst) {
+  EXPECT_EQ(processor_identity("processor\t: 0\nvendor_id\t: A\nmodel\t\t: 143\nmodel name\t: B\ncpu MHz\t\t: 2000.0\n"
+                               "flags\t\t: fpu avx\n\nprocessor\t: 1\nflags\t\t: fpu\n"),
+            "vendor_id\t: A\nmodel\t\t: 143\nflags\t\t: fpu avx\n");
+  EXPECT_EQ(processor_identity("processor\t: 0\nBogoMIPS\t: 50\nFeatures\t: fp sve\nCPU part\t: 0xd40"),
+            "Features\t: fp sve\nCPU part\t: 0xd40\n");
+  EXPECT_EQ(processor_identity(""), "");
+  EXPECT_EQ(processor_identity("\n"), "");
 }
 
 TEST(SequenceHash, KnowsWhereTextsEnd) {

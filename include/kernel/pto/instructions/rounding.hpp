@@ -111,14 +111,12 @@ PTO_INLINE AICORE Real narrow_ordinary(float value) {
 template <typename Real, size_t count>
 PTO_INLINE AICORE void narrow_saturating(Real (&after)[count], const float (&before)[count]) {
   constexpr auto kLargest = static_cast<uint16_t>(format_of<Real>.infinity - 1);
-  const uint32_t limit = bits_of(Real::from_bits(kLargest));
-  uint32_t largest = 0;
+  // With this added, magnitudes above the largest number reach the highest bit, and no others.
+  const uint32_t room = 0x7fffffff - bits_of(Real::from_bits(kLargest));
+  uint32_t reached = 0;
   PTO_VECTOR_LOOP
-  for (size_t k = 0; k < count; ++k) {
-    const uint32_t magnitude = bits_of(before[k]) & 0x7fffffff;
-    largest = largest < magnitude ? magnitude : largest;
-  }
-  if (largest <= limit) {
+  for (size_t k = 0; k < count; ++k) reached |= (bits_of(before[k]) & 0x7fffffff) + room;
+  if ((reached >> 31) == 0) {
     PTO_VECTOR_LOOP
     for (size_t k = 0; k < count; ++k) after[k].bits = narrow_ordinary<Real>(before[k]).bits;
   } else {
