@@ -14,26 +14,33 @@
 namespace baton::collectives {
 namespace {
 
+/// Which processors a row is for.
+enum class On { all, x86_64 };
+
 /// Up to `most_ranks` ranks and so many bytes, of data in windows or elsewhere, this algorithm. The first row that fits
-/// counts; the last one of an operation fits everything. Rows of `read` count where the system is fast at it.
+/// counts; the last one of an operation fits everything. Rows of `read` and `write` count where the system is fast at
+/// it.
 struct Rule {
   Operation operation;
   int most_ranks;
   std::size_t in_windows_bytes;
   std::size_t elsewhere_bytes;
   Algorithm algorithm;
+  On on = On::all;
 };
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 
+#if defined(__x86_64__)
+constexpr On kThisProcessor = On::x86_64;
+#else
+constexpr On kThisProcessor = On::all;
+#endif
+
 /// Whether the system copies between processes about as fast as they do;
 /// docs/decisions/0039-ranks-read-each-others-memory.md.
-#if defined(__x86_64__)
-constexpr bool kReadsAreFast = true;
-#else
-constexpr bool kReadsAreFast = false;
-#endif
+constexpr bool kReadsAreFast = kThisProcessor == On::x86_64;
 
 constexpr Rule kRules[] = {
     {Operation::barrier, 2, kAnyBytes, kAnyBytes, Algorithm::exchange},
@@ -41,9 +48,11 @@ constexpr Rule kRules[] = {
     {Operation::broadcast, 2, 2 * kKiB, 16 * kKiB, Algorithm::eager},
     {Operation::broadcast, 2, kAnyBytes, 0, Algorithm::mesh},
     {Operation::broadcast, 4, 16 * kKiB, 8 * kKiB, Algorithm::eager},
+    {Operation::broadcast, 4, kAnyBytes, 0, Algorithm::mesh, On::x86_64},
     {Operation::broadcast, 4, 64 * kKiB, kAnyBytes, Algorithm::fetch},
     {Operation::broadcast, 4, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::broadcast, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::broadcast, 8, kAnyBytes, 0, Algorithm::mesh, On::x86_64},
     {Operation::broadcast, kAnyRanks, 512 * kKiB, kAnyBytes, Algorithm::fetch},
     {Operation::broadcast, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 2, kKiB, 32 * kKiB, Algorithm::eager},
@@ -51,6 +60,10 @@ constexpr Rule kRules[] = {
     {Operation::reduce, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce, 4, 16 * kKiB, 32 * kKiB, Algorithm::eager},
     {Operation::reduce, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},
+    {Operation::reduce, 4, 0, kAnyBytes, Algorithm::fetch, On::x86_64},
+    {Operation::reduce, 8, 0, 256 * kKiB, Algorithm::fetch, On::x86_64},
+    {Operation::reduce, 8, kAnyBytes, kAnyBytes, Algorithm::mesh},
+    {Operation::reduce, kAnyRanks, 0, 512 * kKiB, Algorithm::fetch, On::x86_64},
     {Operation::reduce, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allreduce, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
     {Operation::allreduce, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
@@ -59,19 +72,16 @@ constexpr Rule kRules[] = {
     {Operation::allreduce, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::meeting},
     {Operation::allreduce, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce_scatter, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
-    {Operation::reduce_scatter, 2, 0, kAnyBytes, Algorithm::read},
+    {Operation::reduce_scatter, 2, 0, 4 * kMiB, Algorithm::read},
     {Operation::reduce_scatter, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce_scatter, 4, 16 * kKiB, 8 * kKiB, Algorithm::meeting},
-    {Operation::reduce_scatter, 4, 0, 128 * kKiB, Algorithm::mesh},
-    {Operation::reduce_scatter, 4, 0, kAnyBytes, Algorithm::read},
+    {Operation::reduce_scatter, 4, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::reduce_scatter, kAnyRanks, 16 * kKiB, 4 * kKiB, Algorithm::meeting},
     {Operation::reduce_scatter, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
     {Operation::allgather, 2, 0, kAnyBytes, Algorithm::read},
     {Operation::allgather, 2, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, 4, 4 * kKiB, 8 * kKiB, Algorithm::meeting},
-    {Operation::allgather, 4, 0, 64 * kKiB, Algorithm::mesh},
-    {Operation::allgather, 4, 0, 512 * kKiB, Algorithm::read},
     {Operation::allgather, 4, kAnyBytes, kAnyBytes, Algorithm::mesh},
     {Operation::allgather, kAnyRanks, 8 * kKiB, 2 * kKiB, Algorithm::meeting},
     {Operation::allgather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
@@ -172,7 +182,7 @@ const AlgorithmInfo& default_algorithm(Operation operation, std::size_t bytes, i
   for (const Rule& rule : kRules) {
     const std::size_t most = location == Location::in_windows ? rule.in_windows_bytes : rule.elsewhere_bytes;
     if (rule.operation == operation && ranks <= rule.most_ranks && bytes <= most &&
-        (may_reach || !needs_memory(operation, rule.algorithm)))
+        (rule.on == On::all || rule.on == kThisProcessor) && (may_reach || !needs_memory(operation, rule.algorithm)))
       return *find_algorithm(operation, rule.algorithm);
   }
   return all_algorithms()[0];
