@@ -36,6 +36,14 @@ macro(baton_add_folders)
   endforeach()
 endmacro()
 
+# baton_read_together(TARGET COUNT): so many sources are read as one file. For builds that are made whole: headers take
+# most of the time.
+function(baton_read_together target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  # gcc takes what a file includes for a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # baton_layer(NAME SOURCES ... USES lower layers ... LIBRARIES others ...): the static library of one folder.
 # Its objects are position independent and hide what is not BATON_API: they also become libbaton.
 function(baton_layer name)
@@ -49,10 +57,7 @@ function(baton_layer name)
   # Nobody replaces a function of libbaton by one of the same name: its own calls need not ask.
   target_compile_options(baton_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   if(BATON_SANITIZE)
-    # Read as a few large files: these builds are made whole, and headers take most of the time.
-    set_target_properties(baton_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # gcc takes what a file includes for a header.
-    target_compile_options(baton_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    baton_read_together(baton_${name} 8)
   endif()
   target_link_libraries(baton_${name} PUBLIC baton_build)
   foreach(lower IN LISTS LAYER_USES)
@@ -71,11 +76,11 @@ endfunction()
 # Tests are many and short: optimising them well takes longer than they run.
 set(BATON_TEST_OPTIONS -O1)
 
-# baton_test(NAME SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest program, one
-# ctest entry per program. Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test
+# baton_test(NAME [READ_TOGETHER] SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest
+# program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which sanitized builds make use of. Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test
 # out of `make test`. A timeout is meant for a plain build; sanitized ones get four times as much.
 function(baton_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "READ_TOGETHER" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
   if(TEST_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "baton_test(${name}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
   endif()
@@ -84,6 +89,9 @@ function(baton_test name)
   target_link_libraries(${name} PRIVATE baton_base)
   target_compile_options(${name} PRIVATE ${BATON_TEST_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM baton_test_headers)
+  if(BATON_SANITIZE AND TEST_READ_TOGETHER)
+    baton_read_together(${name} 6)
+  endif()
   foreach(layer IN LISTS TEST_USES)
     target_link_libraries(${name} PRIVATE baton_${layer})
   endforeach()
