@@ -77,8 +77,9 @@ endfunction()
 set(BATON_TEST_OPTIONS -O1)
 
 # baton_test(NAME [READ_TOGETHER] SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest
-# program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which sanitized builds make use of. Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test
-# out of `make test`. A timeout is meant for a plain build; sanitized ones get four times as much.
+# program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which sanitized builds make use of.
+# Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test out of `make test`. A
+# timeout is meant for a plain build; sanitized ones get four times as much.
 function(baton_test name)
   cmake_parse_arguments(PARSE_ARGV 1 TEST "READ_TOGETHER" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
   if(TEST_UNPARSED_ARGUMENTS)
