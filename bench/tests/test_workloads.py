@@ -43,8 +43,10 @@ def test_sums_behind_calculations_and_in_turn_are_the_same_work(peers, order):
     case = cases(peers)[f"{order}/2/64K"]
     assert {contender.name for contender in case.contenders} == {OURS, "openmpi", "mpich"}
     for contender in case.contenders:
-        assert argument(contender.command, "--operation") == order
+        assert argument(contender.command, "--operation") == suite.ORDERS[order][0]
         assert argument(contender.command, "--bytes") == str(64 << 10)
+        if contender.name == OURS:
+            assert argument(contender.command, "--method") == suite.ORDERS[order][1]
     assert argument(case.floor.parts["calculation"], "--bytes") == str(64 << 10)
 
 

@@ -15,8 +15,10 @@ SUITE = "workloads"
 OPERATIONS = ("dispatch", "layer")
 RANKS = (2, 4, 8)
 TOKENS = (8, 128, 512)
-# The sum of a bucket while the next one is calculated, or before.
-ORDERS = ("overlap", "in_turn")
+# The sum of a bucket while the next one is calculated, or before; of ours, buckets lie in windows or in memory of the
+# chip.
+ORDERS = {"overlap": ("overlap", "windows"), "overlap_private": ("overlap", "private"),
+          "in_turn": ("in_turn", "windows")}
 ORDER_RANKS = (2, 4)
 BUCKET_BYTES = (4 * KIB, 64 * KIB, MIB)
 QUICK = {"dispatch/4/128", "layer/2/128", "layer/4/128", "overlap/2/64K", "in_turn/2/64K"}
@@ -45,23 +47,25 @@ class WorkloadsSuite:
         return Case(SUITE, name, tuple(contenders), ranks=ranks, bytes=tokens, size_in="tokens",
                     in_quick=name in QUICK)
 
-    def steps(self, order, ranks, size):
+    def steps(self, name, ranks, size):
+        order, memory = ORDERS[name]
         words = ("--operation", order, "--bytes", str(size), *self._limits())
         program = f"{SUITE}_overlap"
         if order == "overlap":
             methods = {False: ("test", "wait"), True: ("wait", "test", "wait-yield", "test-yield")}
         else:
             methods = {False: ("wait",), True: ("wait", "wait-yield")}
-        contenders = [*self._ours(program, ranks, words), *self._peers(program, ranks, words, methods)]
-        name = f"{order}/{ranks}/{size_text(size)}"
-        return Case(SUITE, name, tuple(contenders), self._floor(ranks, size), ranks=ranks, bytes=size,
+        contenders = [*self._ours(program, ranks, (*words, "--method", memory)),
+                      *self._peers(program, ranks, words, methods)]
+        name = f"{name}/{ranks}/{size_text(size)}"
+        return Case(SUITE, name, tuple(contenders), self._floor(memory, ranks, size), ranks=ranks, bytes=size,
                     in_quick=name in QUICK)
 
-    def _floor(self, ranks, size):
+    def _floor(self, memory, ranks, size):
         """Nobody is faster than the calculations alone, or the sums alone."""
         words = ("--ranks", str(ranks), "--bytes", str(size), *self._limits())
         calculation = Command((self._program(f"{SUITE}_overlap_floor"), *words), limit_s=self._plan.limit_s)
-        sums = self._collectives.floor("private", "allreduce", ranks, size)
+        sums = self._collectives.floor(memory, "allreduce", ranks, size)
         return Floor(sums.parts | {"calculation": calculation}, lambda part: max(part["calculation"], sums.of(part)),
                      f"the larger of calculation and {sums.formula}")
 

@@ -34,8 +34,9 @@ class BATON_API CollectiveRoom {
   /// Collective over the domain.
   explicit CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options = {});
 
-  [[nodiscard]] int rank() const noexcept { return rank_; }
-  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] const Domain& domain() const noexcept { return domain_; }
+  [[nodiscard]] int rank() const { return domain_.rank(); }
+  [[nodiscard]] int size() const { return domain_.size(); }
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
   /// Of the data of one block.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
@@ -43,12 +44,32 @@ class BATON_API CollectiveRoom {
   [[nodiscard]] const CommContext* context() const { return window_.context(); }
 
  private:
-  int rank_;
-  int size_;
+  Domain domain_;
   int blocks_;
   std::size_t block_bytes_;
   RawWindow window_;
   Tensor tensor_;
+};
+
+/// Data of a collective in a graph: a tensor anywhere, which passes through the room, or one in a window, which is used
+/// where it is. A view: tensor and window must outlive the call that it is passed to, and the window the graph.
+class GraphData {
+ public:
+  GraphData(const Tensor& tensor) : tensor_(tensor) {}  // NOLINT(google-explicit-constructor): passed as it is
+  /// In this rank's own part of `window`. All ranks name the same place of the same window of the room's domain, also
+  /// those that have no data in it.
+  GraphData(const RawWindow& window, const Tensor& tensor) : tensor_(tensor), window_(&window) {}
+  template <class T>
+  GraphData(const Window<T>& window)  // NOLINT(google-explicit-constructor): passed as it is
+      : GraphData(window, Tensor::over(std::span<T>(window.data(), window.size()))) {}
+
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  /// Null for a tensor anywhere.
+  [[nodiscard]] const RawWindow* window() const noexcept { return window_; }
+
+ private:
+  Tensor tensor_;
+  const RawWindow* window_ = nullptr;
 };
 
 struct GraphCollectiveOptions {
@@ -61,31 +82,31 @@ struct GraphCollectiveOptions {
 
 /// y of every rank = x of all ranks, reduced. y may be x. Tensors are contiguous; elements are float32, float16,
 /// bfloat16, int16 and int32, avg of floats only. Returns the task that completes y.
-BATON_API TaskId allreduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+BATON_API TaskId allreduce(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                            ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
                            Place where = Place::here());
 /// y of `root` = x of all ranks, reduced. The others pass any y, which stays as it is.
-BATON_API TaskId reduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+BATON_API TaskId reduce(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root,
                         ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
                         Place where = Place::here());
 /// x of every rank = x of `root`. Elements of any type, here and below where nothing is reduced.
-BATON_API TaskId broadcast(Graph& graph, const CollectiveRoom& room, const Tensor& x, int root,
+BATON_API TaskId broadcast(Graph& graph, const CollectiveRoom& room, const GraphData& x, int root,
                            const GraphCollectiveOptions& options = {}, Place where = Place::here());
 /// y = this rank's block of x, reduced over all ranks. x has a block of y's size for each rank.
-BATON_API TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+BATON_API TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                                 ReduceOp op = ReduceOp::sum, const GraphCollectiveOptions& options = {},
                                 Place where = Place::here());
 /// y = the blocks x of all ranks, by rank.
-BATON_API TaskId allgather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+BATON_API TaskId allgather(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                            const GraphCollectiveOptions& options = {}, Place where = Place::here());
 /// y of `root` = the blocks x of all ranks, by rank. The others pass any y.
-BATON_API TaskId gather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+BATON_API TaskId gather(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root,
                         const GraphCollectiveOptions& options = {}, Place where = Place::here());
 /// y = this rank's block of the x of `root`. The others pass any x.
-BATON_API TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+BATON_API TaskId scatter(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root,
                          const GraphCollectiveOptions& options = {}, Place where = Place::here());
 /// Block r of x becomes this rank's block in the y of rank r.
-BATON_API TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+BATON_API TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                             const GraphCollectiveOptions& options = {}, Place where = Place::here());
 
 /// Block r of x, send_counts[r] elements, becomes this rank's block in the y of rank r, where receive_counts says how

@@ -1,11 +1,12 @@
 #include "collectives/run.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+
+#include "collectives/direct.hpp"
 
 namespace baton::collectives {
 namespace {
@@ -27,27 +28,6 @@ std::size_t contribution_bytes(const Call& call, int ranks) {
     case Operation::all_to_all_v: break;
   }
   return block;
-}
-
-/// Whether the algorithms of an operation that move data directly need the inputs, or the outputs, of others.
-struct DirectNeeds {
-  bool input;
-  bool output;
-};
-DirectNeeds direct_needs(Operation operation) {
-  switch (operation) {
-    case Operation::allreduce:
-    case Operation::reduce:
-    case Operation::broadcast: return {true, true};
-    case Operation::reduce_scatter:
-    case Operation::scatter: return {true, false};
-    case Operation::allgather:
-    case Operation::gather:
-    case Operation::all_to_all:
-    case Operation::all_to_all_v:
-    case Operation::barrier: break;
-  }
-  return {false, true};
 }
 
 Shape shape_of(const Domain& me, const Request& request) {
@@ -297,17 +277,6 @@ const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::si
                                     : *find_algorithm(call.operation, asked);
   // What is too large for a slot, or cannot be reached, takes the algorithm that takes everything.
   return takes(chosen, bytes, memory) ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
-}
-
-std::vector<std::byte*> parts_of(const RawWindow& window, int ranks) {
-  std::vector<std::byte*> parts(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) parts[static_cast<std::size_t>(rank)] = window.part(rank);
-  return parts;
-}
-
-std::uint64_t place_hash(const RawWindow& window, const std::byte* address) {
-  const std::uint64_t name = std::hash<std::string>{}(window.name());
-  return mix(mix(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
 }
 
 void throw_too_many(const HostMover& host, const Call& call) {

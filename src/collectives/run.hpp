@@ -43,8 +43,4 @@ void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Req
 [[nodiscard]] const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::size_t bytes, int ranks,
                                                     Location location, Reach memory);
 
-/// Where the others reach the data of `window`'s parts; `details` learns which window and place it is.
-[[nodiscard]] std::vector<std::byte*> parts_of(const RawWindow& window, int ranks);
-[[nodiscard]] std::uint64_t place_hash(const RawWindow& window, const std::byte* address);
-
 }  // namespace baton::collectives

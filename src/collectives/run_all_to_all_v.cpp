@@ -9,6 +9,7 @@
 
 #include <baton/error.hpp>
 
+#include "collectives/direct.hpp"
 #include "collectives/run.hpp"
 
 namespace baton::collectives {

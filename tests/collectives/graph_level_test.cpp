@@ -37,11 +37,24 @@ Tensor tensor_of(const void* address, std::size_t count, Element element) {
   return count == 0 ? Tensor() : Tensor(buffer, dtype_of(element), {static_cast<std::int64_t>(count)});
 }
 
+/// Which data of a call is named as a place in a window; the rest passes through the room.
+struct Named {
+  bool in;
+  bool out;
+};
+
+template <class Byte>
+GraphData data_of(const BasicData<Byte>& data, bool named) {
+  const Tensor tensor = tensor_of(data.address(), data.count(), data.element());
+  return named ? GraphData(*data.window(), tensor) : GraphData(tensor);
+}
+
 /// `counts` has those of all_to_all_v, which are equal.
-void submit(Graph& graph, const CollectiveRoom& room, const Case& one, ConstData in, Data out, const Tensor& counts) {
+void submit(Graph& graph, const CollectiveRoom& room, const Case& one, Named named, ConstData in, Data out,
+            const Tensor& counts) {
   const GraphCollectiveOptions options{.algorithm = one.algorithm};
-  const Tensor x = tensor_of(in.address(), in.count(), one.element);
-  const Tensor y = tensor_of(out.address(), out.count(), one.element);
+  const GraphData x = data_of(in, named.in);
+  const GraphData y = data_of(out, named.out);
   switch (one.operation) {
     case Operation::broadcast: broadcast(graph, room, y, one.root, options); return;
     case Operation::reduce: reduce(graph, room, x, y, one.root, one.op, options); return;
@@ -52,7 +65,7 @@ void submit(Graph& graph, const CollectiveRoom& room, const Case& one, ConstData
     case Operation::scatter: scatter(graph, room, x, y, one.root, options); return;
     case Operation::all_to_all: all_to_all(graph, room, x, y, options); return;
     case Operation::barrier: barrier(graph, room); return;
-    case Operation::all_to_all_v: all_to_all_v(graph, room, x, counts, y, counts); return;
+    case Operation::all_to_all_v: all_to_all_v(graph, room, x.tensor(), counts, y.tensor(), counts); return;
   }
 }
 
@@ -72,9 +85,10 @@ void random_calls(Domain me, std::uint64_t seed, int calls, const ChipOptions& o
   const Tensor counts = chip.alloc<std::int32_t>({me.size()});
   for (int call = 0; call < calls; ++call) {
     const Case one = draw(random, me.size());
+    const Named named{.in = random() % 3 != 0, .out = random() % 3 != 0};
     const Maker maker = [&](const Domain&, const Case& made, ConstData in, Data out) {
       chip.copy_in<std::int32_t>(counts, std::vector<std::int32_t>(ranks, static_cast<std::int32_t>(made.count)));
-      chip.run([&](Graph& graph) { submit(graph, room, made, in, out, counts); });
+      chip.run([&](Graph& graph) { submit(graph, room, made, named, in, out, counts); });
     };
     const std::size_t wrong = wrong_elements(me, buffers, one, call, maker);
     if (wrong != 0) throw CheckFailed(std::to_string(wrong) + " wrong: " + describe(one));

@@ -16,8 +16,10 @@ struct Called {
   int root = 0;
   /// Elements of the vector, or of one block.
   uint64_t count = 0;
+  /// Stands for the windows, and the places in them, that are used where they are; 0: data passes through the room.
+  uint32_t place = 0;
 
-  /// All but the count.
+  /// All but the count and the place.
   [[nodiscard]] AICORE int32_t kind() const {
     return static_cast<int32_t>(static_cast<uint32_t>(operation) | static_cast<uint32_t>(element) << 4U |
                                 static_cast<uint32_t>(op) << 8U | static_cast<uint32_t>(algorithm) << 12U |
@@ -127,7 +129,7 @@ AICORE inline void describe(kernel::Message& text, const Called& called) {
     case Operation::scatter: add_all(text, "root ", called.root, ", "); break;
     default: break;
   }
-  add_all(text, word_for(called.algorithm), ")");
+  add_all(text, word_for(called.algorithm), called.place != 0 ? ", in windows)" : ")");
 }
 
 /// A message: who takes part; none: -1.

@@ -15,7 +15,7 @@
 
 namespace baton::collectives {
 
-/// `Elements` is OneElement<T> or AnyElement.
+/// `Elements` is OneElement<T>: it combines elements.
 template <class Elements>
 class BasicMember {
  public:
@@ -122,7 +122,10 @@ class BasicMember {
   [[nodiscard]] AICORE int32_t* taken(int to) const { return signals_ + layout_.taken + to; }
   [[nodiscard]] AICORE int32_t taken_expected(int to) const { return signals_[layout_.sent + to]; }
 
-  [[nodiscard]] AICORE std::byte* at(const View& view, int peer) const { return at(view.mine, peer); }
+  [[nodiscard]] AICORE std::byte* at(const View& view, int peer) const {
+    if (view.window == nullptr) return at(view.mine, peer);
+    return pto::comm::CommRemotePtr(view.window, view.mine, peer, where_);
+  }
   /// Where an address of this rank's part lies in that of `peer`.
   template <typename T>
   [[nodiscard]] AICORE T* at(T* mine, int peer) const {

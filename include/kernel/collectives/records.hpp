@@ -51,9 +51,7 @@ class Records {
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       Called theirs;
-      if (read_record(peer, call, theirs) && (theirs.kind() != called.kind() || theirs.count != called.count)) {
-        disagree(peer, call, call);
-      }
+      if (read_record(peer, call, theirs) && !is_same(theirs, called)) disagree(peer, call, call);
       const Message message = message_of(peer);
       if (waits_for_later(peer, message) && calls_of(peer) < call) disagree(peer, call, kInMessage);
     }
@@ -91,6 +89,12 @@ class Records {
   [[nodiscard]] AICORE static int record_of(int32_t call) {
     return SignalLayout::kRecords + 4 * (call % SignalLayout::kRecordCount);
   }
+  [[nodiscard]] AICORE static int place_word(int32_t call) {
+    return SignalLayout::kPlaces + call % SignalLayout::kRecordCount;
+  }
+  [[nodiscard]] AICORE static bool is_same(const Called& one, const Called& other) {
+    return one.kind() == other.kind() && one.count == other.count && one.place == other.place;
+  }
 
   // Words that others read. Sequentially consistent where a member writes and then looks at another's: of two that do
   // so at once, one sees the other's.
@@ -116,6 +120,7 @@ class Records {
     int32_t* record = signals_ + record_of(call);
     kernel::store_relaxed(record, 0);
     put_called(record + 1, called);
+    put(signals_ + place_word(call), static_cast<int32_t>(called.place));
     show(record, call);
     show(signals_ + SignalLayout::kCallsMade, call);
     publish();
@@ -125,6 +130,7 @@ class Records {
     const int32_t* record = at(signals_ + record_of(call), peer);
     if (look(record) != call) return false;
     called = get_called(record + 1);
+    called.place = static_cast<uint32_t>(get(at(signals_ + place_word(call), peer)));
     return look(record) == call;
   }
   [[nodiscard]] AICORE int32_t calls_of(int peer) const { return look(at(signals_ + SignalLayout::kCallsMade, peer)); }
@@ -225,9 +231,21 @@ class Records {
     found.say_what(text, judge_first ? judge : other, judge_first ? judge_call : other_call);
     text.add(", ");
     found.say_what(text, judge_first ? other : judge, judge_first ? other_call : judge_call);
-    if (judge_call != kInMessage && judge_call == other_call)
+    if (judge_call != kInMessage && judge_call == other_call) {
+      if (found.only_places_differ(judge, other, judge_call)) {
+        text.add("; they name different windows, or different places in them");
+      }
       add_all(text, "; it is call ", judge_call, " of this room");
+    }
     kernel::fail(place(), BATON_KERNEL_MISMATCH, text.text());
+  }
+  [[nodiscard]] AICORE bool only_places_differ(int one, int other, int32_t call) const {
+    Called by_one;
+    Called by_other;
+    if (!read_record(one, call, by_one) || !read_record(other, call, by_other)) return false;
+    if (by_one.place == 0 || by_other.place == 0 || by_one.place == by_other.place) return false;
+    by_one.place = by_other.place;
+    return is_same(by_one, by_other);
   }
   AICORE void say_what(kernel::Message& text, int peer, int32_t call) const {
     add_all(text, "rank ", peer, " called ");

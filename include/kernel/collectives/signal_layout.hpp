@@ -15,6 +15,7 @@ struct SignalLayout {
   static constexpr int kCallsMade = 2;
   static constexpr int kVerdict = 4;   // what this rank found out, if it did: 4 words (records.hpp)
   static constexpr int kMessage = 16;  // the message that this rank waits for: 8 words
+  static constexpr int kPlaces = 24;   // the windows that its last calls named: a word each
   static constexpr int kRecords = 32;  // its last calls: 4 words each
   static constexpr int kRecordCount = 8;
   static constexpr int kReceived = kRecords + 4 * kRecordCount;  // by member: the pieces of its messages taken here

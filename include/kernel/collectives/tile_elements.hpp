@@ -58,22 +58,4 @@ struct OneElement {
   }
 };
 
-/// Combines elements of a type that is known when it runs.
-struct AnyElement {
-  AICORE static void combine(Element element, std::byte* to, int sources, const LineSource& source, int64_t count,
-                             ReduceOp op, uint32_t divisor) {
-    const auto as = [&](auto type) {
-      OneElement<decltype(type)>::combine(element, to, sources, source, count, op, divisor);
-    };
-    switch (element) {
-      case Element::float32: return as(float{});
-      case Element::float16: return as(half{});
-      case Element::bfloat16: return as(bfloat16_t{});
-      case Element::int16: return as(int16_t{});
-      case Element::int32: return as(int32_t{});
-      default: return;
-    }
-  }
-};
-
 }  // namespace baton::collectives

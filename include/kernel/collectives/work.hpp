@@ -15,6 +15,7 @@
 
 #include <pto/target/qualifiers.hpp>
 
+#include <baton/comm_context.h>
 #include <baton/collective_types.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,8 @@ struct View {
   /// Where the mover needs more than `mine` to find the parts of others: their addresses, and an offset in all of them.
   std::byte* const* parts = nullptr;
   std::size_t offset = 0;
+  /// Kernels: of the window in which it lies, if that is not the one of the member's room.
+  const CommContext* window = nullptr;
 
   [[nodiscard]] AICORE bool shared() const noexcept { return reach == Reach::all_ranks; }
 };

@@ -27,11 +27,19 @@ struct Slice {
 };
 static_assert(sizeof(Slice) == 8);
 
-/// How many slices there are: one more than meetings. 0: the algorithm cannot be cut.
+/// How many slices there are: one more than meetings. 0: the algorithm cannot be cut. Data passes through the room.
 [[nodiscard]] constexpr int slices_of(Operation operation, Algorithm algorithm) noexcept {
   if (algorithm == Algorithm::one_phase) return 3;
   if (algorithm != Algorithm::mesh) return 0;
   return operation == Operation::allreduce || operation == Operation::reduce ? 4 : 3;
+}
+
+/// Data in windows is used where it is: three slices, between two meetings and around them. Where others write to this
+/// rank's output, it is complete after the second meeting: the third slice looks at why the wait for it ended, and a
+/// fourth, which is not run, would do what is done at the end of others.
+inline constexpr int kWindowSlices = 3;
+[[nodiscard]] constexpr int window_slices_cut(bool others_write) noexcept {
+  return others_write ? kWindowSlices + 1 : kWindowSlices;
 }
 
 /// The slices of a message: before and after the wait for a piece of another rank; then the wait until one's own piece
@@ -54,7 +62,10 @@ extern "C" {
 /// of elements of this piece, bytes of the room of one block. Each block of the task does a share of the piece in a
 /// room of its own.
 void baton_collective_kernel(std::int64_t* args);
-/// The same, and one more scalar: the rank that y comes from, or -1.
+/// Tensors: x, y, room. Scalars: the context, a Slice, elements of a block of x or y, the contexts of the windows of x
+/// and y (null for one that others do not reach), Called::place. Each block of the task does a share of the elements.
+void baton_window_collective_kernel(std::int64_t* args);
+/// As baton_collective_kernel, and one more scalar: the rank that y comes from, or -1.
 void baton_message_kernel(std::int64_t* args);
 /// Tensor: room. Scalars: the context, a Slice, the blocks that the room is made for.
 void baton_barrier_kernel(std::int64_t* args);

@@ -3,6 +3,7 @@
 
 #include <baton/collective_types.hpp>
 #include <baton/dtype.hpp>
+#include <baton/tensor.hpp>
 
 namespace baton::collectives {
 
@@ -22,6 +23,11 @@ namespace baton::collectives {
     case DType::uint64: return Element::uint64;
   }
   return Element::uint8;
+}
+
+/// Where the first of them lies.
+[[nodiscard]] inline const std::byte* address_of(const Tensor& tensor) noexcept {
+  return reinterpret_cast<const std::byte*>(tensor.address());
 }
 
 }  // namespace baton::collectives

@@ -10,6 +10,7 @@
 #include <collectives/operations.hpp>
 
 #include "collectives/call.hpp"
+#include "collectives/direct.hpp"
 #include "collectives/graph/collective_kernel.hpp"
 #include "collectives/graph/elements.hpp"
 
@@ -35,15 +36,30 @@ constexpr std::array<Kernel, collectives::kOperations> kKernels = {kernel_named(
                                                                    kernel_named("scatter"),
                                                                    kernel_named("all_to_all"),
                                                                    kernel_named("all_to_all_v")};
+constexpr std::array<Kernel, collectives::kOperations> in_windows(
+    std::array<Kernel, collectives::kOperations> kernels) {
+  for (Kernel& kernel : kernels) kernel = kernel_named(kernel.name, baton_window_collective_kernel);
+  return kernels;
+}
+constexpr std::array<Kernel, collectives::kOperations> kWindowKernels = in_windows(kKernels);
 constexpr Kernel kBarrier = kernel_named("barrier", baton_barrier_kernel);
 constexpr Kernel kAllToAllV = kernel_named("all_to_all_v", baton_all_to_all_v_kernel);
 
 /// One collective on its way into a graph.
 class Submission {
  public:
-  Submission(Graph& graph, const CollectiveRoom& room, Operation operation, const Tensor& x, const Tensor& y,
+  Submission(Graph& graph, const CollectiveRoom& room, Operation operation, const GraphData& x, const GraphData& y,
              const GraphCollectiveOptions& options, Place where)
-      : graph_(graph), room_(room), operation_(operation), x_(x), y_(y), options_(options), where_(where) {}
+      : graph_(graph),
+        room_(room),
+        operation_(operation),
+        x_(x.tensor()),
+        y_(y.tensor()),
+        options_(options),
+        where_(where) {
+    x_window_ = window_of(x, "x");
+    y_window_ = window_of(y, "y");
+  }
 
   void reduces(ReduceOp op) {
     op_ = op;
@@ -90,6 +106,7 @@ class Submission {
     check(x_, "x", has_x_, x_blocks_);
     check(y_, "y", has_y_, y_blocks_);
     choose();
+    if (is_direct_) return submit_in_windows();
     // Shares of a piece are whole cache lines: one may have two more than the piece has on average.
     const auto room_blocks = static_cast<std::uint64_t>(std::max({x_blocks_, room_blocks_, 1}));
     const std::size_t element_bytes = size_of(element_);
@@ -128,19 +145,82 @@ class Submission {
     }
   }
 
+  /// The window of this data if others can use it where it is; data in windows of other domains is data anywhere.
+  [[nodiscard]] const RawWindow* window_of(const GraphData& data, const char* which) const {
+    const RawWindow* window = data.window();
+    if (window == nullptr) return nullptr;
+    const Tensor& tensor = data.tensor();
+    const std::size_t bytes = static_cast<std::size_t>(tensor.element_count()) * size_of(tensor.dtype());
+    if (tensor.is_contiguous() && !window->is_local(collectives::address_of(tensor), bytes)) {
+      refuse(fmt::format("`{}` does not lie in this rank's part of window \"{}\"", which, window->name()));
+    }
+    return window->belongs_to(room_.domain()) ? window : nullptr;
+  }
+
   void choose() {
+    const bool in_place = has_x_ && has_y_ && x_.address() == y_.address();
+    const bool in_windows = x_window_ != nullptr && y_window_ != nullptr;
     algorithm_ = options_.algorithm;
     if (algorithm_ == Algorithm::automatic) {
-      const bool one_phase =
-          operation_ == Operation::allreduce &&
-          collectives::automatic_allreduce(count_ * size_of(element_), room_.size()) == Algorithm::one_phase;
-      algorithm_ = one_phase ? Algorithm::one_phase : Algorithm::mesh;
+      const std::size_t bytes = count_ * size_of(element_);
+      const bool one_phase = operation_ == Operation::allreduce &&
+                             collectives::automatic_allreduce(bytes, room_.size()) == Algorithm::one_phase;
+      // Between windows each byte is reduced once, in as many meetings.
+      const bool mesh = !one_phase || (in_windows && (in_place || bytes > collectives::kOnePhaseBytes));
+      algorithm_ = mesh ? Algorithm::mesh : Algorithm::one_phase;
     }
+    const bool one_phase = algorithm_ == Algorithm::one_phase;
+    if (!one_phase) needs_ = collectives::direct_needs(operation_);
+    // What arrives would replace what others still need.
+    const bool in_the_way = in_place && (one_phase || operation_ == Operation::all_to_all);
+    is_direct_ = !is_message() && count_ > 0 && (one_phase || algorithm_ == Algorithm::mesh) && !in_the_way &&
+                 (x_window_ != nullptr || !needs_.input) && (y_window_ != nullptr || !needs_.output);
     if (algorithm_ == Algorithm::bruck) room_blocks_ = 2 * room_.size();
     if (algorithm_ == Algorithm::ring && operation_ == Operation::allgather) room_blocks_ = room_.size();
   }
 
   [[nodiscard]] bool is_message() const { return operation_ == Operation::barrier; }
+
+  TaskId submit_in_windows() {
+    TaskId completes_y = 0;
+    for (int slice = 0; slice < collectives::kWindowSlices; ++slice) {
+      const TaskId task = submit_window_slice(slice);
+      // Others write until the second meeting, after which comes the last slice.
+      if (slice == (needs_.output ? 2 : 1)) completes_y = task;
+    }
+    return completes_y;
+  }
+
+  TaskId submit_window_slice(int slice) {
+    // Others use a tensor between the meetings: it is in use from before the first until after the second.
+    const bool reads = has_x_ && (needs_.input || slice == 1);
+    const bool writes = has_y_ && (needs_.output || slice == 1);
+    const auto argument = [&](bool used, Access access, const Tensor& tensor) {
+      return used ? Argument(access, tensor) : untouched(tensor);
+    };
+    const auto context = [](bool needed, const RawWindow* window) {
+      return reinterpret_cast<std::uint64_t>(needed ? window->context() : nullptr);
+    };
+    const Argument arguments[] = {argument(reads, Access::in, x_),
+                                  argument(writes, Access::inout, y_),
+                                  Argument(Access::inout, room_.tensor()),
+                                  reinterpret_cast<std::uint64_t>(room_.context()),
+                                  slice_of(slice, collectives::window_slices_cut(needs_.output)),
+                                  count_,
+                                  context(needs_.input, x_window_),
+                                  context(needs_.output, y_window_),
+                                  place_in_windows()};
+    return graph_.submit_arguments(kWindowKernels[static_cast<std::size_t>(operation_)], arguments, task_options(slice),
+                                   where_);
+  }
+
+  /// What all members must agree on; never 0.
+  [[nodiscard]] std::uint64_t place_in_windows() const {
+    std::uint64_t hash = 0;
+    if (needs_.input) hash = collectives::mix(hash, collectives::place_hash(*x_window_, collectives::address_of(x_)));
+    if (needs_.output) hash = collectives::mix(hash, collectives::place_hash(*y_window_, collectives::address_of(y_)));
+    return (hash >> 32U) | 1U;
+  }
 
   TaskId submit_piece(std::uint64_t first, std::uint64_t count) {
     const int slices =
@@ -163,39 +243,47 @@ class Submission {
   TaskId submit_slice(int slice, int slices, std::uint64_t first, std::uint64_t count) {
     const bool reads = has_x_ && slice <= 0;
     const bool writes = has_y_ && (slice == kWhole || slice == completing_slice(slices));
-    const Slice what{operation_,
-                     element_,
-                     op_,
-                     algorithm_,
-                     static_cast<std::int16_t>(root_),
-                     static_cast<std::int8_t>(slice),
-                     static_cast<std::int8_t>(slices)};
-    // Whoever has no tensor passes anything, or nothing; the kernel does not touch it.
-    const auto untouched = [&](const Tensor& tensor) {
-      return Argument(Access::no_dependency, tensor.dims() == 0 ? room_.tensor() : tensor);
-    };
     const bool whole = first == 0 && count == count_;
     const Argument arguments[] = {reads ? Argument(Access::in, x_) : untouched(x_),
                                   writes ? Argument(whole ? Access::out : Access::inout, y_) : untouched(y_),
                                   Argument(Access::inout, room_.tensor()),
                                   reinterpret_cast<std::uint64_t>(room_.context()),
-                                  what,
+                                  slice_of(slice, slices),
                                   count_,
                                   first,
                                   count,
                                   static_cast<std::uint64_t>(room_.block_bytes()),
                                   static_cast<std::int64_t>(from_)};
-    const TaskOptions options{.blocks = static_cast<std::uint32_t>(room_.blocks()),
-                              .priority = options_.priority,
-                              .after = slice <= 0 ? options_.after : std::vector<TaskId>()};
-    return graph_.submit_arguments(kKernels[static_cast<std::size_t>(operation_)], arguments, options, where_);
+    return graph_.submit_arguments(kKernels[static_cast<std::size_t>(operation_)], arguments, task_options(slice),
+                                   where_);
+  }
+
+  [[nodiscard]] Slice slice_of(int slice, int slices) const {
+    return {operation_,
+            element_,
+            op_,
+            algorithm_,
+            static_cast<std::int16_t>(root_),
+            static_cast<std::int8_t>(slice),
+            static_cast<std::int8_t>(slices)};
+  }
+  /// Whoever has no tensor passes anything, or nothing; the kernel does not touch it.
+  [[nodiscard]] Argument untouched(const Tensor& tensor) const {
+    return {Access::no_dependency, tensor.dims() == 0 ? room_.tensor() : tensor};
+  }
+  [[nodiscard]] TaskOptions task_options(int slice) const {
+    return {.blocks = static_cast<std::uint32_t>(room_.blocks()),
+            .priority = options_.priority,
+            .after = slice <= 0 ? options_.after : std::vector<TaskId>()};
   }
 
   Graph& graph_;
   const CollectiveRoom& room_;
   Operation operation_;
-  const Tensor& x_;
-  const Tensor& y_;
+  Tensor x_;
+  Tensor y_;
+  const RawWindow* x_window_ = nullptr;
+  const RawWindow* y_window_ = nullptr;
   const GraphCollectiveOptions& options_;
   Place where_;
   ReduceOp op_ = ReduceOp::sum;
@@ -208,6 +296,9 @@ class Submission {
   bool has_y_ = true;
   Element element_ = Element::uint8;
   Algorithm algorithm_ = Algorithm::automatic;
+  /// Of the data that the members use where it lies, if they do.
+  collectives::DirectNeeds needs_{.input = true, .output = false};
+  bool is_direct_ = false;
   std::uint64_t count_ = 0;
 };
 
@@ -235,26 +326,24 @@ std::size_t signal_bytes(int ranks, int blocks) {
 }  // namespace
 
 CollectiveRoom::CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options)
-    : rank_(me.rank()),
-      size_(me.size()),
+    : domain_(me),
       blocks_(std::max(1, options.blocks)),
       block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64) {
-  Domain domain = me;
-  const std::size_t bytes = signal_bytes(size_, blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
+  const std::size_t bytes = signal_bytes(size(), blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
   // Members that make it for different numbers of blocks learn of it by the name.
   const std::string name = blocks_ == 1 ? "collective room" : fmt::format("collective room of {} blocks", blocks_);
-  window_ = domain.raw_window(name, bytes);
+  window_ = domain_.raw_window(name, bytes);
   tensor_ = Tensor::over(std::span<std::byte>(window_.local(), bytes));
 }
 
-TaskId allreduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, ReduceOp op,
+TaskId allreduce(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, ReduceOp op,
                  const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::allreduce, x, y, options, where);
   submission.reduces(op);
   return submission.submit();
 }
 
-TaskId reduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root, ReduceOp op,
+TaskId reduce(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root, ReduceOp op,
               const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::reduce, x, y, options, where);
   submission.reduces(op);
@@ -263,7 +352,7 @@ TaskId reduce(Graph& graph, const CollectiveRoom& room, const Tensor& x, const T
   return submission.submit();
 }
 
-TaskId broadcast(Graph& graph, const CollectiveRoom& room, const Tensor& x, int root,
+TaskId broadcast(Graph& graph, const CollectiveRoom& room, const GraphData& x, int root,
                  const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::broadcast, x, x, options, where);
   submission.rooted(root);
@@ -275,7 +364,7 @@ TaskId broadcast(Graph& graph, const CollectiveRoom& room, const Tensor& x, int 
   return submission.submit();
 }
 
-TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, ReduceOp op,
+TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, ReduceOp op,
                       const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::reduce_scatter, x, y, options, where);
   submission.reduces(op);
@@ -283,14 +372,14 @@ TaskId reduce_scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x,
   return submission.submit();
 }
 
-TaskId allgather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+TaskId allgather(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                  const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::allgather, x, y, options, where);
   submission.blocks(1, room.size());
   return submission.submit();
 }
 
-TaskId gather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+TaskId gather(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root,
               const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::gather, x, y, options, where);
   submission.rooted(root);
@@ -299,7 +388,7 @@ TaskId gather(Graph& graph, const CollectiveRoom& room, const Tensor& x, const T
   return submission.submit();
 }
 
-TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y, int root,
+TaskId scatter(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, int root,
                const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::scatter, x, y, options, where);
   submission.rooted(root);
@@ -308,7 +397,7 @@ TaskId scatter(Graph& graph, const CollectiveRoom& room, const Tensor& x, const 
   return submission.submit();
 }
 
-TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& y,
+TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y,
                   const GraphCollectiveOptions& options, Place where) {
   Submission submission(graph, room, Operation::all_to_all, x, y, options, where);
   submission.blocks(room.size(), room.size());

@@ -1,19 +1,28 @@
-// The mover of one slice of a collective in a graph: passes the verbs on between its two meetings, and leaves out all
-// others.
+// The mover of one slice of a collective in a graph: does what lies between its two meetings, and leaves out the rest.
+//
+// It waits and notifies as a kernel does, but moves and combines data as host programs do, in place: the units of a
+// simulated core are copies of this processor, and a tile is one copy more.
 #pragma once
+
+#include <cstring>
 
 #include <pto_async_kernel_api.h>
 #include <collectives/member.hpp>
 
+#include "collectives/arithmetic.hpp"
 #include "collectives/graph/collective_kernel.hpp"
+#include "collectives/mover.hpp"
 
 namespace baton::collectives {
 
+/// How a slice waits and notifies; it combines nothing itself.
+using WaitingMember = Member<uint8_t>;
+
 class SlicedMember {
  public:
-  /// `count` is that of the whole call, of which this slice does a part.
-  SlicedMember(BasicMember<AnyElement>& real, const Slice& slice, int64_t* args, uint64_t count)
-      : real_(real), slice_(slice), args_(args), count_(count) {}
+  /// `count` is that of the whole call, of which this slice does a part; `place` as in Called.
+  SlicedMember(WaitingMember& real, const Slice& slice, int64_t* args, uint64_t count, uint32_t place = 0)
+      : real_(real), slice_(slice), args_(args), count_(count), place_(place) {}
 
   [[nodiscard]] int rank() const { return real_.rank(); }
   [[nodiscard]] int size() const { return real_.size(); }
@@ -29,6 +38,7 @@ class SlicedMember {
   void announce(Called called) {
     if (!is_first()) return;
     called.count = count_;
+    called.place = place_;
     real_.announce(called);
   }
   void announce(Partners partners, Called called) {
@@ -58,7 +68,7 @@ class SlicedMember {
   void tell(int peer) { real_.tell(peer); }
   void wait_step(int peer, uint64_t steps) { real_.wait_step(peer, steps); }
   void copy(void* to, const void* from, std::size_t bytes) {
-    if (active()) real_.copy(to, from, bytes);
+    if (active() && bytes != 0 && to != from) std::memcpy(to, from, bytes);
   }
   void post(int to) {
     if (active()) real_.post(to);
@@ -78,7 +88,10 @@ class SlicedMember {
   template <class Source>
   void combine(std::byte* to, int sources, const Source& source, std::size_t count, const Work& work,
                uint32_t divisor) {
-    if (active()) real_.combine(to, sources, source, count, work, divisor);
+    if (!active()) return;
+    Sources from(sources);
+    for (int index = 0; index < sources; ++index) from[index] = source(index);
+    reduce_elements(to, from.all(), count, work.element, work.op, divisor);
   }
 
  private:
@@ -90,10 +103,11 @@ class SlicedMember {
     save_expected_notification_counter(completion, signal, static_cast<uint32_t>(expected));
   }
 
-  BasicMember<AnyElement>& real_;
+  WaitingMember& real_;
   Slice slice_;
   int64_t* args_;
   uint64_t count_;
+  uint32_t place_;
   int met_ = 0;
 };
 
