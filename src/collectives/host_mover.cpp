@@ -19,7 +19,7 @@ using Word = std::atomic_ref<std::uint64_t>;
 
 }  // namespace
 
-HostMover::HostMover(Domain domain, std::optional<Ring> ring, PeerMemory::Within within)
+HostMover::HostMover(Domain domain, std::optional<StagingRing> ring, PeerMemory::Within within)
     : Mover(domain.rank(), domain.size()),
       layout_(domain.size()),
       ring_(ring.value_or(ring_of(domain.size()))),

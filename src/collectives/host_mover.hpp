@@ -49,7 +49,7 @@ struct Plan {
 class HostMover final : public Mover {
  public:
   /// Collective over the domain: allocates the scratch window.
-  explicit HostMover(Domain domain, std::optional<Ring> ring = std::nullopt,
+  explicit HostMover(Domain domain, std::optional<StagingRing> ring = std::nullopt,
                      PeerMemory::Within within = PeerMemory::Within::processor);
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
@@ -83,7 +83,7 @@ class HostMover final : public Mover {
   [[nodiscard]] std::size_t staging_bytes() const noexcept { return layout_.staging_bytes; }
   /// Begins a call in which ranks use their staging areas as rings. When it returns, the one of who `gives` is free.
   void begin_stream(bool gives);
-  [[nodiscard]] const Ring& ring() const noexcept { return ring_; }
+  [[nodiscard]] const StagingRing& ring() const noexcept { return ring_; }
   /// With which piece of the ring this call begins.
   [[nodiscard]] std::uint64_t first_piece() const noexcept { return calls_ % kPlaces; }
   [[nodiscard]] std::byte* staging(int rank) const noexcept {
@@ -185,7 +185,7 @@ class HostMover final : public Mover {
   void wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout);
 
   Layout layout_;
-  Ring ring_;
+  StagingRing ring_;
   std::string domain_name_;
   RawWindow scratch_;
   PeerMemory memory_;

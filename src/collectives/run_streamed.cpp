@@ -55,7 +55,7 @@ class StreamedRun {
   [[nodiscard]] Room room() const noexcept {
     constexpr std::size_t kFew = 4;
     constexpr std::size_t kLeast = std::size_t{8} * 1024;
-    const Ring& ring = host_.ring();
+    const StagingRing& ring = host_.ring();
     const std::size_t all = ring.pieces * ring.piece_bytes;
     if (host_.size() == 2) {
       // Both run at the same time: of a short call, too, one takes what it can while the other still gives.

@@ -33,11 +33,11 @@ inline constexpr std::size_t kPlaces = 8;
 }
 /// The staging area as a ring of pieces. Two ranks run at the same time, and a short ring stays in their caches; more
 /// run one after the other, and each does as much as it can when its turn comes.
-struct Ring {
+struct StagingRing {
   std::size_t pieces;
   std::size_t piece_bytes;
 };
-[[nodiscard]] inline Ring ring_of(int ranks) noexcept {
+[[nodiscard]] inline StagingRing ring_of(int ranks) noexcept {
   constexpr std::size_t kPieceBytes = std::size_t{32} * 1024;
   constexpr std::size_t kPiecesOfTwo = 8;
   return {.pieces = ranks == 2 ? kPiecesOfTwo : 2 * staging_bytes_of(ranks) / kPieceBytes, .piece_bytes = kPieceBytes};

@@ -96,7 +96,7 @@ std::vector<std::size_t> counts_around(Operation operation, std::size_t element_
   std::vector<std::size_t> counts = {0, 1, 2, 3, static_cast<std::size_t>(ranks)};
   std::vector<std::size_t> borders = {collectives::kInlineBytes, 8192, collectives::kSlotBytes};
   if (large_borders()) {
-    const collectives::Ring ring = collectives::ring_of(ranks);
+    const collectives::StagingRing ring = collectives::ring_of(ranks);
     borders.push_back(ring.pieces * ring.piece_bytes);
     borders.push_back(collectives::Layout(ranks).staging_bytes);
   }

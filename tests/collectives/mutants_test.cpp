@@ -94,7 +94,7 @@ class SkippingMover final : public Mover {
 constexpr int kRanks = 4;
 constexpr int kNone = -1;
 /// So short that it comes round within a call.
-constexpr collectives::Ring kRing{.pieces = 2, .piece_bytes = 192};
+constexpr collectives::StagingRing kRing{.pieces = 2, .piece_bytes = 192};
 
 struct Outcome {
   bool failed = false;

@@ -67,7 +67,7 @@ class SlicedMember {
   void step() { real_.step(); }
   void tell(int peer) { real_.tell(peer); }
   void wait_step(int peer, uint64_t steps) { real_.wait_step(peer, steps); }
-  void copy(void* to, const void* from, std::size_t bytes) {
+  void copy(void* to, const void* from, std::size_t bytes) const {
     if (active() && bytes != 0 && to != from) std::memcpy(to, from, bytes);
   }
   void post(int to) {
