@@ -20,9 +20,10 @@ BATON_KERNEL_DECLARE(assemble, baton::In<std::int32_t> problem, baton::In<std::i
 BATON_KERNEL_DECLARE(give_back, baton::In<std::int32_t> problem, baton::In<Element> results,
                      baton::In<std::int32_t> blocks, baton::Out<std::int32_t> home, std::uint8_t* window,
                      const CommContext* context, std::int32_t round);
-BATON_KERNEL_DECLARE(combine, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan, baton::In<float> weights,
-                     baton::In<std::int32_t> home, baton::Out<Element> sums, std::uint8_t* window,
-                     const CommContext* context, std::int32_t token_count);
+BATON_KERNEL_DECLARE(combine, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan, baton::In<Element> results,
+                     baton::In<std::int32_t> blocks, baton::In<float> weights, baton::In<std::int32_t> home,
+                     baton::Out<Element> sums, std::uint8_t* window, const CommContext* context,
+                     std::int32_t token_count);
 
 namespace {
 
@@ -59,7 +60,8 @@ class Exchange {
       graph.submit(assemble, problem_, plan_, outbox_, rows_, blocks_, window_.data(), window_.context());
       if (!and_back) return;
       graph.submit(give_back, problem_, rows_, blocks_, home_, window_.data(), window_.context(), round_);
-      graph.submit(combine, problem_, plan_, weights_, home_, sums_, window_.data(), window_.context(), tokens_in_all_);
+      graph.submit(combine, problem_, plan_, rows_, blocks_, weights_, home_, sums_, window_.data(), window_.context(),
+                   tokens_in_all_);
     });
   }
 

@@ -107,7 +107,8 @@ def run(options, report):
                     on_all("assemble", lambda r: [plan[r], outbox[r], rows[epoch, r], blocks[epoch, r], *side[r]])
                     on_all("run_experts", lambda r: [rows[epoch, r], blocks[epoch, r], w[r], results[r]])
                     on_all("give_back", lambda r: [results[r], blocks[epoch, r], home[r], *side[r], epoch])
-                    on_all("combine", lambda r: [plan[r], gates[epoch, r], home[r], sums[epoch, r], *side[r], count[r]])
+                    on_all("combine", lambda r: [plan[r], results[r], blocks[epoch, r], gates[epoch, r], home[r],
+                                                 sums[epoch, r], *side[r], count[r]])
 
         with report.timed(f"moe_dispatch_combine of {options.count} tokens x {options.width} {options.dtype}, "
                           f"top {options.top_k} of {problem.experts} experts, differences in ulps,"):

@@ -62,8 +62,8 @@ BATON_KERNEL(run_experts, In<int32_t> problem, In<Element> rows, In<int32_t> blo
   }
 }
 
-/// Sends results back to where their rows came from. Complete when all that belong to this rank's tokens have arrived:
-/// whoever reads `home` waits for that.
+/// Sends results back to where their rows came from. Complete when those of other ranks for this rank's tokens have
+/// arrived: whoever reads `home` waits for that.
 BATON_KERNEL(give_back, In<int32_t> problem, In<Element> results, In<int32_t> blocks, Out<int32_t> home,
              uint8_t* window, const CommContext* context, int32_t round) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
@@ -73,10 +73,10 @@ BATON_KERNEL(give_back, In<int32_t> problem, In<Element> results, In<int32_t> bl
 }
 
 /// sums = for each token the sum of its results, by weight.
-BATON_KERNEL(combine, In<int32_t> problem, In<int32_t> plan, In<float> weights, In<int32_t> home, Out<Element> sums,
-             uint8_t* window, const CommContext* context, int32_t token_count) {
+BATON_KERNEL(combine, In<int32_t> problem, In<int32_t> plan, In<Element> results, In<int32_t> blocks, In<float> weights,
+             In<int32_t> home, Out<Element> sums, uint8_t* window, const CommContext* context, int32_t token_count) {
   (void)home;
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
-  exchange.combine(plan, weights, token_count, sums);
+  exchange.combine(plan, results, blocks, weights, token_count, sums);
   exchange.tell_taken(Counter::returns_taken);
 }

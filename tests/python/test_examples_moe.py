@@ -135,7 +135,8 @@ class Side:
         graph.submit(kernels["assemble"], problem, plan, outbox, rows, blocks, *self.side)
         graph.submit(kernels["run_experts"], problem, rows, blocks, self.weights, results)
         graph.submit(kernels["give_back"], problem, results, blocks, home, *self.side, k)
-        graph.submit(kernels["combine"], problem, plan, self.gates[k - 1], home, self.sums[k - 1], *self.side, count)
+        graph.submit(kernels["combine"], problem, plan, results, blocks, self.gates[k - 1], home, self.sums[k - 1],
+                     *self.side, count)
 
 
 def overlap(seed):

@@ -2,7 +2,7 @@
 //
 //   route, pack --> outbox --send_rows--> inboxes --assemble--> rows by expert --> the experts' own work
 //   route ------store_rows, tell_sent-------^
-//   combine <-- returns <--send_returns-- results by expert
+//   combine <-- returns <--send_returns-- results by expert, of other ranks; its own are read where they are
 //
 // Steps of one rank are tasks, or parts of one; between a send and what follows it on another rank is a counter, which
 // a task waits for: a notification wait, a condition, or wait(). Rounds are numbered from 1 on by all ranks alike.
@@ -181,8 +181,8 @@ class Exchange {
     for (int step = 0; step < ranks(); ++step) notify(which, neighbour(step));
   }
 
-  /// Puts results, which lie as assemble() left the rows, into the returns of the ranks that sent the rows, once those
-  /// have taken the returns of the round before. The engine reads them until the task is complete, or until this
+  /// Puts results, which lie as assemble() left the rows, into the returns of the other ranks that sent the rows, once
+  /// those have taken the returns of the round before. The engine reads them until the task is complete, or until this
   /// returns.
   template <typename Results, typename BlockInts>
   AICORE void send_returns(const Results& results, const BlockInts& blocks, int32_t round,
@@ -191,10 +191,6 @@ class Exchange {
     const Element* from = room_in(results, layout_.received_at_most() * width(), "results", place);
     const Blocks made = Blocks::of(layout_, room_in(blocks, layout_.block_ints(), "blocks", place));
     wait(Counter::returns_taken, round - 1);
-    for_blocks_of(rank(), made, [&](int64_t row, int64_t home, int64_t count) {
-      copy_line(part_of<Element>(layout_.returns()) + home * width(), from + row * width(), count * width());
-    });
-    notify(Counter::returns_arrived, rank());
     // Those who get nothing first: a notify while puts are under way does not say what it follows.
     for (int step = 1; step < ranks(); ++step) {
       if (block_count_of(neighbour(step), made) == 0) notify(Counter::returns_arrived, neighbour(step));
@@ -205,18 +201,22 @@ class Exchange {
     courier.finish(sending);
   }
 
-  /// sums = for each token the sum of its returned rows by weight: weights[token * top_k + k]. All have arrived.
-  template <typename PlanInts, typename Weights, typename Sums>
-  AICORE void combine(const PlanInts& plan, const Weights& weights, int64_t token_count, const Sums& sums,
-                      Part part = {}) const {
+  /// sums = for each token the sum of the results of its rows by weight: weights[token * top_k + k]. Those of other
+  /// ranks have arrived; those of this rank's experts are read from its own results.
+  template <typename PlanInts, typename Results, typename BlockInts, typename Weights, typename Sums>
+  AICORE void combine(const PlanInts& plan, const Results& results, const BlockInts& blocks, const Weights& weights,
+                      int64_t token_count, const Sums& sums, Part part = {}) const {
     const BatonPlace place = kernel::place_of("moe::combine", where_);
     const int64_t top_k = layout_.problem().top_k;
+    const Element* own = room_in(results, layout_.received_at_most() * width(), "results", place);
+    const Blocks assembled = Blocks::of(layout_, room_in(blocks, layout_.block_ints(), "blocks", place));
     const float* by = room_in(weights, token_count * top_k, "weights", place);
     Element* to = room_in(sums, token_count * width(), "sums", place);
     const Plan made = plan_of(plan, place);
     for (int64_t token = part.index; token < token_count; token += part.count) {
-      weighted_sum(to + token * width(), part_of<const Element>(layout_.returns()), width(),
-                   made.positions + token * top_k, by + token * top_k, top_k);
+      const int32_t* positions = made.positions + token * top_k;
+      weighted_sum(to + token * width(), width(), by + token * top_k, top_k,
+                   [&](int64_t k) { return result_of(positions[k], made, assembled, own); });
     }
   }
 
@@ -249,6 +249,19 @@ class Exchange {
   AICORE const int32_t* starts_from(int source, const Plan& plan) const {
     if (source == rank()) return plan.starts + rank() * local_experts();
     return part_of<const int32_t>(layout_.inbox(source));
+  }
+
+  /// What an expert made of the row that was packed at `position`; null if it was not sent.
+  AICORE const Element* result_of(int64_t position, const Plan& plan, const Blocks& blocks, const Element* own) const {
+    if (position == kNotSent) return nullptr;
+    const int32_t* starts = plan.starts + rank() * local_experts();
+    if (position < starts[0] || position >= starts[local_experts()]) {
+      return part_of<const Element>(layout_.returns()) + position * width();
+    }
+    int64_t expert = 0;
+    while (position >= starts[expert + 1]) ++expert;
+    const int64_t first = blocks.starts[expert * ranks() + rank()];
+    return own + (first + position - starts[expert]) * width();
   }
 
   /// Calls body(row, home, count) for each block of `source` that has rows.

@@ -7,7 +7,7 @@
 //   inbox 0    starts[experts_per_rank + 1], then rows: what rank 0 sent
 //   ...
 //   inbox P-1
-//   returns    rows of this rank, back from the experts, in the order in which it packed them
+//   returns    results of this rank's rows, back from the experts of others, in the order in which it packed the rows
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -56,9 +56,10 @@ class Layout {
   AICORE int64_t returns() const { return inbox(problem_.ranks); }
   AICORE int64_t window_bytes() const { return returns() + aligned(sent_at_most() * row_bytes()); }
 
-  /// How much a counter grows in each round. A rank sends no rows to itself: its own stay where it packed them.
+  /// How much a counter grows in each round. A rank sends nothing to itself: its rows and results stay where they are.
   AICORE int32_t per_round(Counter which) const {
-    return which == Counter::rows_arrived ? problem_.ranks - 1 : problem_.ranks;
+    const bool from_others = which == Counter::rows_arrived || which == Counter::returns_arrived;
+    return from_others ? problem_.ranks - 1 : problem_.ranks;
   }
 
  private:

@@ -124,11 +124,9 @@ class WeightedSum {
   bool empty_ = true;
 };
 
-/// to = the sum over k of weights[k] * the row at positions[k], calculated in float, in the order of k. Positions below
-/// 0 count as zeros.
-template <typename Element>
-AICORE void weighted_sum(Element* to, const Element* rows, int64_t width, const int32_t* positions,
-                         const float* weights, int64_t count) {
+/// to = the sum over k of weights[k] * row_of(k), calculated in float, in the order of k. A null row counts as zeros.
+template <typename Element, typename RowOf>
+AICORE void weighted_sum(Element* to, int64_t width, const float* weights, int64_t count, const RowOf& row_of) {
   in_pieces(width, [&](int64_t first, int64_t n) {
     WeightedSum<Element> sum(n);
     int64_t k = 0;
@@ -136,8 +134,9 @@ AICORE void weighted_sum(Element* to, const Element* rows, int64_t width, const 
       float by[WeightedSum<Element>::kLoads];
       int loads = 0;
       for (; k < count && loads < WeightedSum<Element>::kLoads; ++k) {
-        if (positions[k] < 0) continue;
-        sum.load(loads, rows + positions[k] * width + first);
+        const Element* row = row_of(k);
+        if (row == nullptr) continue;
+        sum.load(loads, row + first);
         by[loads++] = weights[k];
       }
       if (loads == 0) break;

@@ -25,6 +25,6 @@ BATON_KERNEL(there_and_back, In<int32_t> problem, In<float> tokens, In<int32_t> 
   exchange.tell_taken(Counter::rows_taken);
   exchange.send_returns(rows, blocks, round, Sending::awaited);
   exchange.wait(Counter::returns_arrived, round);
-  for (int64_t i = 0; i < parts; ++i) exchange.combine(plan, weights, token_count, sums, {i, parts});
+  for (int64_t i = 0; i < parts; ++i) exchange.combine(plan, rows, blocks, weights, token_count, sums, {i, parts});
   exchange.tell_taken(Counter::returns_taken);
 }

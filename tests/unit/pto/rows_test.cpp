@@ -54,8 +54,11 @@ TYPED_TEST(WeightedSums, AreThoseOfALoopToTheBit) {
       for (auto& weight : weights) weight = static_cast<float>(random() % 1000) / 999;
       const TestCore core;
       std::vector<TypeParam> sums(static_cast<std::size_t>(width), TypeParam(99.0F));
-      baton::moe::weighted_sum(sums.data(), rows.data(), width, positions.data(), weights.data(),
-                               static_cast<std::int64_t>(count));
+      const auto row_of = [&](std::int64_t k) -> const TypeParam* {
+        const std::int32_t position = positions[static_cast<std::size_t>(k)];
+        return position < 0 ? nullptr : rows.data() + position * width;
+      };
+      baton::moe::weighted_sum(sums.data(), width, weights.data(), static_cast<std::int64_t>(count), row_of);
       for (std::int64_t column = 0; column < width; ++column) {
         ASSERT_TRUE(same_bits(sums[static_cast<std::size_t>(column)], sum_of(rows, width, column, positions, weights)))
             << "width " << width << ", " << count << " rows, column " << column;
@@ -67,12 +70,11 @@ TYPED_TEST(WeightedSums, AreThoseOfALoopToTheBit) {
 // A sum begins with zero, and zero and -0 are zero.
 TYPED_TEST(WeightedSums, OfNegativeZerosAreZero) {
   const TestCore core;
-  const std::vector<TypeParam> rows(40, TypeParam(-0.0F));
+  const std::vector<TypeParam> row(20, TypeParam(-0.0F));
   std::vector<TypeParam> sums(20, TypeParam(99.0F));
-  const std::int32_t positions[] = {0, 1};
   const float weights[] = {1, 1};
   for (const std::int64_t count : {1, 2}) {
-    baton::moe::weighted_sum(sums.data(), rows.data(), 20, positions, weights, count);
+    baton::moe::weighted_sum(sums.data(), 20, weights, count, [&](std::int64_t) { return row.data(); });
     for (const TypeParam sum : sums) ASSERT_TRUE(same_bits(sum, TypeParam(0.0F)));
   }
 }
