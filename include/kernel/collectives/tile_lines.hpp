@@ -6,6 +6,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <baton/collective_types.hpp>
+#include <pto/comm/put_get.hpp>
 #include <pto/pto-inst.hpp>
 
 namespace baton::collectives {
@@ -36,21 +37,13 @@ AICORE inline void in_pieces(int64_t count, const Body& body) {
 
 /// to = from, either of which may lie in the window of a peer. While one tile is stored, the next one is loaded.
 AICORE inline void copy_line(uint8_t* to, const uint8_t* from, int64_t bytes) {
-  const int64_t pieces = (bytes + ByteTile::Cols - 1) / ByteTile::Cols;
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    const int64_t first = piece * ByteTile::Cols;
-    const int64_t count = bytes - first < ByteTile::Cols ? bytes - first : ByteTile::Cols;
-    const int turn = static_cast<int>(piece % 2);
-    ByteTile tile(count);
-    TASSIGN(tile, turn * ByteTile::Cols);
-    auto source = line_at(from + first, count);
-    auto target = line_at(to + first, count);
-    if (piece >= 2) wait_flag(PIPE_MTE3, PIPE_MTE2, turn);
-    TLOAD(tile, source);
-    set_flag(PIPE_MTE2, PIPE_MTE3, turn);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, turn);
-    TSTORE(target, tile);
-    if (piece + 2 < pieces) set_flag(PIPE_MTE3, PIPE_MTE2, turn);
+  if (bytes > 0) {
+    ByteTile ping(ByteTile::Cols), pong(ByteTile::Cols);
+    TASSIGN(ping, 0);
+    TASSIGN(pong, ByteTile::Cols);
+    auto source = line_at(from, bytes);
+    auto target = line_at(to, bytes);
+    pto::comm::TPUT(target, source, ping, pong);
   }
   pipe_barrier(PIPE_ALL);
 }

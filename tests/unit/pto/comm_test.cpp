@@ -126,10 +126,29 @@ TEST(Put, CutsWhatIsLargerThanTheTile) {
   expect_put(Fixed(), tensor({}, {1, 1, 100, 20, 1}), tensor({1, 1, 2, 2, 8}, {1, 1, 90, 17, 1}));  // fits as a whole
   expect_put(VecTile<float, 4, 8>(4, 8), tensor({}, {1, 1, 300, 20, 1}), tensor({1, 1, 2, 7, 19}, {1, 1, 290, 19, 1}));
   expect_put(VecTile<float, 4, 8>(3, 5), tensor({}, {1, 1, 1, 1, 1}), tensor({1, 1, 1, 1, 3}, {1, 1, 1, 1, 1}));
+  // One run of elements on both sides, or on one.
+  expect_put(Fixed(), tensor({}, {384, 384, 192, 24, 1}), tensor({1, 2, 2, 8, 24}, {768, 384, 192, 24, 1}));
+  expect_put(Fixed(), tensor({}, {400, 400, 200, 25, 1}), tensor({1, 2, 2, 8, 24}, {768, 384, 192, 24, 1}));
   using DnTensor = GlobalTensor<float, Shape<>, Stride<>, Layout::DN>;
   using Columns = Tile<TileType::Vec, float, 8, 4, BLayout::ColMajor>;
   expect_put(Columns(), DnTensor(nullptr, {}, {1, 1, 1, 1, 40}),
              DnTensor(nullptr, {1, 1, 1, 16, 12}, {1, 1, 1, 1, 20}));
+  expect_put(Columns(), DnTensor(nullptr, {}, {1, 1, 1, 1, 16}),
+             DnTensor(nullptr, {1, 1, 1, 16, 12}, {1, 1, 1, 1, 16}));
+}
+
+TEST(Put, LeavesNothingInTheTileThatAKernelMayUse) {
+  const TestCore core;
+  float from[32], to[32];
+  std::fill_n(from, 32, 1.0F);
+  GlobalTensor<float, Shape<1, 1, 1, 4, 8>, Stride<1, 1, 1, 8, 1>> src(from), dst(to);
+  Tile<TileType::Vec, float, 4, 8> tile;
+  TASSIGN(tile, 0);
+  TEXPANDS(tile, 2.0F);
+  comm::TPUT(dst, src, tile);
+  EXPECT_EQ(to[31], 1.0F);
+  EXPECT_NE(tile.data()[0], 1.0F);
+  EXPECT_NE(tile.data()[0], 2.0F);
 }
 
 TEST(Put, StaticSizesMustDivide) {
