@@ -7,16 +7,17 @@
 #include <cstring>
 
 #include <support/contend.hpp>
+#include <support/process.hpp>
 #include <workloads/experts.hpp>
 
 using Element = bfloat16_t;
 
 BATON_KERNEL_DECLARE(dispatch, baton::In<std::int32_t> problem, baton::In<Element> tokens,
-                     baton::In<std::int32_t> experts, baton::Out<std::int32_t> plan, baton::Out<Element> outbox,
-                     std::uint8_t* window, const CommContext* context, std::int32_t token_count, std::int32_t round);
-BATON_KERNEL_DECLARE(assemble, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan, baton::In<Element> outbox,
+                     baton::In<std::int32_t> experts, baton::Out<std::int32_t> plan, std::uint8_t* window,
+                     const CommContext* context, std::int32_t token_count, std::int32_t round);
+BATON_KERNEL_DECLARE(assemble, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan, baton::In<Element> tokens,
                      baton::Out<Element> rows, baton::Out<std::int32_t> blocks, std::uint8_t* window,
-                     const CommContext* context);
+                     const CommContext* context, std::int32_t token_count);
 BATON_KERNEL_DECLARE(give_back, baton::In<std::int32_t> problem, baton::In<Element> results,
                      baton::In<std::int32_t> blocks, baton::Out<std::int32_t> home, std::uint8_t* window,
                      const CommContext* context, std::int32_t round);
@@ -38,7 +39,6 @@ class Exchange {
         tokens_(chip_.alloc(baton::DType::bfloat16, {layer.tokens, layer.width})),
         experts_(chip_.alloc<std::int32_t>({layer.choices()})),
         plan_(chip_.alloc<std::int32_t>({layout_.plan_ints()})),
-        outbox_(chip_.alloc(baton::DType::bfloat16, {layout_.sent_at_most(), layer.width})),
         rows_(chip_.alloc(baton::DType::bfloat16, {layout_.received_at_most(), layer.width})),
         blocks_(chip_.alloc<std::int32_t>({layout_.block_ints()})),
         home_(chip_.alloc<std::int32_t>({1})),
@@ -55,9 +55,10 @@ class Exchange {
   void round(bool and_back) {
     ++round_;
     chip_.run([&](baton::Graph& graph) {
-      graph.submit(dispatch, problem_, tokens_, experts_, plan_, outbox_, window_.data(), window_.context(),
-                   tokens_in_all_, round_);
-      graph.submit(assemble, problem_, plan_, outbox_, rows_, blocks_, window_.data(), window_.context());
+      graph.submit(dispatch, problem_, tokens_, experts_, plan_, window_.data(), window_.context(), tokens_in_all_,
+                   round_);
+      graph.submit(assemble, problem_, plan_, tokens_, rows_, blocks_, window_.data(), window_.context(),
+                   tokens_in_all_);
       if (!and_back) return;
       graph.submit(give_back, problem_, rows_, blocks_, home_, window_.data(), window_.context(), round_);
       graph.submit(combine, problem_, plan_, rows_, blocks_, weights_, home_, sums_, window_.data(), window_.context(),
@@ -76,11 +77,12 @@ class Exchange {
   baton::moe::Layout layout_;
   baton::Window<std::uint8_t> window_;
   baton::Chip chip_;
-  baton::Tensor problem_, tokens_, experts_, plan_, outbox_, rows_, blocks_, home_, weights_, sums_;
+  baton::Tensor problem_, tokens_, experts_, plan_, rows_, blocks_, home_, weights_, sums_;
   std::int32_t round_ = 0;
 };
 
 void measure_rank(baton::Domain me, const bench::Arguments& arguments) {
+  bench::pin_if_enough(me.rank(), me.size());
   const bench::Layer layer{.ranks = me.size(), .tokens = static_cast<int>(arguments.tokens)};
   Exchange exchange(me, layer);
   const auto largest = [&](double value) {

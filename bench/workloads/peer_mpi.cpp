@@ -7,6 +7,7 @@
 
 #include <support/contend.hpp>
 #include <support/mpi.hpp>
+#include <support/process.hpp>
 #include <workloads/experts.hpp>
 
 namespace {
@@ -150,6 +151,7 @@ void measure_rank(const bench::Arguments& arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &layer.ranks);
+  bench::pin_if_enough(rank, layer.ranks);
   Exchange exchange(layer, rank, bench::mpi_waiting_of(arguments.method));
   const bench::Measured measured =
       bench::measure_experts(exchange, arguments.operation, layer, rank, arguments.budget, bench::mpi_largest);

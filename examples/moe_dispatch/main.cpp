@@ -15,8 +15,8 @@ BATON_KERNEL_DECLARE(prepare, baton::In<std::int32_t> problem, baton::In<float> 
 BATON_KERNEL_DECLARE(send_rows, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan, baton::In<float> outbox,
                      std::uint8_t* window, const CommContext* context, std::int32_t round);
 BATON_KERNEL_DECLARE(recv_assemble, baton::In<std::int32_t> problem, baton::In<std::int32_t> plan,
-                     baton::In<float> outbox, baton::Out<float> rows, baton::Out<std::int32_t> blocks,
-                     std::uint8_t* window, const CommContext* context);
+                     baton::In<float> tokens, baton::Out<float> rows, baton::Out<std::int32_t> blocks,
+                     std::uint8_t* window, const CommContext* context, std::int32_t token_count);
 
 namespace {
 
@@ -93,8 +93,8 @@ int live(baton::Domain me) {
       graph.submit({.tokens = {taken}}, send_rows, numbers, plan, outbox, window.data(), window.context(), round);
       const auto arrived = graph.submit_notification_wait(counter(Counter::rows_arrived),
                                                           layout.per_round(Counter::rows_arrived) * round);
-      graph.submit({.tokens = {arrived}}, recv_assemble, numbers, plan, outbox, rows.index(round - 1),
-                   blocks.index(round - 1), window.data(), window.context());
+      graph.submit({.tokens = {arrived}}, recv_assemble, numbers, plan, tokens.index(round - 1), rows.index(round - 1),
+                   blocks.index(round - 1), window.data(), window.context(), kTokens);
     }
   });
   me.barrier();  // nobody leaves while others may still tell it that rows were taken

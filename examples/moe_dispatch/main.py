@@ -58,8 +58,8 @@ def live(me, options):
                 graph.submit(kernels["send_rows"], numbers, plan, outbox, place, context, epoch, tokens=[room])
                 arrived = graph.submit_notification_wait(counter("rows_arrived"),
                                                          sizes.per_round["rows_arrived"] * epoch)
-                graph.submit(kernels["recv_assemble"], numbers, plan, outbox, rows[k], blocks[k], place, context,
-                             tokens=[arrived])
+                graph.submit(kernels["recv_assemble"], numbers, plan, tokens[k], rows[k], blocks[k], place, context,
+                             len(chosen[k]), tokens=[arrived])
 
         chip.run(orchestration)
         me.barrier()  # nobody leaves while others may still tell it that rows were taken

@@ -90,7 +90,6 @@ def run(options, report):
 
         def orchestration(orch):
             plan = [orch.alloc(sizes.plan_ints, "int32", worker=r) for r in chips]
-            outbox = [orch.alloc([sizes.sent_rows, options.width], options.dtype, worker=r) for r in chips]
             results = [orch.alloc([sizes.received_rows, options.width], options.dtype, worker=r) for r in chips]
             home = [orch.alloc(1, "int32", worker=r) for r in chips]
             windows = [baton.CommBufferSpec("moe", "uint8", sizes.window_bytes)]
@@ -102,9 +101,10 @@ def run(options, report):
 
                 for epoch in epochs:
                     count = [len(chosen[epoch, r]) for r in chips]
-                    on_all("dispatch", lambda r: [tokens[epoch, r], experts[epoch, r], plan[r], outbox[r], *side[r],
-                                                  count[r], epoch])
-                    on_all("assemble", lambda r: [plan[r], outbox[r], rows[epoch, r], blocks[epoch, r], *side[r]])
+                    on_all("dispatch", lambda r: [tokens[epoch, r], experts[epoch, r], plan[r], *side[r], count[r],
+                                                  epoch])
+                    on_all("assemble", lambda r: [plan[r], tokens[epoch, r], rows[epoch, r], blocks[epoch, r], *side[r],
+                                                  count[r]])
                     on_all("run_experts", lambda r: [rows[epoch, r], blocks[epoch, r], w[r], results[r]])
                     on_all("give_back", lambda r: [results[r], blocks[epoch, r], home[r], *side[r], epoch])
                     on_all("combine", lambda r: [plan[r], results[r], blocks[epoch, r], gates[epoch, r], home[r],

@@ -8,21 +8,21 @@ using namespace baton::moe;
 BATON_MOE_DESCRIBE;
 
 /// Sorts the choices by expert and stores the rows in that order, and their counts, where the ranks of the experts read
-/// them. Complete when those of all ranks have arrived here: whoever reads the outbox waits for that.
-BATON_KERNEL(dispatch, In<int32_t> problem, In<Element> tokens, In<int32_t> experts, Out<int32_t> plan,
-             Out<Element> outbox, uint8_t* window, const CommContext* context, int32_t token_count, int32_t round) {
+/// them. Complete when those of all ranks have arrived here: whoever reads the plan waits for that.
+BATON_KERNEL(dispatch, In<int32_t> problem, In<Element> tokens, In<int32_t> experts, Out<int32_t> plan, uint8_t* window,
+             const CommContext* context, int32_t token_count, int32_t round) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
   route(exchange.layout(), experts, token_count, plan);
-  exchange.store_rows(tokens, token_count, plan, outbox, round);
+  exchange.store_rows(tokens, token_count, plan, round);
   exchange.tell_sent(plan);
   exchange.complete_with(Counter::rows_arrived, round);
 }
 
 /// The rows of all ranks, by expert.
-BATON_KERNEL(assemble, In<int32_t> problem, In<int32_t> plan, In<Element> outbox, Out<Element> rows,
-             Out<int32_t> blocks, uint8_t* window, const CommContext* context) {
+BATON_KERNEL(assemble, In<int32_t> problem, In<int32_t> plan, In<Element> tokens, Out<Element> rows,
+             Out<int32_t> blocks, uint8_t* window, const CommContext* context, int32_t token_count) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
-  exchange.assemble(plan, outbox, rows, blocks);
+  exchange.assemble(plan, tokens, token_count, rows, blocks);
   exchange.tell_taken(Counter::rows_taken);
 }
 

@@ -121,18 +121,16 @@ class Side:
         self.plans = [chip.alloc(sizes.plan_ints, "int32") for _ in rounds]
         self.blocks = [chip.alloc(sizes.block_ints, "int32") for _ in rounds]
         self.homes = [chip.alloc(1, "int32") for _ in rounds]
-        self.outboxes = [chip.alloc([sizes.sent_rows, options.width]) for _ in rounds]
         self.rows = [chip.alloc([sizes.received_rows, options.width]) for _ in rounds]
         self.results = [chip.alloc([sizes.received_rows, options.width]) for _ in rounds]
         self.sums = [chip.alloc([options.count, options.width]) for _ in rounds]
 
     def submit(self, graph, k):
         kernels, problem, plan, blocks = self.kernels, self.problem, self.plans[k - 1], self.blocks[k - 1]
-        outbox, rows, results, home = self.outboxes[k - 1], self.rows[k - 1], self.results[k - 1], self.homes[k - 1]
+        tokens, rows, results, home = self.tokens[k - 1], self.rows[k - 1], self.results[k - 1], self.homes[k - 1]
         count = len(self.chosen[k - 1])
-        graph.submit(kernels["dispatch"], problem, self.tokens[k - 1], self.chosen[k - 1], plan, outbox, *self.side,
-                     count, k)
-        graph.submit(kernels["assemble"], problem, plan, outbox, rows, blocks, *self.side)
+        graph.submit(kernels["dispatch"], problem, tokens, self.chosen[k - 1], plan, *self.side, count, k)
+        graph.submit(kernels["assemble"], problem, plan, tokens, rows, blocks, *self.side, count)
         graph.submit(kernels["run_experts"], problem, rows, blocks, self.weights, results)
         graph.submit(kernels["give_back"], problem, results, blocks, home, *self.side, k)
         graph.submit(kernels["combine"], problem, plan, results, blocks, self.gates[k - 1], home, self.sums[k - 1],
@@ -176,14 +174,13 @@ def alone(**changes):
     problem = moe.Problem(1, 2, 1, 3, 8, 4)
     sizes = moe.Sizes(kernels, problem)
     given = {"numbers": problem.array(), "tokens": np.zeros((3, 8), "f4"), "experts": np.array([0, 1, 0], "i4"),
-             "plan": np.zeros(sizes.plan_ints, "i4"), "outbox": np.zeros((sizes.sent_rows, 8), "f4"),
-             "window_bytes": sizes.window_bytes, "count": 3, **changes}
+             "plan": np.zeros(sizes.plan_ints, "i4"), "window_bytes": sizes.window_bytes, "count": 3, **changes}
 
     def live(me):
         window = me.window("moe", given["window_bytes"], "uint8")
         with baton.Chip(domain=me, clusters=1, workers=1) as chip:
             chip.run(kernels["dispatch"], given["numbers"], given["tokens"], given["experts"], given["plan"],
-                     given["outbox"], window.tensor().address, window.context, given["count"], 1)
+                     window.tensor().address, window.context, given["count"], 1)
         return given["plan"]
 
     return baton.run_ranks(1, live)[0]
@@ -199,7 +196,7 @@ def test_one_rank_needs_nobody():
     ({"experts": np.array([0, 2, 0], "i4")}, "token 1 chose expert 2; there are 2"),
     ({"experts": np.array([0, -2, 0], "i4")}, "token 1 chose expert -2"),
     ({"plan": np.zeros(5, "i4")}, "plan has 5 elements, needs 6"),
-    ({"outbox": np.zeros(8, "f4")}, "outbox has 8 elements, needs 24"),
+    ({"tokens": np.zeros(8, "f4")}, "tokens has 8 elements, needs 24"),
     ({"window_bytes": 64}, "bytes of this rank's window, which has 64"),
     ({"numbers": np.array([2, 1, 1, 3, 8, 4, 0], "i4")}, "made for 2 ranks, the domain has 1"),
     ({"numbers": np.array([1, 2, 1, 3, 8, 2, 0], "i4")}, "elements of 2 bytes, this kernel has 4"),

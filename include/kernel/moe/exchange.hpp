@@ -2,7 +2,9 @@
 //
 //   route, pack --> outbox --send_rows--> inboxes --assemble--> rows by expert --> the experts' own work
 //   route ------store_rows, tell_sent-------^
-//   combine <-- returns <--send_returns-- results by expert, of other ranks; its own are read where they are
+//   combine <-- returns <--send_returns-- results by expert
+//
+// What a rank has for its own experts is neither sent nor sent back: it is read where it is.
 //
 // Steps of one rank are tasks, or parts of one; between a send and what follows it on another rank is a counter, which
 // a task waits for: a notification wait, a condition, or wait(). Rounds are numbered from 1 on by all ranks alike.
@@ -58,7 +60,7 @@ class Exchange {
   // Tensors are arguments of kernels, or anything else with data() and size(); those with less room than Layout says
   // are an error.
 
-  /// outbox = the rows of the plan.
+  /// outbox = the rows of the plan that go to other ranks, each in its place.
   template <typename Tokens, typename PlanInts, typename Outbox>
   AICORE void pack(const Tokens& tokens, int64_t token_count, const PlanInts& plan, const Outbox& outbox,
                    Part part = {}) const {
@@ -70,7 +72,7 @@ class Exchange {
     for (int64_t token = part.index; token < token_count; token += part.count) {
       copy_line_to_each(from + token * width(), width(), top_k, [&](int64_t k) -> Element* {
         const int64_t position = made.positions[token * top_k + k];
-        return position == kNotSent ? nullptr : to + position * width();
+        return position == kNotSent || is_own(position, made) ? nullptr : to + position * width();
       });
     }
   }
@@ -104,23 +106,20 @@ class Exchange {
   }
 
   /// Instead of pack() and send_rows(), where cores store to other ranks as fast as engines do: rows go straight into
-  /// the inboxes of other ranks, once those have taken the rows of the round before, and those for experts of this
-  /// rank into the outbox. After all parts, tell_sent().
-  template <typename Tokens, typename PlanInts, typename Outbox>
-  AICORE void store_rows(const Tokens& tokens, int64_t token_count, const PlanInts& plan, const Outbox& outbox,
-                         int32_t round, Part part = {}) const {
+  /// the inboxes of other ranks, once those have taken the rows of the round before. After all parts, tell_sent().
+  template <typename Tokens, typename PlanInts>
+  AICORE void store_rows(const Tokens& tokens, int64_t token_count, const PlanInts& plan, int32_t round,
+                         Part part = {}) const {
     const BatonPlace place = kernel::place_of("moe::store_rows", where_);
     const Element* from = room_in(tokens, token_count * width(), "tokens", place);
-    Element* own = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
     const Plan made = plan_of(plan, place);
     wait(Counter::rows_taken, round - 1);
     const int64_t top_k = layout_.problem().top_k;
     for (int64_t token = part.index; token < token_count; token += part.count) {
       copy_line_to_each(from + token * width(), width(), top_k, [&](int64_t k) -> Element* {
         const int64_t position = made.positions[token * top_k + k];
-        if (position == kNotSent) return nullptr;
+        if (position == kNotSent || is_own(position, made)) return nullptr;
         const int owner = made.owner_of(position, local_experts());
-        if (owner == rank()) return own + position * width();
         const int64_t row = position - made.starts[owner * local_experts()];
         return at_peer<Element>(layout_.inbox_rows(rank()), owner) + row * width();
       });
@@ -139,13 +138,13 @@ class Exchange {
     }
   }
 
-  /// rows = what all ranks sent to the experts of this one, by expert; blocks say where they came from. All have
-  /// arrived. Part 0 writes the blocks.
-  template <typename PlanInts, typename Outbox, typename Rows, typename BlockInts>
-  AICORE void assemble(const PlanInts& plan, const Outbox& outbox, const Rows& rows, const BlockInts& blocks,
-                       Part part = {}) const {
+  /// rows = what all ranks have for the experts of this one, by expert; blocks say where they came from. Those of other
+  /// ranks have arrived. Part 0 writes the blocks.
+  template <typename PlanInts, typename Tokens, typename Rows, typename BlockInts>
+  AICORE void assemble(const PlanInts& plan, const Tokens& tokens, int64_t token_count, const Rows& rows,
+                       const BlockInts& blocks, Part part = {}) const {
     const BatonPlace place = kernel::place_of("moe::assemble", where_);
-    const Element* packed = room_in(outbox, layout_.sent_at_most() * width(), "outbox", place);
+    const Element* own = room_in(tokens, token_count * width(), "tokens", place);
     Element* to = room_in(rows, layout_.received_at_most() * width(), "rows", place);
     int32_t* block_starts = room_in(blocks, layout_.block_ints(), "blocks", place);
     int32_t* homes = block_starts + layout_.experts() + 1;
@@ -161,17 +160,24 @@ class Exchange {
         block_starts[block] = static_cast<int32_t>(first);
         homes[block] = starts[expert];
       }
-      if (count > 0 && block % part.count == part.index) {
-        const Element* from = source == rank() ? packed + starts[expert] * width()
-                                               : part_of<const Element>(layout_.inbox_rows(source)) +
-                                                     (starts[expert] - starts[0]) * width();
-        copy_line(to + first * width(), from, count * width());
+      if (count > 0 && source != rank() && block % part.count == part.index) {
+        const auto* inbox = part_of<const Element>(layout_.inbox_rows(source));
+        copy_line(to + first * width(), inbox + (starts[expert] - starts[0]) * width(), count * width());
       }
       first += count;
     }
     if (part.index == 0) {
       block_starts[layout_.experts()] = static_cast<int32_t>(first);
       refresh(block_starts, layout_.block_ints());
+    }
+    const int64_t top_k = layout_.problem().top_k;
+    for (int64_t token = part.index; token < token_count; token += part.count) {
+      copy_line_to_each(own + token * width(), width(), top_k, [&](int64_t k) -> Element* {
+        const int64_t position = made.positions[token * top_k + k];
+        if (!is_own(position, made)) return nullptr;
+        const int64_t expert = own_expert(position, made);
+        return to + (first_own_row(expert, made) + position - own_starts(made)[expert]) * width();
+      });
     }
   }
 
@@ -247,21 +253,37 @@ class Exchange {
   }
   /// The first rows of this rank's experts, as `source` packed them.
   AICORE const int32_t* starts_from(int source, const Plan& plan) const {
-    if (source == rank()) return plan.starts + rank() * local_experts();
+    if (source == rank()) return own_starts(plan);
     return part_of<const int32_t>(layout_.inbox(source));
   }
 
-  /// What an expert made of the row that was packed at `position`; null if it was not sent.
+  /// The places among the packed rows that belong to this rank's own experts, which stay empty.
+  AICORE const int32_t* own_starts(const Plan& plan) const { return plan.starts + rank() * local_experts(); }
+  AICORE bool is_own(int64_t position, const Plan& plan) const {
+    return position >= own_starts(plan)[0] && position < own_starts(plan)[local_experts()];
+  }
+  AICORE int64_t own_expert(int64_t position, const Plan& plan) const {
+    int64_t expert = 0;
+    while (position >= own_starts(plan)[expert + 1]) ++expert;
+    return expert;
+  }
+  /// Among the assembled rows.
+  AICORE int64_t first_own_row(int64_t expert, const Plan& plan) const {
+    int64_t first = 0;
+    for (int source = 0; source < ranks(); ++source) {
+      const int32_t* starts = starts_from(source, plan);
+      first += starts[source < rank() ? expert + 1 : expert] - starts[0];
+    }
+    return first;
+  }
+
+  /// What an expert made of the row at `position` of the plan; null if it was not sent.
   AICORE const Element* result_of(int64_t position, const Plan& plan, const Blocks& blocks, const Element* own) const {
     if (position == kNotSent) return nullptr;
-    const int32_t* starts = plan.starts + rank() * local_experts();
-    if (position < starts[0] || position >= starts[local_experts()]) {
-      return part_of<const Element>(layout_.returns()) + position * width();
-    }
-    int64_t expert = 0;
-    while (position >= starts[expert + 1]) ++expert;
+    if (!is_own(position, plan)) return part_of<const Element>(layout_.returns()) + position * width();
+    const int64_t expert = own_expert(position, plan);
     const int64_t first = blocks.starts[expert * ranks() + rank()];
-    return own + (first + position - starts[expert]) * width();
+    return own + (first + position - own_starts(plan)[expert]) * width();
   }
 
   /// Calls body(row, home, count) for each block of `source` that has rows.

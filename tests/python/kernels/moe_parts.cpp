@@ -17,11 +17,11 @@ BATON_KERNEL(there_and_back, In<int32_t> problem, In<float> tokens, In<int32_t> 
     for (int64_t i = 0; i < parts; ++i) exchange.pack(tokens, token_count, plan, outbox, {i, parts});
     exchange.send_rows(plan, outbox, round, Sending::awaited);
   } else {
-    for (int64_t i = 0; i < parts; ++i) exchange.store_rows(tokens, token_count, plan, outbox, round, {i, parts});
+    for (int64_t i = 0; i < parts; ++i) exchange.store_rows(tokens, token_count, plan, round, {i, parts});
     exchange.tell_sent(plan);
   }
   exchange.wait(Counter::rows_arrived, round);
-  for (int64_t i = 0; i < parts; ++i) exchange.assemble(plan, outbox, rows, blocks, {i, parts});
+  for (int64_t i = 0; i < parts; ++i) exchange.assemble(plan, tokens, token_count, rows, blocks, {i, parts});
   exchange.tell_taken(Counter::rows_taken);
   exchange.send_returns(rows, blocks, round, Sending::awaited);
   exchange.wait(Counter::returns_arrived, round);
