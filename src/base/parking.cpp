@@ -57,6 +57,11 @@ bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadl
                 FunctionRef<void()> before_sleep) {
   if (on_fiber()) return fiber_wait_until(place, test, deadline, before_sleep);
   if (stay_awake_until(test, place.crowding)) return true;
+  return park_until(place, test, deadline, before_sleep);
+}
+
+bool park_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
+                FunctionRef<void()> before_sleep) {
   const Deadline fixed = Deadline::at(deadline.when());
   while (true) {
     before_sleep();

@@ -33,6 +33,10 @@ struct ParkingPlace {
 [[nodiscard]] bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                               FunctionRef<void()> before_sleep);
 
+/// Its last rung alone, for a thread that would take turns from those it waits for. Not on a fiber.
+[[nodiscard]] bool park_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
+                              FunctionRef<void()> before_sleep);
+
 /// The awake rungs of the ladder, for a thread that has nothing else to do: true once `test` holds, false when staying
 /// awake is no longer worth it.
 [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);

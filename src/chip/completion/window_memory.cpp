@@ -96,6 +96,8 @@ int WindowMemory::processors() const noexcept {
   return std::max(1, usable_processors() / static_cast<int>(world_->size()));
 }
 
+bool WindowMemory::outnumbers_processors() const { return world_->parking_place().crowding != Crowding::spare; }
+
 ParkingPlace WindowMemory::parking_place() const {
   ParkingPlace place = world_->parking_place();
   // Beside a rank's own thread there are those of its chip.

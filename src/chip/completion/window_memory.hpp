@@ -34,6 +34,7 @@ class WindowMemory final : public LocalMemory {
   void throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const override;
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override { return world_->wait_timeout(); }
   [[nodiscard]] int processors() const noexcept override;
+  [[nodiscard]] bool outnumbers_processors() const override;
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  private:

@@ -41,6 +41,7 @@ class LocalMemory : public GlobalMemory {
   void throw_if_hopeless(const std::int32_t* /*signal*/, std::int32_t /*value*/) const override {}
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override;
   [[nodiscard]] int processors() const noexcept override;
+  [[nodiscard]] bool outnumbers_processors() const override { return false; }
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  protected:

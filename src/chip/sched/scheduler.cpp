@@ -15,6 +15,7 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
     : place_(memory.parking_place()),
       // A fiber shares its thread with the cores, and the thread sleeps in one place.
       submitter_place_(on_fiber() ? place_ : ParkingPlace{&submitter_bell_, FutexScope::process, place_.crowding}),
+      submitter_sleeps_at_once_(memory.outnumbers_processors()),
       options_(options),
       cores_(cores),
       processors_(usable_processors()),
@@ -251,7 +252,12 @@ void Scheduler::wait_at_submitter(const Wish& wish) {
     // Only this flag is tested meanwhile: the counters belong to the threads that work.
     const auto granted = [this] { return granted_.load(std::memory_order_seq_cst); };
     // Tasks have deadlines of their own; what runs without end is reported by name.
-    if (!wait_until(submitter_place_, granted, Deadline::within(options().wait_timeout), [] {})) report_stall(wish);
+    const Deadline deadline = Deadline::within(options().wait_timeout);
+    // docs/investigations/waiting-ladder.md
+    const bool is_granted = submitter_sleeps_at_once_ && !on_fiber()
+                                ? park_until(submitter_place_, granted, deadline, [] {})
+                                : wait_until(submitter_place_, granted, deadline, [] {});
+    if (!is_granted) report_stall(wish);
   }
   submitter_waits_.store(false, std::memory_order_relaxed);
 }

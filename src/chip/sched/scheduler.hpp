@@ -293,6 +293,7 @@ class Scheduler {
   /// Where the submitter sleeps: not where the cores' threads do, who ring for each other.
   Doorbell submitter_bell_;
   ParkingPlace submitter_place_;
+  bool submitter_sleeps_at_once_;
   SchedulerOptions options_;
   int cores_;
   int processors_;
