@@ -26,26 +26,23 @@ AICORE void copy_line(Element* to, const Element* from, int64_t count) {
 /// target_of(i) = from, for each i below `targets` whose target is not null. Loads nothing if all are.
 template <typename Element, typename TargetOf>
 AICORE void copy_line_to_each(const Element* from, int64_t count, int64_t targets, const TargetOf& target_of) {
-  using collectives::ByteTile;
-  const auto* source_bytes = reinterpret_cast<const uint8_t*>(from);
-  const int64_t bytes = count * static_cast<int64_t>(sizeof(Element));
-  for (int64_t first = 0; first < bytes; first += ByteTile::Cols) {
-    const int64_t here = bytes - first < ByteTile::Cols ? bytes - first : ByteTile::Cols;
-    ByteTile tile(here);
-    TASSIGN(tile, 0);
+  for (int64_t first = 0; first < count; first += kPiece) {
+    const int64_t here = count - first < kPiece ? count - first : int64_t{kPiece};
+    Piece<Element> piece(here);
+    TASSIGN(piece, 0);
     bool loaded = false;
     for (int64_t i = 0; i < targets; ++i) {
       Element* to = target_of(i);
       if (to == nullptr) continue;
       if (!loaded) {
-        auto source = line_at(source_bytes + first, here);
-        TLOAD(tile, source);
+        auto source = line_at(from + first, here);
+        TLOAD(piece, source);
         set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
         loaded = true;
       }
-      auto target = line_at(reinterpret_cast<uint8_t*>(to) + first, here);
-      TSTORE(target, tile);
+      auto target = line_at(to + first, here);
+      TSTORE(target, piece);
     }
     if (!loaded) return;
     pipe_barrier(PIPE_ALL);  // the next piece takes its place
