@@ -151,6 +151,17 @@ TEST(Put, LeavesNothingInTheTileThatAKernelMayUse) {
   EXPECT_NE(tile.data()[0], 2.0F);
 }
 
+TEST(Put, MovesALineToWhereItOverlaps) {
+  const TestCore core;
+  float values[16];
+  for (int i = 0; i < 16; ++i) values[i] = static_cast<float>(i);
+  GlobalTensor<float, Shape<1, 1, 1, 1, 8>, Stride<1, 1, 1, 1, 1>> src(values), dst(values + 3);
+  Tile<TileType::Vec, float, 1, 8> tile;
+  TASSIGN(tile, 0);
+  comm::TPUT(dst, src, tile);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(values[3 + i], static_cast<float>(i));
+}
+
 TEST(Put, StaticSizesMustDivide) {
   const TestCore core;
   float from[64], to[64];

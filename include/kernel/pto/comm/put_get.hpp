@@ -29,13 +29,25 @@ AICORE void copy_piece(const TileData& tile, Element* dst, const Extents& to, co
   copy_from_tile<kLayout, atomic>(tile, dst, to);
 }
 
+AICORE inline int64_t element_count(const Extents& extents) {
+  int64_t count = 1;
+  for (const int64_t extent : extents.shape) count *= extent;
+  return count;
+}
+
+/// Whether both sides are one run of elements, and share none.
+template <pto::Layout layout, typename Element>
+AICORE bool is_plain_copy(const Element* dst, const Extents& to, const Element* src, const Extents& from) {
+  const int64_t count = element_count(from);
+  return is_packed<layout>(from) && is_packed<layout>(to) && (dst + count <= src || src + count <= dst);
+}
+
 /// Copies without the tile, in which a chip leaves nothing that is defined: so that no kernel relies on it, this begins
 /// with other bytes.
 template <typename TileData, typename Element>
 AICORE void copy_past_tiles(TileData* const (&tiles)[2], Element* dst, const Element* src, const Extents& extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents.shape) count *= extent;
-  memmove(static_cast<void*>(dst), static_cast<const void*>(src), static_cast<size_t>(count) * sizeof(Element));
+  const auto bytes = static_cast<size_t>(element_count(extents)) * sizeof(Element);
+  memcpy(static_cast<void*>(dst), static_cast<const void*>(src), bytes);
   if (!kChecks) return;
   constexpr size_t kTileBytes = size_t{TileData::Rows} * size_t{TileData::Cols} * sizeof(Element);
   for (TileData* tile : tiles) {
@@ -143,7 +155,7 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, TileData* const (&
     check_same_valid(place, "ping", *tiles[0], "pong", *tiles[1]);
   }
   if constexpr (atomic == pto::AtomicType::AtomicNone) {
-    if (is_packed<Src::layout>(from) && is_packed<Src::layout>(to)) {
+    if (is_plain_copy<Src::layout, typename Src::RawDType>(data_of(dst), to, data_of(src), from)) {
       copy_past_tiles(tiles, data_of(dst), data_of(src), from);
       return;
     }
