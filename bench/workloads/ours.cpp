@@ -82,7 +82,6 @@ class Exchange {
 };
 
 void measure_rank(baton::Domain me, const bench::Arguments& arguments) {
-  bench::pin_if_enough(me.rank(), me.size());
   const bench::Layer layer{.ranks = me.size(), .tokens = static_cast<int>(arguments.tokens)};
   Exchange exchange(me, layer);
   const auto largest = [&](double value) {
@@ -103,6 +102,8 @@ int main(int argc, char** argv) {
     if (arguments.method == "inproc") {
       return baton::run_ranks(arguments.ranks, [&](baton::Domain me) { measure_rank(me, arguments); });
     }
-    measure_rank(baton::join(), arguments);
+    const baton::Domain me = baton::join();
+    bench::pin_if_enough(me.rank(), me.size());
+    measure_rank(me, arguments);
   });
 }
