@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import multiprocessing
+import multiprocessing.connection
 import os
+import signal
+import threading
 from typing import Any, Callable
 
 import baton
 
 import example
 
+_Body = Callable[[baton.Domain, Any], Any]
 
-def run(options: Any, body: Callable[[baton.Domain, Any], Any]) -> list[Any]:
+
+def run(options: Any, body: _Body) -> list[Any]:
     """What body(me, options) gives for each rank. `body` is a function of main.py; in a process of its own, its result
     must be something that travels: arrays, lists, numbers."""
     if options.inproc:
         return baton.run_ranks(options.ranks, lambda me: body(me, options))
+    # Processes and pipes only. Queues, pools and locks of multiprocessing are named semaphores, and stay in /dev/shm
+    # when all of a job is killed.
     rendezvous = f"shm:{body.__module__}-{os.getpid()}"
     spawn = multiprocessing.get_context("spawn")
-    ranks = options.ranks
-    try:
-        with concurrent.futures.ProcessPoolExecutor(ranks, mp_context=spawn) as pool:
-            outcomes = list(pool.map(_live, [body] * ranks, [rendezvous] * ranks, range(ranks), [options] * ranks))
-    except concurrent.futures.BrokenExecutor:
-        raise example.Refused("a process of a rank died") from None
-    for outcome in outcomes:
-        if isinstance(outcome, str):
-            raise example.Refused(outcome)
+    started = []
+    for rank in range(options.ranks):
+        theirs, ours = spawn.Pipe(duplex=False)
+        process = spawn.Process(target=_live, args=(ours, body, rendezvous, rank, options), daemon=True)
+        process.start()
+        ours.close()
+        started.append((process, theirs))
+    outcomes = [_outcome(process, pipe) for process, pipe in started]
+    # A rank that died comes first: it has told nothing, and the others tell of it what they know.
+    for kind in (_Died, baton.Error):
+        for rank, outcome in enumerate(outcomes):
+            if isinstance(outcome, kind):
+                raise example.Refused(f"the process of rank {rank} {outcome}" if kind is _Died else str(outcome))
     return outcomes
 
 
-def _live(body: Callable[[baton.Domain, Any], Any], rendezvous: str, rank: int, options: Any) -> Any:
-    """The result, or a text that says what went wrong."""
+class _Died(Exception):
+    """A process that ended without an outcome. The text says how."""
+
+
+def _outcome(process: Any, pipe: Any) -> Any:
     try:
-        return body(baton.join(rendezvous, rank, options.ranks), options)
+        return pipe.recv()
+    except EOFError:
+        process.join()
+    code = process.exitcode
+    return _Died(f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}")
+
+
+def _live(pipe: Any, body: _Body, rendezvous: str, rank: int, options: Any) -> None:
+    """Sends the result of the body, or the error that ended it."""
+    threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+    try:
+        outcome = body(baton.join(rendezvous, rank, options.ranks), options)
     except baton.Error as error:
-        return str(error)
+        outcome = error
+    pipe.send(outcome)
+
+
+def _end_with(parent: Any) -> None:
+    """No rank outlives the one that started it."""
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(1)
