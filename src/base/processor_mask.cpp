@@ -24,6 +24,22 @@ int ProcessorMask::count() const noexcept {
   return bits;
 }
 
+ProcessorMask ProcessorMask::share(int part, int parts) const {
+  const int all = count();
+  const int first = parts <= all ? static_cast<int>(std::int64_t{part} * all / parts) : part % all;
+  const int end = parts <= all ? static_cast<int>((std::int64_t{part} + 1) * all / parts) : first + 1;
+  ProcessorMask result;
+  int number = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::uint64_t rest = words[i]; rest != 0; rest &= rest - 1) {
+      const bool taken = number >= first && number < end;
+      if (taken) result.words[i] |= rest & -rest;
+      ++number;
+    }
+  }
+  return result;
+}
+
 ProcessorMask allowed_processors() {
   ProcessorMask mask;
   // The kernel refuses a mask that is shorter than its own.
@@ -34,6 +50,11 @@ ProcessorMask allowed_processors() {
     break;
   }
   return mask;
+}
+
+bool stay_on(const ProcessorMask& processors) noexcept {
+  return ::sched_setaffinity(0, sizeof processors.words, reinterpret_cast<const cpu_set_t*>(processors.words.data())) ==
+         0;
 }
 
 int usable_processors(const ProcessorMask& mask) {

@@ -12,10 +12,16 @@ struct ProcessorMask {
 
   ProcessorMask& operator|=(const ProcessorMask& other) noexcept;
   [[nodiscard]] int count() const noexcept;
+  /// What the part number `part` of `parts` gets: neighbouring processors, as many as all others, and nobody else's; or
+  /// one, in turns, where there are fewer processors than parts. Not of an empty mask.
+  [[nodiscard]] ProcessorMask share(int part, int parts) const;
 };
 
 /// Of the calling thread.
 [[nodiscard]] ProcessorMask allowed_processors();
+/// From now on the calling thread, and those that it starts, run on these. A system call and nothing else; false if it
+/// is refused, as where none of them is permitted any more.
+bool stay_on(const ProcessorMask& processors) noexcept;
 
 /// How many of a job's processes can run at once if together they may use `mask`: Options::processors, or what the
 /// control group lets them keep busy. At least 1.

@@ -49,6 +49,7 @@ class RunCommand : public Command {
   std::string timeout_;
   std::string grace_ = "250ms";
   std::string kill_after_ = "2s";
+  bool bind_ = false;
   bool no_prefix_ = false;
 };
 

@@ -62,6 +62,7 @@ RunCommand::RunCommand(CLI::App& baton) {
   app_->add_option("--kill-after", kill_after_, "How long a rank may take to end after SIGTERM.")
       ->type_name("TIME")
       ->capture_default_str();
+  app_->add_flag("--bind", bind_, "Each rank stays on its share of the processors.");
   app_->add_flag("--no-prefix", no_prefix_, "Do not put \"[rank] \" in front of each line.");
   app_->footer(kExamples);
 }
@@ -114,6 +115,7 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
   if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);
   options.grace = parse_patience("--grace", grace_);
   options.kill_after = parse_patience("--kill-after", kill_after_);
+  options.bind = bind_;
   if (no_prefix_) options.output_form = options.ranks == 1 ? job::OutputForm::raw : job::OutputForm::lines;
   const job::LaunchResult result = job::Launcher(std::move(options)).run();
   if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());

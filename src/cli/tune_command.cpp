@@ -104,6 +104,7 @@ void TuneCommand::run_job(int ranks, const TuneGrid& grid, const std::string& re
                     "--operations",
                     fmt::format("{}", fmt::join(names, ","))};
   launch.ranks = ranks;
+  launch.bind = true;  // how many the kernel puts on one processor would be luck
   launch.environment = environment_of_this_process();
   const job::LaunchResult result = job::Launcher(std::move(launch)).run();
   if (result.exit_code == 0) return;

@@ -93,7 +93,8 @@ void WindowMemory::tell_change(const void* address) {
 }
 
 int WindowMemory::processors() const noexcept {
-  return std::max(1, usable_processors() / static_cast<int>(world_->size()));
+  // Of a rank that is bound to its share already, all of that.
+  return std::max(1, std::min(usable_processors(), job_processors() / static_cast<int>(world_->size())));
 }
 
 bool WindowMemory::outnumbers_processors() const { return world_->parking_place().crowding != Crowding::spare; }
@@ -101,7 +102,9 @@ bool WindowMemory::outnumbers_processors() const { return world_->parking_place(
 ParkingPlace WindowMemory::parking_place() const {
   ParkingPlace place = world_->parking_place();
   // Beside a rank's own thread there are those of its chip.
-  if (place.crowding == Crowding::spare) place.crowding = crowding_of(2 * static_cast<std::size_t>(world_->size()));
+  if (place.crowding == Crowding::spare && 2 * static_cast<int>(world_->size()) > job_processors()) {
+    place.crowding = Crowding::crowded;
+  }
   return place;
 }
 

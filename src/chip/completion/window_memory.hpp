@@ -38,6 +38,9 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  private:
+  /// How many of the ranks can run at once.
+  [[nodiscard]] int job_processors() const noexcept { return static_cast<int>(world_->control().processors); }
+
   std::shared_ptr<comm::World> world_;
 };
 

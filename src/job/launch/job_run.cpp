@@ -75,7 +75,9 @@ void JobRun::start() {
                           .environment = rank_environment(options_, job_, control_.address()),
                           .signals = signals_,
                           .keeper_fd = keeper_.fd(),
-                          .open_files = open_files_.before()};
+                          .open_files = open_files_.before(),
+                          .processors = options_.bind ? std::optional(allowed_processors()) : std::nullopt,
+                          .ranks = options_.ranks};
   for (int rank = 0; rank < options_.ranks; ++rank) {
     try {
       RankProcess process = start_rank(recipe, rank, rank == 0 ? input_->rank_fd() : nothing.get(), start_pipe_);

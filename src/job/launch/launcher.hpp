@@ -29,6 +29,8 @@ struct LaunchOptions {
   /// After SIGTERM: how long a rank has until SIGKILL.
   std::chrono::nanoseconds kill_after = std::chrono::seconds(2);
   OutputForm output_form = OutputForm::prefixed;
+  /// Each rank stays on its share of the processors.
+  bool bind = false;
   /// Where rank 0 reads from, and where the merged output goes. They stay the caller's.
   int input_fd = 0;
   int output_fd = 1;

@@ -38,6 +38,7 @@ struct Plan {
   int rank;
   pid_t launcher;
   int input, output, error, start;
+  std::optional<ProcessorMask> processors;
   char* const* arguments;
   char* const* shell_arguments;
   char* const* environment;
@@ -58,6 +59,8 @@ struct Plan {
   }
   if (error_number == 0) {
     ::setrlimit(RLIMIT_NOFILE, &plan.recipe.open_files);
+    // Refused only if somebody takes processors away at this very moment; the kernel then chooses others.
+    if (plan.processors) stay_on(*plan.processors);
     plan.recipe.signals.restore();
     ::execve(plan.recipe.program.c_str(), plan.arguments, plan.environment);
     // As execvp(): a text without #! is for the shell.
@@ -94,16 +97,18 @@ RankProcess start_rank(const RankRecipe& recipe, int rank, int input_fd, const S
   const auto argument_pointers = pointers(recipe.arguments);
   const auto shell_pointers = pointers(shell_arguments);
   const auto environment_pointers = pointers(environment);
-  const Plan plan{.recipe = recipe,
-                  .rank = rank,
-                  .launcher = ::getpid(),
-                  .input = input_fd,
-                  .output = child_output.get(),
-                  .error = child_error.get(),
-                  .start = start.write_fd(),
-                  .arguments = argument_pointers.data(),
-                  .shell_arguments = shell_pointers.data(),
-                  .environment = environment_pointers.data()};
+  const Plan plan{
+      .recipe = recipe,
+      .rank = rank,
+      .launcher = ::getpid(),
+      .input = input_fd,
+      .output = child_output.get(),
+      .error = child_error.get(),
+      .start = start.write_fd(),
+      .processors = recipe.processors ? std::optional(recipe.processors->share(rank, recipe.ranks)) : std::nullopt,
+      .arguments = argument_pointers.data(),
+      .shell_arguments = shell_pointers.data(),
+      .environment = environment_pointers.data()};
   const pid_t pid = ::fork();
   if (pid < 0) fail_system("fork");
   if (pid == 0) become_program(plan);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/processor_mask.hpp"
 #include "base/unique_fd.hpp"
 #include "job/launch/signal_guard.hpp"
 
@@ -21,6 +22,9 @@ struct RankRecipe {
   const SignalGuard& signals;
   int keeper_fd;
   rlimit open_files;  // the limits to give to the ranks
+  /// Each rank stays on its share of these; nothing: on all of them.
+  std::optional<ProcessorMask> processors;
+  int ranks;
 };
 
 /// A process that could not become the program.

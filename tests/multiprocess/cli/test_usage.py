@@ -19,7 +19,8 @@ def test_help_shows_examples(baton):
 def test_help_of_run_shows_its_options(baton):
     result = baton.run("run", "--help")
     assert result.returncode == 0
-    for text in (b"PROGRAM", b"--ranks", b"--devices", b"--timeout", b"--grace", b"--kill-after", b"--no-prefix"):
+    for text in (b"PROGRAM", b"--ranks", b"--devices", b"--timeout", b"--grace", b"--kill-after", b"--bind",
+                 b"--no-prefix"):
         assert text in result.stdout
 
 

@@ -4,7 +4,9 @@
 #include <sched.h>
 
 #include <cstdlib>
+#include <initializer_list>
 
+#include "base/processor_mask.hpp"
 #include "child_process.hpp"
 #include "expect_error.hpp"
 #include "fake_kernel_files.hpp"
@@ -54,6 +56,49 @@ TEST(UsableProcessorsDeathTest, TheOptionOverrides) {
         std::_Exit(usable_processors() == 123 ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
+}
+
+ProcessorMask mask_of(std::initializer_list<std::size_t> processors) {
+  ProcessorMask mask;
+  for (const std::size_t processor : processors) mask.words[processor / 64] |= std::uint64_t{1} << (processor % 64);
+  return mask;
+}
+
+TEST(ProcessorMask, IsSharedOutAmongEqualsWithoutARest) {
+  // Across words, with gaps.
+  const ProcessorMask all = mask_of({1, 2, 63, 64, 130, 131, 1023});
+  EXPECT_EQ(all.share(0, 1).words, all.words);
+  EXPECT_EQ(all.share(0, 3).words, mask_of({1, 2}).words);
+  EXPECT_EQ(all.share(1, 3).words, mask_of({63, 64}).words);
+  EXPECT_EQ(all.share(2, 3).words, mask_of({130, 131, 1023}).words);
+  for (int parts = 1; parts <= all.count(); ++parts) {
+    ProcessorMask given;
+    int count = 0;
+    for (int part = 0; part < parts; ++part) {
+      const ProcessorMask share = all.share(part, parts);
+      EXPECT_GE(share.count(), all.count() / parts);
+      count += share.count();
+      given |= share;
+    }
+    EXPECT_EQ(given.words, all.words) << parts << " parts";
+    EXPECT_EQ(count, all.count()) << parts << " parts";
+  }
+}
+
+TEST(ProcessorMask, PartsThatOutnumberTheProcessorsTakeThemInTurns) {
+  const ProcessorMask all = mask_of({3, 70});
+  for (int part = 0; part < 5; ++part) {
+    EXPECT_EQ(all.share(part, 5).words, (part % 2 == 0 ? mask_of({3}) : mask_of({70})).words) << part;
+  }
+}
+
+TEST(ProcessorMask, AProcessStaysOnIt) {
+  ChildProcess child([] {
+    const ProcessorMask last =
+        allowed_processors().share(allowed_processors().count() - 1, allowed_processors().count());
+    return stay_on(last) && allowed_processors().words == last.words ? 0 : 1;
+  });
+  EXPECT_EQ(child.reap(), 0);
 }
 
 constexpr const char* kMeminfo =
