@@ -12,7 +12,7 @@ namespace {
 /// Every process does `work()` on its own buffers at the same time; the mean of their times.
 template <class Work>
 void side_by_side(bench::Meeting& meeting, int rank, int ranks, std::chrono::nanoseconds budget, Work&& work) {
-  bench::pin_if_enough(rank, ranks);
+  bench::pin_in_turns(rank, ranks);
   const auto run = [&](std::int64_t n) {
     meeting.barrier(ranks);
     const auto start = bench::Clock::now();

@@ -98,7 +98,7 @@ int main(int argc, char** argv) try {
   }
   baton::Domain domain = baton::join();
   // After joining: a rank that is bound to one processor before counts on that one alone.
-  bench::pin_if_enough(domain.rank(), domain.size());
+  bench::pin_in_turns(domain.rank(), domain.size());
   measure_in(domain, arguments, arguments.method == "private" ? Memory::own : Memory::windows);
   return 0;
 } catch (const std::exception& error) {

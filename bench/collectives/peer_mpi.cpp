@@ -94,7 +94,7 @@ int main(int argc, char** argv) try {
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  bench::pin_if_enough(rank, size);
+  bench::pin_in_turns(rank, size);
   const bench::Sizes sizes = bench::sizes_of(arguments.operation, arguments.bytes, size);
   const bool in_place = arguments.operation == "allreduce" || arguments.operation == "broadcast";
   Collectives library(sizes, size, bench::mpi_waiting_of(arguments.method), in_place);

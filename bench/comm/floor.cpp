@@ -72,7 +72,7 @@ void take_turns(Shared& shared, int rank, std::chrono::nanoseconds budget, Work&
 /// One cache line from one processor to another.
 void handoff(Shared& shared, int rank, const bench::Arguments& arguments) {
   const auto nothing = [] {};
-  if (bench::pin_if_enough(rank, 2)) {
+  if (bench::pin_in_turns(rank, 2)) {
     take_turns<Waiting::spin>(shared, rank, arguments.budget, nothing);
   } else {
     take_turns<Waiting::yield>(shared, rank, arguments.budget, nothing);
@@ -87,7 +87,7 @@ void yield(Shared& shared, int rank, const bench::Arguments& arguments) {
 
 /// memcpy between two private buffers of each process, then a hand-off: the working set of a ping-pong of puts.
 void copy(Shared& shared, int rank, const bench::Arguments& arguments) {
-  const bool pinned = bench::pin_if_enough(rank, 2);
+  const bool pinned = bench::pin_in_turns(rank, 2);
   std::vector<std::byte> source(arguments.bytes);
   std::vector<std::byte> target(arguments.bytes);
   bench::fill_pattern(source, rank, 0);

@@ -101,7 +101,7 @@ void measure_processes(const bench::Arguments& arguments) {
     return;
   }
   // After joining: a rank that is bound to one processor before counts on that one alone.
-  bench::pin_if_enough(domain.rank(), domain.size());
+  bench::pin_in_turns(domain.rank(), domain.size());
   measure_in(domain, arguments);
 }
 

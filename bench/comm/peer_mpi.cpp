@@ -179,7 +179,7 @@ void run(const bench::Arguments& arguments) {
     world.waiting = Waiting::yield;
     method.resize(suffix);
   }
-  if (arguments.operation != "start") bench::pin_if_enough(world.rank, world.size);
+  if (arguments.operation != "start") bench::pin_in_turns(world.rank, world.size);
   MPI_Init(nullptr, nullptr);
   if (arguments.operation == "start") {
     world.barrier();

@@ -169,7 +169,7 @@ class PutChannel {
 /// its memory goes with it.
 void pairs(Shared& shared, int rank, const bench::Arguments& arguments) {
   const int ranks = arguments.ranks;
-  bench::pin_if_enough(rank, ranks);
+  bench::pin_in_turns(rank, ranks);
   const auto waiting = arguments.method == "put-yield" ? PutChannel::Waiting::yield : PutChannel::Waiting::spin;
   PutChannel channel(shared, rank, ranks, arguments.bytes, waiting);
   const bench::Measured measured = bench::ping_pong(

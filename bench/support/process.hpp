@@ -29,13 +29,18 @@ inline void pin_to(int processor) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::system_error(errno, std::generic_category(), "pinning");
 }
 
-/// Gives each rank a processor of its own when there are enough; leaves them to the scheduler otherwise.
-/// Returns whether there are enough.
-inline bool pin_if_enough(int rank, int ranks) {
+/// Gives each rank a processor: its own when there are enough, otherwise in turns. For ranks that have about as much to
+/// do: five on one of two processors and three on the other would take two fifths longer, and the kernel needs a while
+/// to move one. Returns whether there are enough.
+inline bool pin_in_turns(int rank, int ranks) {
   const std::vector<int> processors = usable_processors();
-  if (static_cast<std::size_t>(ranks) > processors.size()) return false;
-  pin_to(processors[static_cast<std::size_t>(rank)]);
-  return true;
+  pin_to(processors[static_cast<std::size_t>(rank) % processors.size()]);
+  return static_cast<std::size_t>(ranks) <= processors.size();
+}
+
+/// Gives each rank a processor of its own when there are enough; leaves them to the scheduler otherwise.
+inline void pin_if_enough(int rank, int ranks) {
+  if (static_cast<std::size_t>(ranks) <= usable_processors().size()) pin_in_turns(rank, ranks);
 }
 
 /// Ends this process with its parent, and after `seconds` in any case.
