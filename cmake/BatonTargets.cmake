@@ -17,11 +17,6 @@ if(BATON_SANITIZE)
   # Defines BATON_SANITIZE_ADDRESS, BATON_SANITIZE_UNDEFINED, BATON_SANITIZE_THREAD.
   target_compile_options(baton_build INTERFACE
     -fsanitize=${BATON_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # What gcc inlines differs with sanitizers, and then it takes long strings for ones that fit into their object. The
-    # plain build has this warning.
-    target_compile_options(baton_build INTERFACE -Wno-array-bounds)
-  endif()
   if(BATON_SANITIZE MATCHES undefined)
     # The check of virtual tables opens a pipe each time; where descriptors have run out it reports sound objects.
     target_compile_options(baton_build INTERFACE -fno-sanitize=vptr)

@@ -1,6 +1,9 @@
 #include "base/quote.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace baton {
 namespace {
@@ -15,8 +18,9 @@ TEST(Printable, KeepsPrintableAsciiAndEscapesTheRest) {
 TEST(Quote, CutsLongTexts) {
   EXPECT_EQ(quote(""), "\"\"");
   EXPECT_EQ(quote("abc"), "\"abc\"");
-  EXPECT_EQ(quote(std::string(80, 'x')), '"' + std::string(80, 'x') + '"');
-  EXPECT_EQ(quote(std::string(81, 'x')), '"' + std::string(80, 'x') + "\"...");
+  const std::string most(80, 'x');
+  EXPECT_EQ(quote(most), fmt::format("\"{}\"", most));
+  EXPECT_EQ(quote(most + "x"), fmt::format("\"{}\"...", most));
 }
 
 }  // namespace
