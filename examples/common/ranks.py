@@ -48,7 +48,7 @@ class _Died(Exception):
 def _outcome(process: Any, pipe: Any) -> Any:
     try:
         return pipe.recv()
-    except EOFError:
+    except (EOFError, OSError):  # before its outcome, or in the middle of it
         process.join()
     code = process.exitcode
     return _Died(f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}")

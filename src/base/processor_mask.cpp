@@ -26,6 +26,7 @@ int ProcessorMask::count() const noexcept {
 
 ProcessorMask ProcessorMask::share(int part, int parts) const {
   const int all = count();
+  if (all == 0) return {};
   const int first = parts <= all ? static_cast<int>(std::int64_t{part} * all / parts) : part % all;
   const int end = parts <= all ? static_cast<int>((std::int64_t{part} + 1) * all / parts) : first + 1;
   ProcessorMask result;

@@ -13,7 +13,7 @@ struct ProcessorMask {
   ProcessorMask& operator|=(const ProcessorMask& other) noexcept;
   [[nodiscard]] int count() const noexcept;
   /// What the part number `part` of `parts` gets: neighbouring processors, as many as all others, and nobody else's; or
-  /// one, in turns, where there are fewer processors than parts. Not of an empty mask.
+  /// one, in turns, where there are fewer processors than parts.
   [[nodiscard]] ProcessorMask share(int part, int parts) const;
 };
 

@@ -92,6 +92,8 @@ TEST(ProcessorMask, PartsThatOutnumberTheProcessorsTakeThemInTurns) {
   }
 }
 
+TEST(ProcessorMask, OfNoneEveryPartIsNone) { EXPECT_EQ(ProcessorMask().share(1, 2).count(), 0); }
+
 TEST(ProcessorMask, AProcessStaysOnIt) {
   ChildProcess child([] {
     const ProcessorMask last =
