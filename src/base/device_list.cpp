@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/digits.hpp"
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 
@@ -17,7 +18,6 @@ constexpr std::size_t kMostDevices = 65'536;
 /// How much of a long list a message shows on each side of the spot.
 constexpr std::size_t kContext = 30;
 
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\t'; }
 
 /// A piece of the list, by its place in the list.

@@ -8,21 +8,21 @@
 namespace baton {
 namespace {
 
-constexpr ErrorInfo kTable[] = {
+constexpr ErrorInfo kErrors[] = {
 #define BATON_ERROR_ROW(number, name, sentence, remedy) {Code::name, #name, sentence, remedy},
     BATON_ERROR_TABLE(BATON_ERROR_ROW)
 #undef BATON_ERROR_ROW
 };
 
 constexpr const ErrorInfo* find(Code code) noexcept {
-  for (const ErrorInfo& row : kTable) {
+  for (const ErrorInfo& row : kErrors) {
     if (row.code == code) return &row;
   }
   return nullptr;
 }
 
 constexpr const ErrorInfo& kInternal = *find(Code::internal);
-static_assert(std::is_sorted(std::begin(kTable), std::end(kTable),
+static_assert(std::is_sorted(std::begin(kErrors), std::end(kErrors),
                              [](const ErrorInfo& a, const ErrorInfo& b) { return a.code <= b.code; }),
               "rows of BATON_ERROR_TABLE ascend and no number occurs twice");
 
@@ -42,7 +42,7 @@ const ErrorInfo& error_info(Code code) noexcept {
 }
 
 const std::vector<ErrorInfo>& error_table() {
-  static const std::vector<ErrorInfo> table(std::begin(kTable), std::end(kTable));
+  static const std::vector<ErrorInfo> table(std::begin(kErrors), std::end(kErrors));
   return table;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/digits.hpp"
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 
@@ -16,8 +17,6 @@ namespace {
   throw Error(Code::bad_option, fmt::format("{}={}: {}", source, quote(text), reason),
               {fmt::format("accepted: {}", form)});
 }
-
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 std::string_view take_digits(std::string_view& text) noexcept {
   std::size_t count = 0;

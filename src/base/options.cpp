@@ -1,11 +1,10 @@
 #include <baton/options.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 
 #include "base/edit_distance.hpp"
+#include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/option_table.hpp"
 #include "base/option_values.hpp"
@@ -22,7 +21,7 @@ struct Row {
   void (*read)(Options& options, const OptionInfo& info, std::string_view text);
 };
 
-constexpr Row kTable[] = {
+constexpr Row kOptions[] = {
     {{"BATON_WAIT_TIMEOUT", kDurationForm, "30s", "How long a wait may take before it is an error."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.wait_timeout = parse_duration(i.name, text); }},
     {{"BATON_JOIN_TIMEOUT", kDurationForm, "30s", "How long the ranks of a job wait for each other to arrive."},
@@ -95,12 +94,6 @@ constexpr Row kTable[] = {
      [](Options& o, const OptionInfo& i, std::string_view text) { o.launcher = parse_name(i.name, text, i.form); }},
 };
 
-std::vector<std::string> environment_of_this_process() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) entries.emplace_back(*entry);
-  return entries;
-}
-
 // Runs inside the initialisation of options(): it sets the log's threshold before it writes, so that the log does not
 // ask options() for it.
 Options read_and_warn() {
@@ -115,18 +108,18 @@ Options read_and_warn() {
 
 Options Options::from(const std::vector<std::string>& environment, std::vector<std::string>* unknown) {
   Options options;
-  bool seen[std::size(kTable)] = {};
+  bool seen[std::size(kOptions)] = {};
   for (const std::string_view entry : environment) {
     const auto equals = entry.find('=');
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals);
-    const Row* row = std::ranges::find(kTable, name, [](const Row& r) { return r.info.name; });
-    if (row == std::end(kTable)) {
+    const Row* row = std::ranges::find(kOptions, name, [](const Row& r) { return r.info.name; });
+    if (row == std::end(kOptions)) {
       if (unknown != nullptr && std::ranges::find(*unknown, name) == unknown->end()) unknown->emplace_back(name);
       continue;
     }
     // Of two entries with one name the first counts, as it does for getenv().
-    bool& row_seen = seen[row - std::begin(kTable)];
+    bool& row_seen = seen[row - std::begin(kOptions)];
     if (!row_seen) row->read(options, row->info, entry.substr(equals + 1));
     row_seen = true;
   }
@@ -143,7 +136,7 @@ const Options& options() {
 const std::vector<OptionInfo>& option_table() {
   static const std::vector<OptionInfo> table = [] {
     std::vector<OptionInfo> rows;
-    for (const Row& row : kTable) rows.push_back(row.info);
+    for (const Row& row : kOptions) rows.push_back(row.info);
     return rows;
   }();
   return table;

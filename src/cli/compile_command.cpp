@@ -23,7 +23,7 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCompileExamples = R"(
 Compiles kernels into the cache, where programs find them at once; without this command they are compiled at their first
 use. They use all instructions of this processor; those that -o writes run on others, too. Words behind `--` go to the
 compiler. BATON_CXX names another compiler, BATON_CACHE_DIR another cache.
@@ -158,7 +158,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_->add_flag("--list", list_, "Show the kernels in the sources, which may be libraries here, and what they take.");
   app_->add_flag("--cache-info", cache_info_, "Show where the cache is and what it holds.");
   app_->add_flag("--clear-cache", clear_cache_, "Remove everything from the cache.");
-  app_->footer(kExamples);
+  app_->footer(kCompileExamples);
 }
 
 int CompileCommand::run(const std::vector<std::string>& after_dashes) {

@@ -16,7 +16,7 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kBatonExamples = R"(
 examples:
   baton run -n 4 ./train --epochs 3     four ranks of one program
   baton run -d 0-3 ./train              one rank for each device
@@ -63,7 +63,7 @@ std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& e
 /// Reads the command line and runs what it says.
 int run(std::vector<std::string> arguments) {
   CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
-  baton.footer(kExamples);
+  baton.footer(kBatonExamples);
   baton.set_version_flag("--version", fmt::format("baton {}", BATON_VERSION), "Show the version and exit.");
   baton.require_subcommand(1);
   std::array<std::unique_ptr<Command>, 8> commands = {

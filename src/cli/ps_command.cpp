@@ -10,7 +10,7 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kPsExamples = R"(
 Jobs are found through what their processes hold, so a job is listed from the moment its ranks have met until its last
 process is gone, however it was started. Only your own jobs are shown.
 
@@ -83,7 +83,7 @@ nlohmann::json as_json(const job::JobSnapshot& job) {
 PsCommand::PsCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("ps", "List the jobs that run now and what their ranks wait for.");
   app_->add_flag("--json", json_, "Write JSON.");
-  app_->footer(kExamples);
+  app_->footer(kPsExamples);
 }
 
 int PsCommand::run(const std::vector<std::string>&) {

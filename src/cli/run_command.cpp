@@ -1,5 +1,4 @@
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -7,6 +6,7 @@
 
 #include <baton/device_list.hpp>
 
+#include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
@@ -17,7 +17,7 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kRunExamples = R"(
 examples:
   baton run -n 4 ./train --epochs 3          everything after the program belongs to it
   baton run -d 0-3 --timeout 10m ./train     one rank for each device, ten minutes at most
@@ -35,12 +35,6 @@ class RunHelp : public CLI::Formatter {
     return "Usage: baton run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
   }
 };
-
-std::vector<std::string> environment_of_this_process() {
-  std::vector<std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
-  return out;
-}
 
 /// A duration that may also be zero.
 std::chrono::nanoseconds parse_patience(std::string_view option, const std::string& text) {
@@ -64,7 +58,7 @@ RunCommand::RunCommand(CLI::App& baton) {
       ->capture_default_str();
   app_->add_flag("--bind", bind_, "Each rank stays on its share of the processors.");
   app_->add_flag("--no-prefix", no_prefix_, "Do not put \"[rank] \" in front of each line.");
-  app_->footer(kExamples);
+  app_->footer(kRunExamples);
 }
 
 int RunCommand::rank_count() const {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/option_values.hpp"
 #include "base/processors.hpp"
@@ -21,7 +22,7 @@
 namespace baton::cli {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kTuneExamples = R"(
 Starts jobs of so many ranks on this machine, measures every algorithm of every collective, and writes a table of the
 fastest ones, which programs read when BATON_COLLECTIVE_TABLE names it. An algorithm that Baton would not take by itself
 must be faster by more than 5 %. Measure while the machine does nothing else.
@@ -34,13 +35,11 @@ examples:
 
 constexpr double kMargin = 0.05;
 
-std::vector<std::string> environment_of_this_process() {
-  std::vector<std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    // What is measured must not depend on what was measured or set before.
-    if (!std::string_view(*entry).starts_with("BATON_COLLECTIVE")) out.emplace_back(*entry);
-  }
-  return out;
+/// What is measured must not depend on what was measured or set before.
+std::vector<std::string> environment_without_choices() {
+  std::vector<std::string> environment = environment_of_this_process();
+  std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("BATON_COLLECTIVE"); });
+  return environment;
 }
 
 std::vector<int> usual_ranks() {
@@ -66,7 +65,7 @@ TuneCommand::TuneCommand(CLI::App& baton) {
   app_->add_option("-o,--output", output_, "The file for the table. Default: standard output.")->type_name("FILE");
   // For the ranks that this command starts.
   app_->add_option("--results", results_)->group("");
-  app_->footer(kExamples);
+  app_->footer(kTuneExamples);
 }
 
 TuneGrid TuneCommand::grid() const {
@@ -105,7 +104,7 @@ void TuneCommand::run_job(int ranks, const TuneGrid& grid, const std::string& re
                     fmt::format("{}", fmt::join(names, ","))};
   launch.ranks = ranks;
   launch.bind = true;  // how many the kernel puts on one processor would be luck
-  launch.environment = environment_of_this_process();
+  launch.environment = environment_without_choices();
   const job::LaunchResult result = job::Launcher(std::move(launch)).run();
   if (result.exit_code == 0) return;
   fail(Code::rank_failed, "the job of {} ranks ended with {}{}", ranks, result.exit_code,

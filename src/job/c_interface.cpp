@@ -12,9 +12,6 @@
 #include "comm/window_state.hpp"
 #include "job/connect.hpp"
 
-using baton::Code;
-using baton::fail;
-
 struct CommHandle_ {
   std::shared_ptr<baton::comm::DomainState> domain;
   std::shared_ptr<baton::comm::WindowState> window;
@@ -25,6 +22,9 @@ struct CommHandle_ {
 };
 
 namespace {
+
+using baton::Code;
+using baton::fail;
 
 thread_local std::string last_error;
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <sstream>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/quote.hpp"
@@ -17,7 +19,7 @@
 namespace baton::kernel {
 namespace {
 
-constexpr const char* kNames[] = {"c++", "g++", "clang++"};
+constexpr const char* kUsualNames[] = {"c++", "g++", "clang++"};
 
 bool is_program(const std::string& path) {
   std::error_code ignored;
@@ -46,7 +48,7 @@ std::vector<std::string> split_words(const std::string& text) {
 
 std::vector<std::string> chosen_words(const std::optional<std::string>& wish, const std::string& search_path) {
   if (!wish) {
-    for (const char* name : kNames) {
+    for (const char* name : kUsualNames) {
       if (auto path = look_up(name, search_path)) return {*std::move(path)};
     }
     throw Error(Code::unsupported, "there is no C++ compiler: none of c++, g++ and clang++ is on the PATH",
@@ -93,7 +95,10 @@ std::string ask_version(const std::vector<std::string>& words, const Cache& cach
 }
 
 /// The entry of the environment with this name, whole; empty if there is none.
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+/// Whether the environment's `entry`, NAME=VALUE, has one of these names.
+bool is_one_of(std::span<const std::string_view> names, std::string_view entry) {
+  return std::ranges::find(names, entry.substr(0, entry.find('='))) != names.end();
+}
 
 }  // namespace
 
@@ -119,10 +124,8 @@ std::vector<std::string> compiler_environment(const std::string& work) {
   // The first group is set below. The second makes a compiler write lists of files where nobody asked for them.
   constexpr std::string_view kDropped[] = {"LC_ALL", "LANGUAGE", "TMPDIR", "DEPENDENCIES_OUTPUT",
                                            "SUNPRO_DEPENDENCIES"};
-  std::vector<std::string> out;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::ranges::find(kDropped, name_of(*entry)) == std::end(kDropped)) out.emplace_back(*entry);
-  }
+  std::vector<std::string> out = environment_of_this_process();
+  std::erase_if(out, [&](const std::string& entry) { return is_one_of(kDropped, entry); });
   out.emplace_back("LC_ALL=C");
   out.push_back("TMPDIR=" + work);
   return out;
@@ -132,10 +135,8 @@ std::vector<std::string> meaningful_variables() {
   constexpr std::string_view kMeaningful[] = {
       "CPATH",           "CPLUS_INCLUDE_PATH",   "LIBRARY_PATH",     "COMPILER_PATH",
       "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH"};
-  std::vector<std::string> out;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::ranges::find(kMeaningful, name_of(*entry)) != std::end(kMeaningful)) out.emplace_back(*entry);
-  }
+  std::vector<std::string> out = environment_of_this_process();
+  std::erase_if(out, [&](const std::string& entry) { return !is_one_of(kMeaningful, entry); });
   std::ranges::sort(out);
   return out;
 }

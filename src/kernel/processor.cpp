@@ -8,8 +8,8 @@ namespace baton::kernel {
 namespace {
 
 /// Lines on which a compiler's choice of instructions depends, on x86-64 and on aarch64.
-constexpr std::string_view kNames[] = {"vendor_id",       "cpu family",  "model",    "flags",
-                                       "CPU implementer", "CPU variant", "CPU part", "Features"};
+constexpr std::string_view kMeaningful[] = {"vendor_id",       "cpu family",  "model",    "flags",
+                                            "CPU implementer", "CPU variant", "CPU part", "Features"};
 
 }  // namespace
 
@@ -21,7 +21,8 @@ std::string processor_identity(std::string_view description) {
     description.remove_prefix(std::min(description.size(), line.size() + 1));
     std::string_view name = line.substr(0, line.find(':'));
     name = name.substr(0, name.find_last_not_of(" \t") + 1);
-    if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) identity.append(line).append("\n");
+    if (std::find(std::begin(kMeaningful), std::end(kMeaningful), name) != std::end(kMeaningful))
+      identity.append(line).append("\n");
   }
   return identity;
 }

@@ -15,6 +15,7 @@
 
 #include <baton/options.hpp>
 
+#include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 #include "node/chips.hpp"
@@ -109,13 +110,10 @@ ChipProcess spawn_chip(const ChipCommand& command) {
 std::vector<std::string> chip_environment(int chip, int size, const std::string& job) {
   constexpr std::array<std::string_view, 5> kReplaced = {
       "BATON_RANK=", "BATON_SIZE=", "BATON_JOB=", "BATON_LAUNCHER=", "BATON_CHIP="};
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool replaced =
-        std::any_of(kReplaced.begin(), kReplaced.end(), [&](auto name) { return text.starts_with(name); });
-    if (!replaced) environment.emplace_back(text);
-  }
+  std::vector<std::string> environment = environment_of_this_process();
+  std::erase_if(environment, [&](const std::string& entry) {
+    return std::ranges::any_of(kReplaced, [&](std::string_view name) { return entry.starts_with(name); });
+  });
   environment.push_back(fmt::format("BATON_RANK={}", chip));
   environment.push_back(fmt::format("BATON_SIZE={}", size));
   environment.push_back("BATON_JOB=" + job);

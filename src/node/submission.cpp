@@ -9,7 +9,7 @@
 namespace baton::node {
 namespace {
 
-graph::Access access_of(TensorArgType type) {
+graph::Access graph_access_of(TensorArgType type) {
   switch (type) {
     case TensorArgType::input:
     case TensorArgType::no_dep: return graph::Access::read;
@@ -68,7 +68,8 @@ void WorkerState::record(Unit& made, const TaskArgs& args) {
   for (const TaskArgs::Arg& arg : args.all()) {
     if (!arg.is_tensor || arg.type == TensorArgType::no_dep) continue;
     map_.record(
-        graph::view_of(arg.tensor), access_of(arg.type), id, [this](graph::TaskId earlier) { return live(earlier); },
+        graph::view_of(arg.tensor), graph_access_of(arg.type), id,
+        [this](graph::TaskId earlier) { return live(earlier); },
         [this, id](graph::TaskId earlier) { depend(unit(id), earlier); });
   }
 }

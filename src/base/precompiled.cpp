@@ -1,0 +1,1 @@
+// Nothing: the target that precompiles precompiled.hpp needs a source.
