@@ -36,11 +36,6 @@ std::string_view name_in(const Names& names, Value value) noexcept {
   return index < names.size() ? names[index] : "unknown";
 }
 
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
-         operation == Operation::scatter;
-}
-
 bool reduces(Operation operation) {
   return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
 }

@@ -21,6 +21,11 @@ struct Call {
   std::uint64_t count = 0;
 };
 
+[[nodiscard]] constexpr bool has_root(Operation operation) noexcept {
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
+         operation == Operation::scatter;
+}
+
 [[nodiscard]] std::string_view name_of(Operation operation) noexcept;
 [[nodiscard]] std::string_view name_of(Element element) noexcept;
 [[nodiscard]] std::string_view name_of(ReduceOp op) noexcept;

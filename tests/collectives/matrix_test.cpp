@@ -22,11 +22,6 @@ constexpr Element kElements[] = {Element::float64, Element::float32, Element::fl
 constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
 constexpr Memory kMemories[] = {Memory::windows, Memory::own, Memory::input_in_window, Memory::output_in_window};
 
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
-         operation == Operation::scatter;
-}
-
 /// The whole matrix takes minutes; without TEST_SCALE above 1 its corners must do.
 bool whole_matrix() { return scaled(1000) > 1000; }
 /// Megabytes take a minute under the thread sanitizer, which sees the same code with less.
@@ -136,7 +131,7 @@ TEST_P(EveryOperation, IsRightForEveryAlgorithmAndPlaceAroundEveryBorder) {
     for (const Algorithm algorithm : algorithms_of(GetParam())) {
       for (const std::size_t count : counts_around(GetParam(), sizeof(double), ranks)) {
         Case one{.operation = GetParam(), .element = Element::float64, .count = count, .algorithm = algorithm};
-        one.root = has_root(GetParam()) ? static_cast<int>(count % static_cast<std::size_t>(ranks)) : 0;
+        one.root = collectives::has_root(GetParam()) ? static_cast<int>(count % static_cast<std::size_t>(ranks)) : 0;
         add_places(cases, one);
       }
     }

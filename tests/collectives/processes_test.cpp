@@ -86,6 +86,22 @@ SCENARIO(EveryAlgorithm, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}})
   }
 }
 
+/// The next root keeps its processor, also where the order changes and where it is wrong about itself.
+SCENARIO(RootsGoRound, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}}) {
+  constexpr int kCalls = 15;
+  for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::gather, Operation::reduce}) {
+    std::vector<Case> cases = cases_of(operation, Algorithm::automatic);
+    const Buffers buffers(me, bytes_of(cases[2], me.size()));
+    for (const int stride : {1, me.size() - 1, 0, 2}) {
+      for (int call = 0; call < kCalls; ++call) {
+        Case& one = cases[static_cast<std::size_t>(call) % cases.size()];
+        one.root = call * stride % me.size();
+        REQUIRE_EQUAL(wrong_elements(me, buffers, one, call), 0U);
+      }
+    }
+  }
+}
+
 SCENARIO(DataThatIsNotThere, {.sizes = {2}, .hostings = {Hosting::processes}}) {
   if (!collectives::HostMover(me).reaches_all_memory()) return;  // the system says no
   constexpr std::size_t kCount = 100'000;
@@ -173,6 +189,10 @@ namespace {
 TEST(Processes, GetRightResultsFromEveryAlgorithm) {
   for (const int size : {2, 3, 5})
     EXPECT_TRUE(run_scenario(scenario_named("EveryAlgorithm"), Hosting::processes, size));
+}
+
+TEST(Processes, GetRightResultsWhileRootsGoRound) {
+  for (const int size : {2, 3, 5}) EXPECT_TRUE(run_scenario(scenario_named("RootsGoRound"), Hosting::processes, size));
 }
 
 TEST(Processes, AreToldWhoseDataIsNotThere) {

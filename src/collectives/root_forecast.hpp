@@ -1,0 +1,49 @@
+// Who will be the root of the next call.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace baton::collectives {
+
+/// Roots often go round: those of the panels of a factorisation, or of the blocks of a product. Where ranks outnumber
+/// processors everybody then waits for the next root to get its turn, so it does well to keep its processor while it
+/// waits for the call before its own.
+class RootForecast {
+ public:
+  explicit RootForecast(int ranks) noexcept : ranks_(ranks) {}
+
+  /// Of each call that has a root, in order.
+  void note(int root) noexcept {
+    int stride = root - last_;
+    if (stride < 0) stride += ranks_;
+    goes_round_ = stride == stride_ && stride != 0;
+    stride_ = stride;
+    last_ = root;
+  }
+  /// Whether `rank` is the next root if the last three lay evenly apart, and waiting for that has not been in vain of
+  /// late.
+  [[nodiscard]] bool is_worth_waiting(int rank, int owner) noexcept {
+    if (!goes_round_ || owner != last_ || (last_ + stride_) % ranks_ != rank) return false;
+    if (pause_ == 0) return true;
+    --pause_;
+    return false;
+  }
+  /// What came of it.
+  void learn(bool in_time) noexcept {
+    constexpr std::uint32_t kLongest = 64;
+    failures_ = in_time ? 0 : std::min(kLongest, 2 * failures_ + 1);
+    pause_ = failures_;
+  }
+
+ private:
+  int ranks_;
+  int last_ = 0;
+  int stride_ = 0;
+  bool goes_round_ = false;
+  /// So many chances pass before the next attempt: twice as many after each that fails.
+  std::uint32_t failures_ = 0;
+  std::uint32_t pause_ = 0;
+};
+
+}  // namespace baton::collectives
