@@ -113,20 +113,25 @@ if(BATON_SANITIZE MATCHES address)
   set(BATON_TEST_OPTIONS -O0)
 endif()
 
-# baton_test(NAME [READ_TOGETHER] SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a GoogleTest
-# program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which sanitized builds make use of.
+# baton_test(NAME [READ_TOGETHER] [CALCULATES] SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a
+# GoogleTest program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which sanitized builds make
+# use of. CALCULATES: so much in its own sources that they are optimised in every build.
 # Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test out of `make test`. A
 # timeout is meant for a plain build; sanitized ones get four times as much.
 function(baton_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "READ_TOGETHER" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "READ_TOGETHER;CALCULATES" "TIMEOUT" "SOURCES;LABELS;USES;LIBRARIES")
   if(TEST_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "baton_test(${name}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
   endif()
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE baton_build GTest::gtest GTest::gmock GTest::gtest_main ${TEST_LIBRARIES})
   target_link_libraries(${name} PRIVATE baton_base)
-  target_compile_options(${name} PRIVATE ${BATON_TEST_OPTIONS})
-  target_precompile_headers(${name} REUSE_FROM baton_test_headers)
+  if(TEST_CALCULATES AND NOT BATON_TEST_OPTIONS STREQUAL -O1)
+    target_compile_options(${name} PRIVATE -O1)
+  else()
+    target_compile_options(${name} PRIVATE ${BATON_TEST_OPTIONS})
+    target_precompile_headers(${name} REUSE_FROM baton_test_headers)
+  endif()
   if(BATON_SANITIZE AND TEST_READ_TOGETHER)
     baton_read_together(${name} 6)
   endif()
