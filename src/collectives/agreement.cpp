@@ -33,7 +33,7 @@ std::chrono::nanoseconds HostMover::timeout_or_default(std::chrono::nanoseconds 
 void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
   record();
   fetch_for_next_call();  // while nothing else is to be done
-  if (needed == Needed::owner && roots_.is_worth_waiting(rank(), owner) && look_as_next_root(owner, offset, value))
+  if (needed == Needed::owner && roots_.is_worth_waiting(rank(), owner) && look_for_root_before(owner, offset, value))
     return;
   const std::chrono::nanoseconds timeout = timeout_or_default(timeout_);
   std::chrono::nanoseconds left = timeout;
@@ -55,7 +55,7 @@ void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, 
   }
 }
 
-bool HostMover::look_as_next_root(int owner, std::size_t offset, std::uint64_t value) {
+bool HostMover::look_for_root_before(int owner, std::size_t offset, std::uint64_t value) {
   constexpr int kMostMoments = 32;
   const Word word(at<std::uint64_t>(owner, offset));
   bool came = false;

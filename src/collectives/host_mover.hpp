@@ -149,9 +149,9 @@ class HostMover final : public Mover {
     if (word.load(std::memory_order_acquire) < value) wait_longer(owner, offset, value, needed);
   }
   void wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed);
-  /// For the next root: keeps the processor for as long as the owner of the word may need to get its turn. Returns
-  /// whether the word came.
-  [[nodiscard]] bool look_as_next_root(int owner, std::size_t offset, std::uint64_t value);
+  /// For a root that waits for the one before it: keeps the processor for as long as that may need to get its turn.
+  /// Returns whether the word came.
+  [[nodiscard]] bool look_for_root_before(int owner, std::size_t offset, std::uint64_t value);
   /// Shows that this rank has begun this call, and what it called; at the latest before it waits for anything.
   void record();
   /// The same but for the word that says so; false if it was done before.

@@ -7,8 +7,8 @@
 namespace baton::collectives {
 
 /// Roots often go round: those of the panels of a factorisation, or of the blocks of a product. Where ranks outnumber
-/// processors everybody then waits for the next root to get its turn, so it does well to keep its processor while it
-/// waits for the call before its own.
+/// processors everybody then waits for the next root to get its turn. So a root does well to keep its processor while
+/// it waits for the one before it: for what that one gives in its own call, or in the call that follows.
 class RootForecast {
  public:
   explicit RootForecast(int ranks) noexcept : ranks_(ranks) {}
@@ -19,12 +19,16 @@ class RootForecast {
     if (stride < 0) stride += ranks_;
     goes_round_ = stride == stride_ && stride != 0;
     stride_ = stride;
+    before_ = last_;
     last_ = root;
   }
-  /// Whether `rank` is the next root if the last three lay evenly apart, and waiting for that has not been in vain of
-  /// late.
+  /// Whether `rank`, which waits for `owner`, is the root that follows it if the last three lay evenly apart, and
+  /// waiting so has not been in vain of late.
   [[nodiscard]] bool is_worth_waiting(int rank, int owner) noexcept {
-    if (!goes_round_ || owner != last_ || (last_ + stride_) % ranks_ != rank) return false;
+    if (!goes_round_) return false;
+    const bool gets_from_root = owner == last_ && (last_ + stride_) % ranks_ == rank;
+    const bool is_root = rank == last_ && owner == before_;
+    if (!gets_from_root && !is_root) return false;
     if (pause_ == 0) return true;
     --pause_;
     return false;
@@ -38,6 +42,7 @@ class RootForecast {
 
  private:
   int ranks_;
+  int before_ = 0;
   int last_ = 0;
   int stride_ = 0;
   bool goes_round_ = false;

@@ -14,6 +14,14 @@ TEST(RootForecast, ExpectsTheNextOfThreeThatLieEvenlyApart) {
   EXPECT_FALSE(roots.is_worth_waiting(4, 0)) << "it is not the root that the rank waits for";
 }
 
+TEST(RootForecast, LetsTheRootWaitForTheOneBefore) {
+  RootForecast roots(5);
+  for (const int root : {3, 0, 2}) roots.note(root);
+  EXPECT_TRUE(roots.is_worth_waiting(2, 0));
+  EXPECT_FALSE(roots.is_worth_waiting(2, 3)) << "others may be late for other reasons";
+  EXPECT_FALSE(roots.is_worth_waiting(0, 3)) << "its call is over";
+}
+
 TEST(RootForecast, ExpectsNobodyWhileTheOrderIsNotKnown) {
   RootForecast roots(4);
   for (int call = 0; call < 3; ++call) {
