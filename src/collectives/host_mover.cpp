@@ -38,7 +38,10 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
                       std::chrono::nanoseconds timeout) {
   ++calls_;
   fingerprint_ = fingerprint_of(call);
-  if (has_root(call.operation)) roots_.note(call.root);
+  if (has_root(call.operation)) {
+    const bool gives = call.operation == Operation::broadcast || call.operation == Operation::scatter;
+    roots_.note(call.root, gives ? RootForecast::Root::gives : RootForecast::Root::takes);
+  }
   details_ = details;
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;

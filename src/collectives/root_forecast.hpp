@@ -11,10 +11,13 @@ namespace baton::collectives {
 /// it waits for the one before it: for what that one gives in its own call, or in the call that follows.
 class RootForecast {
  public:
+  enum class Root : std::uint8_t { gives, takes };
+
   explicit RootForecast(int ranks) noexcept : ranks_(ranks) {}
 
   /// Of each call that has a root, in order.
-  void note(int root) noexcept {
+  void note(int root, Root role) noexcept {
+    role_ = role;
     int stride = root - last_;
     if (stride < 0) stride += ranks_;
     goes_round_ = stride == stride_ && stride != 0;
@@ -27,7 +30,8 @@ class RootForecast {
   [[nodiscard]] bool is_worth_waiting(int rank, int owner) noexcept {
     if (!goes_round_) return false;
     const bool gets_from_root = owner == last_ && (last_ + stride_) % ranks_ == rank;
-    const bool is_root = rank == last_ && owner == before_;
+    // Who gives waits for all alike, if at all.
+    const bool is_root = role_ == Root::takes && rank == last_ && owner == before_;
     if (!gets_from_root && !is_root) return false;
     if (pause_ == 0) return true;
     --pause_;
@@ -45,6 +49,7 @@ class RootForecast {
   int before_ = 0;
   int last_ = 0;
   int stride_ = 0;
+  Root role_ = Root::gives;
   bool goes_round_ = false;
   /// So many chances pass before the next attempt: twice as many after each that fails.
   std::uint32_t failures_ = 0;
