@@ -7,6 +7,6 @@
 namespace baton {
 
 /// Every NAME=VALUE of it, in its order.
-std::vector<std::string> environment_of_this_process();
+[[nodiscard]] std::vector<std::string> environment_of_this_process();
 
 }  // namespace baton
