@@ -97,7 +97,7 @@ int main(int argc, char** argv) try {
     return 0;
   }
   baton::Domain domain = baton::join();
-  // After joining: a rank that is bound to one processor before counts on that one alone.
+  // After joining, where a rank counts the processors that it may use.
   bench::pin_in_turns(domain.rank(), domain.size());
   measure_in(domain, arguments, arguments.method == "private" ? Memory::own : Memory::windows);
   return 0;
