@@ -10,9 +10,8 @@
 //   returns    results of this rank's rows, back from the experts of others, in the order in which it packed the rows
 #pragma once
 
-#include <pto/target/qualifiers.hpp>
-
 #include <moe/problem.hpp>
+#include <pto/target/compiler.hpp>
 
 namespace baton::moe {
 
@@ -26,53 +25,55 @@ class Layout {
   static constexpr int64_t kAgreementBytes = 2 * kLine;
 
   /// `problem` has no fault.
-  AICORE explicit Layout(const Problem& problem) : problem_(problem) {}
+  PTO_ANYWHERE explicit Layout(const Problem& problem) : problem_(problem) {}
 
-  AICORE const Problem& problem() const { return problem_; }
-  AICORE int64_t experts() const { return int64_t{problem_.ranks} * problem_.experts_per_rank; }
-  AICORE int64_t row_bytes() const { return int64_t{problem_.width} * problem_.element_bytes; }
+  PTO_ANYWHERE const Problem& problem() const { return problem_; }
+  PTO_ANYWHERE int64_t experts() const { return int64_t{problem_.ranks} * problem_.experts_per_rank; }
+  PTO_ANYWHERE int64_t row_bytes() const { return int64_t{problem_.width} * problem_.element_bytes; }
 
   /// Choices of experts that a rank makes in a round.
-  AICORE int64_t choices_at_most() const { return int64_t{problem_.tokens_at_most} * problem_.top_k; }
+  PTO_ANYWHERE int64_t choices_at_most() const { return int64_t{problem_.tokens_at_most} * problem_.top_k; }
   /// Rows that a rank sends to all experts.
-  AICORE int64_t sent_at_most() const { return limited_by(experts()); }
+  PTO_ANYWHERE int64_t sent_at_most() const { return limited_by(experts()); }
   /// Rows that a rank sends to the experts of one rank.
-  AICORE int64_t sent_to_a_rank_at_most() const { return limited_by(problem_.experts_per_rank); }
+  PTO_ANYWHERE int64_t sent_to_a_rank_at_most() const { return limited_by(problem_.experts_per_rank); }
   /// Rows that the experts of a rank get.
-  AICORE int64_t received_at_most() const { return problem_.ranks * sent_to_a_rank_at_most(); }
+  PTO_ANYWHERE int64_t received_at_most() const { return problem_.ranks * sent_to_a_rank_at_most(); }
 
   // Tensors of a rank, which peers do not see.
   /// int32: see Plan.
-  AICORE int64_t plan_ints() const { return experts() + 1 + choices_at_most(); }
+  PTO_ANYWHERE int64_t plan_ints() const { return experts() + 1 + choices_at_most(); }
   /// int32: see Blocks.
-  AICORE int64_t block_ints() const { return 2 * experts() + 1; }
+  PTO_ANYWHERE int64_t block_ints() const { return 2 * experts() + 1; }
 
   // The window, in bytes from its start.
-  static AICORE int64_t counter(Counter which) { return static_cast<int64_t>(which) * kLine; }
+  static PTO_ANYWHERE int64_t counter(Counter which) { return static_cast<int64_t>(which) * kLine; }
   /// See Agreement. The same for all sizes, as the counters.
-  static AICORE int64_t agreement() { return kCounters * kLine; }
-  AICORE int64_t inbox(int64_t source) const { return agreement() + kAgreementBytes + source * inbox_bytes(); }
-  AICORE int64_t inbox_rows(int64_t source) const { return inbox(source) + inbox_header_bytes(); }
-  AICORE int64_t returns() const { return inbox(problem_.ranks); }
-  AICORE int64_t window_bytes() const { return returns() + aligned(sent_at_most() * row_bytes()); }
+  static PTO_ANYWHERE int64_t agreement() { return kCounters * kLine; }
+  PTO_ANYWHERE int64_t inbox(int64_t source) const { return agreement() + kAgreementBytes + source * inbox_bytes(); }
+  PTO_ANYWHERE int64_t inbox_rows(int64_t source) const { return inbox(source) + inbox_header_bytes(); }
+  PTO_ANYWHERE int64_t returns() const { return inbox(problem_.ranks); }
+  PTO_ANYWHERE int64_t window_bytes() const { return returns() + aligned(sent_at_most() * row_bytes()); }
 
   /// How much a counter grows in each round. A rank sends nothing to itself: its rows and results stay where they are.
-  AICORE int32_t per_round(Counter which) const {
+  PTO_ANYWHERE int32_t per_round(Counter which) const {
     const bool from_others = which == Counter::rows_arrived || which == Counter::returns_arrived;
     return from_others ? problem_.ranks - 1 : problem_.ranks;
   }
 
  private:
-  static AICORE int64_t aligned(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-  AICORE int64_t limited_by(int64_t expert_count) const {
+  static PTO_ANYWHERE int64_t aligned(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+  PTO_ANYWHERE int64_t limited_by(int64_t expert_count) const {
     if (problem_.capacity == 0) return choices_at_most();
     const int64_t rows = expert_count * problem_.capacity;
     return rows < choices_at_most() ? rows : choices_at_most();
   }
-  AICORE int64_t inbox_header_bytes() const {
+  PTO_ANYWHERE int64_t inbox_header_bytes() const {
     return aligned((int64_t{problem_.experts_per_rank} + 1) * int64_t{sizeof(int32_t)});
   }
-  AICORE int64_t inbox_bytes() const { return inbox_header_bytes() + aligned(sent_to_a_rank_at_most() * row_bytes()); }
+  PTO_ANYWHERE int64_t inbox_bytes() const {
+    return inbox_header_bytes() + aligned(sent_to_a_rank_at_most() * row_bytes());
+  }
 
   Problem problem_;
 };

@@ -1,10 +1,10 @@
 // The sizes of an expert exchange: what all ranks of a domain agree upon.
 #pragma once
 
-#include <pto/target/qualifiers.hpp>
-
 #include <stdint.h>
 #include <string.h>
+
+#include <pto/target/compiler.hpp>
 
 namespace baton::moe {
 
@@ -18,7 +18,7 @@ struct Problem {
   int32_t element_bytes;
   int32_t capacity;  // rows that one rank may send to one expert in a round; 0: no limit
 
-  static AICORE Problem from(const int32_t* numbers) {
+  static PTO_ANYWHERE Problem from(const int32_t* numbers) {
     Problem problem;
     memcpy(&problem, numbers, sizeof problem);
     return problem;
@@ -28,7 +28,7 @@ struct Problem {
 enum : int { kProblemInts = sizeof(Problem) / sizeof(int32_t) };
 
 /// What is wrong with the sizes; null if nothing is. Rows are counted in 32 bits.
-AICORE inline const char* problem_fault(const Problem& problem) {
+PTO_ANYWHERE inline const char* problem_fault(const Problem& problem) {
   constexpr int64_t kMost = INT32_MAX;
   if (problem.ranks < 1) return "ranks: at least 1";
   if (problem.experts_per_rank < 1) return "experts_per_rank: at least 1";

@@ -21,25 +21,34 @@ struct KernelFrame {
   int64_t* args;
 };
 
+/// What is checked of a kernel's arguments, and where it stands.
+struct TypedCall {
+  BatonPlace place;
+  const char* text;  // of the parameters
+};
+
 /// "argument 2 'y' is Out<float>, got ...": `got` are words and numbers.
 template <typename... Got>
-[[noreturn]] PTO_COLD AICORE void fail_argument(const BatonPlace& place, size_t index,
+[[noreturn]] PTO_COLD AICORE void fail_argument(const TypedCall& call, size_t index,
                                                 const BatonKernelParameter& parameter, Got... got) {
-  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "argument ", index + 1, " '", parameter.name, "' is ",
+  const NameRange range = name_in(call.text, index);
+  Message name;
+  for (size_t i = range.first; i < range.end; ++i) name.add(call.text[i]);
+  fail(call.place, BATON_KERNEL_INVALID_ARGUMENT, "argument ", index + 1, " '", name.text(), "' is ",
        direction_name(parameter.direction), "<", type_name(parameter.type), ">, got ", got...);
 }
 
-AICORE inline void check_tensor(const BatonPlace& place, size_t index, const BatonKernelParameter& parameter,
+AICORE inline void check_tensor(const TypedCall& call, size_t index, const BatonKernelParameter& parameter,
                                 const ChipTensor* tensor) {
-  if (tensor == nullptr) fail_argument(place, index, parameter, "no tensor");
+  if (tensor == nullptr) fail_argument(call, index, parameter, "no tensor");
   if (static_cast<uint32_t>(tensor->dtype) != parameter.type) {
-    fail_argument(place, index, parameter, "a tensor of ", type_name(static_cast<uint32_t>(tensor->dtype)));
+    fail_argument(call, index, parameter, "a tensor of ", type_name(static_cast<uint32_t>(tensor->dtype)));
   }
   if (tensor->ndims < 1 || tensor->ndims > 5) {
-    fail_argument(place, index, parameter, "a tensor of ", tensor->ndims, " dimensions; 1 to 5 are possible");
+    fail_argument(call, index, parameter, "a tensor of ", tensor->ndims, " dimensions; 1 to 5 are possible");
   }
   if (parameter.dims != BATON_ANY_DIMS && static_cast<int32_t>(tensor->ndims) != parameter.dims) {
-    fail_argument(place, index, parameter, "a tensor of ", tensor->ndims, " dimensions instead of ", parameter.dims);
+    fail_argument(call, index, parameter, "a tensor of ", tensor->ndims, " dimensions instead of ", parameter.dims);
   }
 }
 
@@ -53,26 +62,26 @@ PTO_INLINE AICORE Parameter unpack(int64_t slot) {
 }
 
 template <typename Signature, typename Body, typename... Parameters, size_t... kIndices>
-PTO_INLINE AICORE void call_body(const Body& body, void (Body::*run)(Parameters...) const, const BatonPlace& place,
+PTO_INLINE AICORE void call_body(const Body& body, void (Body::*run)(Parameters...) const, const TypedCall& call,
                                  std::index_sequence<kIndices...>) {
-  const auto& list = Signature::list.items;
+  static constexpr typename Signature::List kList = Signature::make_list();
   if (kChecks) {
     const auto check = [&](size_t index, const BatonKernelParameter& parameter) {
       if (parameter.direction == BATON_DIRECTION_SCALAR) return;
-      check_tensor(place, index, parameter, reinterpret_cast<const ChipTensor*>(body.args[parameter.slot]));
+      check_tensor(call, index, parameter, reinterpret_cast<const ChipTensor*>(body.args[parameter.slot]));
     };
-    (check(kIndices, list[kIndices]), ...);
+    (check(kIndices, kList.items[kIndices]), ...);
   }
-  (body.*run)(unpack<Parameters>(body.args[list[kIndices].slot])...);
+  (body.*run)(unpack<Parameters>(body.args[kList.items[kIndices].slot])...);
 }
 
 /// Checks the tensors and runs the author's code.
 template <typename Declaration>
 PTO_INLINE AICORE void call_typed(int64_t* args) {
   using Signature = TypedSignature<Declaration>;
-  constexpr BatonPlace kPlace = {Declaration::name, Declaration::file, Declaration::line, 0};
+  const TypedCall call = {{Declaration::name(), Declaration::file(), Declaration::line(), 0}, Declaration::text()};
   const typename Declaration::Body body{{args}};
-  call_body<Signature>(body, &Declaration::Body::run, kPlace, std::make_index_sequence<Signature::kCount>());
+  call_body<Signature>(body, &Declaration::Body::run, call, std::make_index_sequence<Signature::kCount>());
 }
 
 }  // namespace baton::kernel

@@ -15,23 +15,24 @@
 #define BATON_KERNEL(name, ...) BATON_TYPED_KERNEL(name, BATON_KERNEL_CORE, __VA_ARGS__)
 #define BATON_CUBE_KERNEL(name, ...) BATON_TYPED_KERNEL(name, BATON_CORE_CUBE, __VA_ARGS__)
 
-// The body is a member of a struct that knows In, Out and InOut: no name of ours has to be global.
-#define BATON_TYPED_KERNEL(kernel_name, kernel_core, ...)                  \
-  struct baton_body_of_##kernel_name : ::baton::kernel::KernelFrame {      \
-    AICORE void run(__VA_ARGS__) const;                                    \
-  };                                                                       \
-  struct baton_declaration_of_##kernel_name {                              \
-    using Body = baton_body_of_##kernel_name;                              \
-    static constexpr char name[] = #kernel_name;                           \
-    static constexpr char text[] = #__VA_ARGS__;                           \
-    static constexpr const char* file = __FILE__;                          \
-    static constexpr uint32_t line = __LINE__;                             \
-  };                                                                       \
-  extern "C" AICORE void baton_kernel_##kernel_name(int64_t* args);        \
-  BATON_TYPED_KERNEL_HANDLE(kernel_name, kernel_core)                      \
-  extern "C" AICORE void baton_kernel_##kernel_name(int64_t* args) {       \
-    ::baton::kernel::call_typed<baton_declaration_of_##kernel_name>(args); \
-  }                                                                        \
+// The body is a member of a struct that knows In, Out and InOut: no name of ours has to be global. Texts are results of
+// functions: code of a device reaches no arrays of the host.
+#define BATON_TYPED_KERNEL(kernel_name, kernel_core, ...)                     \
+  struct baton_body_of_##kernel_name : ::baton::kernel::KernelFrame {         \
+    AICORE void run(__VA_ARGS__) const;                                       \
+  };                                                                          \
+  struct baton_declaration_of_##kernel_name {                                 \
+    using Body = baton_body_of_##kernel_name;                                 \
+    static constexpr PTO_ANYWHERE const char* name() { return #kernel_name; } \
+    static constexpr PTO_ANYWHERE auto& text() { return #__VA_ARGS__; }       \
+    static constexpr PTO_ANYWHERE const char* file() { return __FILE__; }     \
+    static constexpr PTO_ANYWHERE uint32_t line() { return __LINE__; }        \
+  };                                                                          \
+  extern "C" AICORE void baton_kernel_##kernel_name(int64_t* args);           \
+  BATON_TYPED_KERNEL_HANDLE(kernel_name, kernel_core)                         \
+  extern "C" AICORE void baton_kernel_##kernel_name(int64_t* args) {          \
+    ::baton::kernel::call_typed<baton_declaration_of_##kernel_name>(args);    \
+  }                                                                           \
   AICORE void baton_body_of_##kernel_name::run(__VA_ARGS__) const
 
 #if defined(__CUDACC__)

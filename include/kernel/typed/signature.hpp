@@ -32,7 +32,7 @@ constexpr AICORE BatonType parameter_type() {
   }
 }
 
-/// `Declaration` is what BATON_KERNEL makes of one kernel: its Body, text, file and line.
+/// `Declaration` is what BATON_KERNEL makes of one kernel: its Body, and name(), text(), file() and line().
 template <typename Declaration, typename Run = decltype(&Declaration::Body::run)>
 struct TypedSignature;
 
@@ -48,6 +48,7 @@ struct TypedSignature<Declaration, void (Body::*)(Parameters...) const> {
     BatonKernelParameter items[kCount + 1];
   };
 
+  /// Without names, which are the host's.
   static constexpr AICORE List make_list() {
     (check_parameter<Parameters>(), ...);
     List made = {{BatonKernelParameter{nullptr, KernelParameter<Parameters>::kDirection, parameter_type<Parameters>(),
@@ -56,16 +57,20 @@ struct TypedSignature<Declaration, void (Body::*)(Parameters...) const> {
     uint32_t next_tensor = 0;
     uint32_t next_scalar = kTensors;
     for (size_t i = 0; i < kCount; ++i) {
-      made.items[i].name = names[i];
       made.items[i].slot = made.items[i].direction == BATON_DIRECTION_SCALAR ? next_scalar++ : next_tensor++;
     }
     return made;
   }
 
-  static constexpr auto names = parameter_names<kCount>(Declaration::text);
-  static constexpr List list = make_list();
-  static constexpr BatonKernelSignature signature = {list.items, static_cast<uint32_t>(kCount), Declaration::line,
-                                                     Declaration::file};
+  static constexpr auto names = parameter_names<kCount>(Declaration::text());
+  static constexpr List make_named_list() {
+    List made = make_list();
+    for (size_t i = 0; i < kCount; ++i) made.items[i].name = names[i];
+    return made;
+  }
+  static constexpr List list = make_named_list();
+  static constexpr BatonKernelSignature signature = {list.items, static_cast<uint32_t>(kCount), Declaration::line(),
+                                                     Declaration::file()};
 };
 
 }  // namespace baton::kernel

@@ -12,7 +12,7 @@ namespace baton::kernel {
 
 /// Nearest, ties to even. NaN stays NaN, quiet, with the upper bits of its payload.
 constexpr PTO_INLINE AICORE uint16_t half_bits_from_float(float value) {
-#if defined(__ARM_FP16_FORMAT_IEEE)
+#if defined(__ARM_FP16_FORMAT_IEEE) && !defined(__CUDACC__)
   if (!std::is_constant_evaluated()) return __builtin_bit_cast(uint16_t, static_cast<__fp16>(value));
 #endif
   const uint32_t bits = __builtin_bit_cast(uint32_t, value);
@@ -31,7 +31,7 @@ constexpr PTO_INLINE AICORE uint16_t half_bits_from_float(float value) {
 }
 
 constexpr PTO_INLINE AICORE float float_from_half_bits(uint16_t bits) {
-#if defined(__ARM_FP16_FORMAT_IEEE)
+#if defined(__ARM_FP16_FORMAT_IEEE) && !defined(__CUDACC__)
   if (!std::is_constant_evaluated()) return static_cast<float>(__builtin_bit_cast(__fp16, bits));
 #endif
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;

@@ -35,6 +35,13 @@
 #endif
 #define PTO_COLD __attribute__((noinline, cold))
 
+// Before a function that hosts call, too.
+#if defined(__CUDACC__)
+#define PTO_ANYWHERE __host__ __device__
+#else
+#define PTO_ANYWHERE
+#endif
+
 // Tiles of different element types may share bytes. What one instruction stored must be in memory before the next one
 // reads it under another type, whatever the compiler thinks of the types.
 #define PTO_INSTRUCTION_BOUNDARY() __asm__ __volatile__("" ::: "memory")
