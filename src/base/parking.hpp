@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/deadline.hpp"
@@ -41,13 +42,20 @@ struct ParkingPlace {
 /// awake is no longer worth it.
 [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
 
-/// Its rung of yields alone, in place.
+/// Its rung of yields alone, in place. Where others have work, each yield takes milliseconds, and a waiter may have a
+/// deadline: then there are fewer of them.
 template <class Test>
 [[nodiscard]] bool yield_until(const Test& test) {
-  constexpr int kYields = 50;  // docs/investigations/waiting-ladder.md
+  using Clock = std::chrono::steady_clock;
+  constexpr int kYields = 50;                           // docs/investigations/waiting-ladder.md
+  constexpr std::chrono::milliseconds kLongEnough{10};  // many times what that many take between ranks alone
+  Clock::time_point begin;
   for (int i = 0; i < kYields; ++i) {
     ::sched_yield();
     if (test()) return true;
+    const Clock::time_point now = Clock::now();
+    if (i == 0) begin = now;
+    if (now - begin > kLongEnough) return false;
   }
   return false;
 }

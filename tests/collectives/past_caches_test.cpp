@@ -19,9 +19,10 @@ TEST(PastCaches, AnyBytesFromAndToAnywhere) {
   constexpr std::byte kUntouched{0xee};
   std::vector<std::byte> from(5000 + 2 * kLine);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);
-  for (const std::size_t bytes : {0, 1, 15, 63, 64, 65, 127, 128, 200, 4095, 4096, 4999}) {
+  for (const std::size_t bytes :
+       std::initializer_list<std::size_t>{0, 1, 15, 63, 64, 65, 127, 128, 200, 4095, 4096, 4999}) {
     for (std::size_t target = 0; target <= kLine; target += 3) {
-      for (const std::size_t source : {0, 1, 16, 61}) {
+      for (const std::size_t source : std::initializer_list<std::size_t>{0, 1, 16, 61}) {
         std::vector<std::byte> to(bytes + 3 * kLine, kUntouched);
         collectives::copy_past_caches(to.data() + target, from.data() + source, bytes);
         std::vector<std::byte> expected(to.size(), kUntouched);

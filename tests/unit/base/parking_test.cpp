@@ -31,6 +31,16 @@ TEST_P(Parking, AWaitEndsAtItsDeadline) {
   EXPECT_EQ(doorbell_.sleepers(), 0U);
 }
 
+TEST(YieldUntil, GivesUpEarlyWhereOthersKeepTheProcessor) {
+  int looks = 0;
+  EXPECT_FALSE(yield_until([&] {
+    ++looks;
+    std::this_thread::sleep_for(milliseconds(6));
+    return false;
+  }));
+  EXPECT_LE(looks, 3);
+}
+
 TEST_P(Parking, ASleeperIsWokenByTheChangeItWaitsFor) {
   std::atomic<int> word{0};
   std::atomic<int> sleeps{0};
