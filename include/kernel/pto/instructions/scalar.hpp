@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/elementwise.hpp>
+#include <pto/target/math.hpp>
 
 namespace baton::kernel {
 
@@ -16,12 +17,12 @@ struct LeakySlope {
   }
 };
 
-/// dst + scalar * src, rounded once.
+/// dst + scalar * src: float rounds twice, as TMULS and TADD do; half, calculated in float, once more.
 template <typename Element>
 struct AddScaled {
   Element scalar;
   PTO_INLINE AICORE Element operator()(Element sum, Element value) const {
-    return static_cast<Element>(widened(sum) + widened(scalar) * widened(value));
+    return static_cast<Element>(add_product(widened(sum), widened(scalar), widened(value)));
   }
 };
 

@@ -18,6 +18,8 @@ PTO_INLINE AICORE float to_nearest_away(float x) { return ::roundf(x); }
 PTO_INLINE AICORE float toward_minus(float x) { return ::floorf(x); }
 PTO_INLINE AICORE float toward_plus(float x) { return ::ceilf(x); }
 PTO_INLINE AICORE float toward_zero(float x) { return ::truncf(x); }
+/// The product and the sum are rounded each, also where the compiler may fuse them.
+PTO_INLINE AICORE float add_product(float sum, float a, float b) { return __fadd_rn(sum, __fmul_rn(a, b)); }
 #else
 PTO_INLINE AICORE float exponential(float x) { return __builtin_expf(x); }
 PTO_INLINE AICORE float logarithm(float x) { return __builtin_logf(x); }
@@ -28,6 +30,12 @@ PTO_INLINE AICORE float to_nearest_away(float x) { return __builtin_roundf(x); }
 PTO_INLINE AICORE float toward_minus(float x) { return __builtin_floorf(x); }
 PTO_INLINE AICORE float toward_plus(float x) { return __builtin_ceilf(x); }
 PTO_INLINE AICORE float toward_zero(float x) { return __builtin_truncf(x); }
+PTO_INLINE AICORE float add_product(float sum, float a, float b) {
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#endif
+  return sum + a * b;  // gcc has only an option for it, -ffp-contract
+}
 #endif
 
 }  // namespace baton::kernel
