@@ -41,7 +41,7 @@ def on_a_node(options, report, kernels, mode):
 def on_chips(options, report, kernels, mode):
     """A graph on each chip, captured once and run in every round, or with edges that are named instead of inferred. The
     ranks are threads of this process."""
-    signals = collective.signals_for(options.ranks)
+    signals = baton.signals_needed(options.ranks)
     ys = {}
 
     def rank_body(me):

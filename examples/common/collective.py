@@ -10,15 +10,9 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from baton import NO_DEP, CommBufferSpec
+from baton import NO_DEP, CommBufferSpec, signals_needed
 
 import example
-
-
-def signals_for(ranks: int) -> int:
-    """How many signals the collectives of kernels need on each rank: signals_needed() in signal_layout.hpp."""
-    own = (64 + 5 * ranks + 15) // 16 * 16
-    return (own + 2 + 3 * ranks + 15) // 16 * 16
 
 
 def run_rounds(options, report, what: str, kernel, *, data: Callable[[int, int], Any], results: int, floats: int,
@@ -40,7 +34,7 @@ def run_rounds(options, report, what: str, kernel, *, data: Callable[[int, int],
         ys = {(k, r): node.tensor(np.full(results, np.nan, "f4")) for k in rounds for r in ranks}
 
         def orchestration(orch) -> None:
-            specs = [CommBufferSpec("window", "float32", floats), CommBufferSpec("signals", "int32", signals_for(options.ranks))]
+            specs = [CommBufferSpec("window", "float32", floats), CommBufferSpec("signals", "int32", signals_needed(options.ranks))]
             with orch.allocate_domain("all", ranks, buffers=specs) as domain:
                 for k in rounds:
                     orch.submit_next_level_group(kernel, [

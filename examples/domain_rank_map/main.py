@@ -8,7 +8,6 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
-import collective
 import example
 
 
@@ -48,7 +47,7 @@ def run(options, report):
             chips = domains[name]
             return orch.allocate_domain(name, chips, buffers=[
                 baton.CommBufferSpec("window", "float32", options.count + len(chips)),
-                baton.CommBufferSpec("signals", "int32", collective.signals_for(len(chips)))])
+                baton.CommBufferSpec("signals", "int32", baton.signals_needed(len(chips)))])
 
         def arguments(domain, chip, epoch):
             member, key = domain[chip], (domain.name, chip, epoch)

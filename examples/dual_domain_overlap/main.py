@@ -8,7 +8,6 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
-import collective
 import example
 
 
@@ -43,7 +42,7 @@ def run(options, report):
 
         def orchestration(orch):
             buffers = [baton.CommBufferSpec("window", "float32", options.count),
-                       baton.CommBufferSpec("signals", "int32", collective.signals_for(options.ranks))]
+                       baton.CommBufferSpec("signals", "int32", baton.signals_needed(options.ranks))]
             with orch.allocate_domain("left", domains["left"], buffers=buffers) as left, \
                     orch.allocate_domain("right", domains["right"], buffers=buffers) as right:
                 for epoch in rounds:

@@ -8,7 +8,6 @@ import numpy as np
 import baton
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
-import collective
 import example
 
 
@@ -33,7 +32,7 @@ def run(options, report):
 
         def orchestration(orch):
             buffers = [baton.CommBufferSpec("partial", "float32", side * side),
-                       baton.CommBufferSpec("signals", "int32", collective.signals_for(options.ranks))]
+                       baton.CommBufferSpec("signals", "int32", baton.signals_needed(options.ranks))]
             with orch.allocate_domain("tp", chips, buffers=buffers) as domain:
                 partial = [domain[r].buffers["partial"].reshape([side, side]) for r in chips]
                 signals = [domain[r].buffers["signals"] for r in chips]

@@ -29,7 +29,7 @@ from baton import _core
 _core.set_package_folder(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), ""))
 
 from baton._core import IN, INOUT, NO_DEP, OUT, SCALAR, CapturedGraph, Graph, Kernel, LibraryOrchestration, \
-    TaskProfile, Tensor, format_device_list, parse_device_list
+    TaskProfile, Tensor, format_device_list, parse_device_list, signals_needed
 from baton._errors import Code, Error
 from baton._kernels import kernel, kernels
 from baton._chip import Chip, view
@@ -47,5 +47,6 @@ __all__ = [
     "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipWorker", "Code", "Collectives",
     "CommBufferSpec", "Domain", "DomainHandle", "DomainMember", "Error", "Graph", "Kernel", "LibraryOrchestration",
     "Orchestration", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
-    "Worker", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks", "view",
+    "Worker", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks",
+    "signals_needed", "view",
 ]

@@ -11,6 +11,7 @@
 #include <baton/collectives.hpp>
 #include <baton/domain.hpp>
 #include <baton/error.hpp>
+#include <collectives/signal_layout.hpp>
 
 #include "bind.hpp"
 #include "interruptible.hpp"
@@ -160,6 +161,11 @@ void collective(const Domain& me, const std::string& name, const nb::object& in,
   });
 }
 
+int signals_needed(int ranks) {
+  if (ranks < 1) throw Error(Code::out_of_range, fmt::format("{} ranks; a domain has 1 or more", ranks));
+  return collectives::signals_needed(ranks);
+}
+
 }  // namespace
 
 void bind_collectives(nb::module_& module) {
@@ -167,6 +173,9 @@ void bind_collectives(nb::module_& module) {
              nb::arg("op"), nb::arg("algorithm"), nb::arg("timeout").none(), nb::arg("send_counts"),
              nb::arg("receive_counts"),
              "Does one collective, by its name. x and out are (array or None, name of the elements).");
+  module.def("signals_needed", signals_needed, nb::arg("ranks"),
+             "How many signals (int32, zero at first) a kernel needs on each of so many ranks for the collectives of\n"
+             "<collectives/collectives.hpp>, in a buffer of their domain.");
 }
 
 }  // namespace baton::python

@@ -201,3 +201,12 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 """)
     assert result.returncode == 0 and "compiled" in result.stdout, result.stdout + result.stderr
+
+
+def test_signals_of_kernels_with_collectives():
+    """Whole cache lines, more with each rank; examples run kernels with just as many."""
+    counts = [baton.signals_needed(ranks) for ranks in range(1, 65)]
+    assert all(count % 16 == 0 for count in counts)
+    assert counts == sorted(counts) and counts[0] < counts[-1]
+    with pytest.raises(baton.Error, match="0 ranks"):
+        baton.signals_needed(0)
