@@ -79,9 +79,10 @@ PTO_INLINE AICORE void call_body(const Body& body, void (Body::*run)(Parameters.
 template <typename Declaration>
 PTO_INLINE AICORE void call_typed(int64_t* args) {
   using Signature = TypedSignature<Declaration>;
-  const TypedCall call = {{Declaration::name(), Declaration::file(), Declaration::line(), 0}, Declaration::text()};
+  static constexpr TypedCall kCall = {{Declaration::name(), Declaration::file(), Declaration::line(), 0},
+                                      Declaration::text()};
   const typename Declaration::Body body{{args}};
-  call_body<Signature>(body, &Declaration::Body::run, call, std::make_index_sequence<Signature::kCount>());
+  call_body<Signature>(body, &Declaration::Body::run, kCall, std::make_index_sequence<Signature::kCount>());
 }
 
 }  // namespace baton::kernel
