@@ -109,10 +109,13 @@ class CollectivesSuite:
         """The least that an operation costs here."""
         copies, sums, barriers = WORK[operation]
         copies, sums = copies(ranks), sums(ranks)
+        if size <= 32 * KIB:
+            barriers = 1
         workers = min(ranks, self._plan.processors)
-        switches = -(-ranks // self._plan.processors) - 1
+        together = -(-ranks // self._plan.processors)  # on one processor
+        switches = together - 1
         switch = "fiber" if memory == "inproc" else "yield"
-        parts = {"handoff": self._comm_floor("handoff"), switch: self._comm_floor(switch)}
+        parts = {"handoff": self._comm_floor("handoff"), switch: self._comm_floor(switch, max(2, together))}
         formula = f"{barriers} x (hand-off + {switches} x {switch})"
         for name, count in (("copy", copies), ("sum", sums)):
             if count and size > 32 * KIB:
@@ -122,7 +125,7 @@ class CollectivesSuite:
         def of(part):
             barrier = part["handoff"] + switches * part[switch]
             moved = (copies * part.get("copy", 0) + sums * part.get("sum", 0)) / workers
-            return (1 if size <= 32 * KIB else barriers) * barrier + moved
+            return barriers * barrier + moved
 
         return Floor(parts, of, formula)
 
@@ -130,9 +133,10 @@ class CollectivesSuite:
         words = ("--operation", operation, "--ranks", str(workers), "--bytes", str(size))
         return Command((self._program("floor"), *words, *self._limits()), limit_s=self._plan.limit_s)
 
-    def _comm_floor(self, operation):
+    def _comm_floor(self, operation, ranks=2):
         program = os.path.join(self._plan.programs, "comm_floor")
-        return Command((program, "--operation", operation, *self._limits()), limit_s=self._plan.limit_s)
+        words = ("--operation", operation, "--ranks", str(ranks))
+        return Command((program, *words, *self._limits()), limit_s=self._plan.limit_s)
 
     def _limits(self):
         return ("--budget-ms", str(self._plan.budget_ms), "--limit-s", str(int(self._plan.limit_s) + BACKSTOP_S))

@@ -79,10 +79,19 @@ void handoff(Shared& shared, int rank, const bench::Arguments& arguments) {
   }
 }
 
-/// From one process to another on the same processor, by sched_yield.
+/// From one process to the next of `ranks` on one processor that do nothing but sched_yield. More of them find less of
+/// theirs in the caches when their turn comes.
 void yield(Shared& shared, int rank, const bench::Arguments& arguments) {
   bench::pin_to(bench::usable_processors().front());
-  take_turns<Waiting::yield>(shared, rank, arguments.budget, [] {});
+  const auto run = [&](std::int64_t n) {
+    shared.meeting.barrier(arguments.ranks);
+    const auto start = bench::Clock::now();
+    for (std::int64_t i = 0; i < n; ++i) sched_yield();
+    return bench::nanoseconds_since(start) / arguments.ranks;
+  };
+  const auto agree = [&](double value) { return shared.meeting.mean_of_even(rank, arguments.ranks, value); };
+  const bench::Measured measured = bench::measure(arguments.budget, run, agree);
+  if (rank == 0) bench::print(measured);
 }
 
 /// memcpy between two private buffers of each process, then a hand-off: the working set of a ping-pong of puts.
@@ -164,7 +173,8 @@ int main(int argc, char** argv) try {
   if (body == nullptr) throw std::invalid_argument("no operation '" + operation + "'");
   const bench::SharedMemory memory(sizeof(Shared));
   Shared* shared = new (memory.data()) Shared;
-  return bench::fork_ranks(2, arguments.limit_seconds, [&](int rank) { body(*shared, rank, arguments); });
+  const int processes = body == yield ? arguments.ranks : 2;
+  return bench::fork_ranks(processes, arguments.limit_seconds, [&](int rank) { body(*shared, rank, arguments); });
 } catch (const std::exception& error) {
   std::fprintf(stderr, "comm_floor: %s\n", error.what());
   return 1;

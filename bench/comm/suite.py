@@ -65,9 +65,10 @@ class CommSuite:
     def barrier(self, ranks):
         contenders = (Contender(OURS, "default", self._ours(ranks, "barrier")), *self._mpi_barriers(ranks))
         # Every processor must run all of its ranks, and the last of one barrier can be the first of the next.
-        switches = -(-ranks // self._plan.processors) - 1
+        together = -(-ranks // self._plan.processors)
+        switches = together - 1
         floor = Floor(
-            {"handoff": self._floor_part("handoff"), "yield": self._floor_part("yield")},
+            {"handoff": self._floor_part("handoff"), "yield": self._floor_part("yield", ranks=max(2, together))},
             lambda part: part["handoff"] + switches * part["yield"],
             f"hand-off + {switches} x yield",
         )

@@ -45,6 +45,11 @@ def test_the_floor_of_an_allreduce_moves_and_adds_with_both_processors():
     assert floor.of({"handoff": 1, "yield": 10, "copy": 100, "sum": 1000}) == 2 * (1 + 10) + 3 * (100 + 1000) / 2
 
 
+def test_a_switch_is_one_among_all_ranks_of_a_processor():
+    floors = {ranks: cases()[f"windows/allreduce/{ranks}/8"].floor for ranks in (2, 4, 16)}
+    assert [argument(floor.parts["yield"], "--ranks") for floor in floors.values()] == ["2", "2", "8"]
+
+
 def test_small_ones_cost_a_barrier():
     floor = cases()["inproc/allreduce/16/8"].floor
     assert set(floor.parts) == {"handoff", "fiber"}
