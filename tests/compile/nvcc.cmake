@@ -1,11 +1,20 @@
 # The kernel headers and the kernels of the examples, compiled for NVIDIA GPUs: nvcc on the path, or that of
-# `scripts/setup --cuda`. Nothing is run. Without nvcc there is one test, which is skipped.
+# `scripts/setup --cuda`. Nothing is run. Without nvcc 13 there is one test, which is skipped.
 if(BATON_NVCC AND NOT EXISTS ${BATON_NVCC})
   unset(BATON_NVCC CACHE)  # it has been removed since
 endif()
 find_program(BATON_NVCC nvcc HINTS ${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13/bin /usr/local/cuda/bin)
-if(NOT BATON_NVCC)
-  add_test(NAME compile.nvcc COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no nvcc; scripts/setup --cuda installs it")
+set(why_not "there is no nvcc")
+if(BATON_NVCC)
+  execute_process(COMMAND ${BATON_NVCC} --version OUTPUT_VARIABLE answer ERROR_QUIET)
+  string(REGEX MATCH "release ([0-9.]+)" release "${answer}")
+  set(why_not "")
+  if(NOT release OR CMAKE_MATCH_1 VERSION_LESS 13)
+    set(why_not "${BATON_NVCC} is older than 13, or does not say")
+  endif()
+endif()
+if(why_not)
+  add_test(NAME compile.nvcc COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${why_not}; scripts/setup --cuda installs one")
   set_tests_properties(compile.nvcc PROPERTIES LABELS compile SKIP_REGULAR_EXPRESSION "^skipped:")
   return()
 endif()
