@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -110,6 +112,60 @@ TEST(Mailroom, DropsWhatIsNoMail) {
   rooms.send(good, fd.get());
   EXPECT_FALSE(rooms.zero.sort());
   EXPECT_NE(rooms.zero.collect(kKey), nullptr);
+}
+
+/// A datagram of `from` to `address`, with the credentials of another user, which only root may write.
+ssize_t send_as_another_user(int from, const std::string& address) {
+  char byte = 'x';
+  iovec piece{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))] = {};
+  const UnixAddress to(address);
+  msghdr message{};
+  message.msg_name = const_cast<sockaddr*>(to.get());
+  message.msg_namelen = to.length();
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_CREDENTIALS;
+  header->cmsg_len = CMSG_LEN(sizeof(ucred));
+  const ucred stranger{::getpid(), ::getuid() + 1, ::getgid()};
+  std::memcpy(CMSG_DATA(header), &stranger, sizeof stranger);
+  return ::sendmsg(from, &message, MSG_DONTWAIT);
+}
+
+TEST(MailSocket, AFloodOfAnotherUserIsDroppedCountedAndSaidOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may write the credentials of another user";
+  const std::string address = "baton/test/" + std::to_string(::getpid()) + "/flooded";
+  const UniqueFd stranger(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  constexpr std::uint64_t kMessages = 2000;
+  std::uint64_t refills = 0;
+  MailSocket slot(address);
+  testing::internal::CaptureStderr();
+  for (std::uint64_t sent = 0; sent < kMessages;) {
+    if (send_as_another_user(stranger.get(), address) == 1) {
+      ++sent;
+      continue;
+    }
+    ASSERT_EQ(errno, EAGAIN);
+    // While it goes on, the owner of the slot gets away from it after a bounded number of them.
+    const std::uint64_t before = slot.dropped();
+    EXPECT_FALSE(slot.receive());
+    EXPECT_LE(slot.dropped() - before, std::uint64_t{MailSocket::kMostDropped});
+    ++refills;
+  }
+  MailSocket friendly(address + "/friend");
+  std::jthread sender([&] { friendly.send(address, mail_of(wire::MailKind::left), -1, Deadline::after(10s)); });
+  std::optional<ReceivedMail> mail;
+  while (!mail) mail = slot.receive();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(mail->mail.kind, wire::MailKind::left);
+  EXPECT_EQ(slot.dropped(), kMessages);
+  EXPECT_GT(refills, 0U) << "the slot was never full";
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_NE(log.find("from another user"), std::string::npos) << log;
 }
 
 TEST(MailSocket, SendsToNobodyAreErrors) {

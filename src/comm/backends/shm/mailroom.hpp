@@ -24,7 +24,8 @@ class Mailroom {
 
   void send(std::uint32_t to, const wire::Mail& mail, int descriptor, Deadline deadline);
 
-  /// Sorts what has come. True if a rank wrote that it left.
+  /// Sorts what has come, or while it is flooded a part of it: fd() then stays readable. True if a rank wrote that it
+  /// left.
   [[nodiscard]] bool sort();
 
   /// The segment that came for `key`; nullptr if none did.
