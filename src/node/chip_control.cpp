@@ -19,11 +19,16 @@ void ChipServer::run_control() {
     }
     MessageReader message(*record);
     const bool stop = message.kind() == MessageKind::stop_control;
+    const auto request = message.get<std::uint64_t>();
+    const auto begin_reply = [&](MessageKind kind) {
+      reply.begin(kind);
+      reply.put(request);
+    };
     try {
-      reply.begin(MessageKind::done);
+      begin_reply(MessageKind::done);
       if (!stop) serve_control(message, reply);
     } catch (...) {
-      reply.begin(MessageKind::failed);
+      begin_reply(MessageKind::failed);
       put_failure(reply, failure_of(std::current_exception()));
     }
     control.release();

@@ -117,6 +117,7 @@ class InprocChips final : public Chips {
       message.begin(MessageKind::stop);
       static_cast<void>(StreamWriter(views.tasks).write(message.finish()));
       message.begin(MessageKind::stop_control);
+      message.put(std::uint64_t{0});
       static_cast<void>(StreamWriter(views.control).write(message.finish()));
       ring(i);
     }

@@ -25,14 +25,14 @@ enum class MessageKind : std::uint32_t {
   stop,            // nothing follows
   // reports
   failure = 16,  // a task, or the start of the chip, went wrong
-  // control
+  // control: behind the kind stands the number of the request, but for `start`
   start = 32,    // what the chip is; the first message
   open_domain,   // a collective allocation
   copy_in,       // from the staging memory to a window
   copy_out,      // from a window to the staging memory
   watch_signal,  // a task waits for a notification
   stop_control,  // nothing follows
-  // replies
+  // replies: of `done` and `failed`, the number of the request comes first
   done = 48,
   failed,
   wait_ended,  // of watch_signal: the signal is there, or never will be

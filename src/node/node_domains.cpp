@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "base/process_stat.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
@@ -35,12 +36,45 @@ std::vector<std::uint64_t> place_buffers(std::string_view domain, std::span<cons
 
 }  // namespace
 
+void WorkerState::begin_request(MessageKind kind) {
+  control_message_.begin(kind);
+  control_message_.put(++last_request_);
+}
+
+std::string WorkerState::name_of(int chip) const {
+  return fmt::format("chip {} (pid {})", chip, chips_->pid(static_cast<std::size_t>(chip)));
+}
+
+/// An answer that comes later is told from that to a later request by its number. But the chip may still be at work on
+/// what it was asked, with the windows and the memory of later requests, so nothing more is asked of it.
+void WorkerState::fail_silent(int chip) {
+  Lane& from = lane(chip);
+  const bool first = !from.silent();
+  from.given_up = last_request_;
+  needs_restart_ = true;
+  const auto process = read_process_stat(static_cast<std::uint32_t>(chips_->pid(static_cast<std::size_t>(chip))));
+  const bool stopped = process && (process->state == 'T' || process->state == 't');
+  throw Error(Code::wait_timeout,
+              first ? fmt::format("{} has not answered for {:.3g} s", name_of(chip),
+                                  std::chrono::duration<double>(2 * timeout_).count())
+                    : fmt::format("{} has not answered an earlier request", name_of(chip)),
+              {stopped ? "its process is stopped" : "its thread may be busy with a kernel that waits for nothing",
+               "the next run starts the chips again: buffers stay, domains are gone"});
+}
+
+void WorkerState::check_answers(int chip) {
+  if (!lane(chip).death.empty()) fail(Code::rank_failed, "{} died: {}", name_of(chip), lane(chip).death);
+  if (lane(chip).silent()) fail_silent(chip);
+}
+
 void WorkerState::send_control(int chip, std::span<const std::byte> message) {
-  const StreamWriter::Written written = lane(chip).control.write(message);
-  chips_->ring(static_cast<std::size_t>(chip));
-  if (written.bytes != message.size()) {
-    fail(Code::invalid_argument, "a control message of {} bytes is longer than the mailbox of a chip", message.size());
+  // What was asked before has been answered, so the ring is empty.
+  if (message.size() > mailbox_sizes().control) {
+    fail(Code::invalid_argument, "a control message of {} bytes is longer than the mailbox of a chip, {} bytes",
+         message.size(), mailbox_sizes().control);
   }
+  static_cast<void>(lane(chip).control.write(message));
+  chips_->ring(static_cast<std::size_t>(chip));
 }
 
 MessageReader WorkerState::await_reply(int chip, Lock& lock) {
@@ -54,13 +88,11 @@ MessageReader WorkerState::await_reply(int chip, Lock& lock) {
     record = from.reply;
     return record.has_value() || !from.death.empty();
   });
-  if (!came)
-    fail(Code::wait_timeout, "chip {} (pid {}) did not answer", chip, chips_->pid(static_cast<std::size_t>(chip)));
-  if (!record) {
-    throw Error(Code::rank_failed, fmt::format("chip {} (pid {}) died: {}", chip,
-                                               chips_->pid(static_cast<std::size_t>(chip)), from.death));
-  }
-  return MessageReader(*record);
+  if (!came) fail_silent(chip);
+  if (!record) fail(Code::rank_failed, "{} died: {}", name_of(chip), from.death);
+  MessageReader reply(*record);
+  static_cast<void>(reply.get<std::uint64_t>());
+  return reply;
 }
 
 void WorkerState::release_reply(int chip) noexcept {
@@ -99,12 +131,10 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
   const std::lock_guard control(control_mutex_);
   Lock lock(mutex_);
   if (closed_) fail(Code::released, "the worker was closed");
-  for (const int chip : chips) {
-    if (!lane(chip).death.empty()) fail(Code::rank_failed, "chip {} died: {}", chip, lane(chip).death);
-  }
+  for (const int chip : chips) check_answers(chip);
   domain->id = ++last_domain_;
   domain->generation = generation_;
-  control_message_.begin(MessageKind::open_domain);
+  begin_request(MessageKind::open_domain);
   control_message_.put(domain->id);
   control_message_.put_text(name);
   control_message_.put(bytes);
@@ -114,6 +144,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
   for (const int chip : chips) send_control(chip, message);
 
   std::exception_ptr failure;
+  std::exception_ptr gone;  // of a chip that died or is silent: what the others say follows from it
   for (std::size_t rank = 0; rank < chips.size(); ++rank) {
     const int chip = chips[rank];
     DomainMember member{.chip = chip,
@@ -135,7 +166,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
       }
       release_reply(chip);
     } catch (...) {
-      if (!failure) failure = std::current_exception();
+      if (!gone) gone = std::current_exception();
     }
     const std::uint64_t window = next_window_;
     next_window_ += (bytes + (1U << 20U)) / (1U << 20U) * (1U << 20U);
@@ -152,6 +183,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
     domain->members.push_back(std::move(member));
   }
   domains_.emplace(domain->id, domain);
+  if (gone) failure = gone;
   if (failure) {
     lock.unlock();
     release_domain(*domain);
@@ -191,7 +223,7 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
   std::size_t rank = 0;
   const auto domain = domain_of(tensor, rank);
   const int chip = domain->chips[rank];
-  if (!lane(chip).death.empty()) fail(Code::rank_failed, "chip {} died: {}", chip, lane(chip).death);
+  check_answers(chip);
   const std::uint64_t begin = tensor.address() - domain->windows[rank];
   const std::span<std::byte> staging = lane(chip).staging;
   const std::size_t half = staging.size() / 2;
@@ -202,7 +234,7 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
     lock.unlock();
     if (from != nullptr) std::memcpy(place_of_chunk(chunk), from + chunk * half, size_of_chunk(chunk));
     lock.lock();
-    control_message_.begin(from != nullptr ? MessageKind::copy_in : MessageKind::copy_out);
+    begin_request(from != nullptr ? MessageKind::copy_in : MessageKind::copy_out);
     control_message_.put(domain->id);
     control_message_.put(begin + chunk * half);
     control_message_.put(static_cast<std::uint64_t>((chunk % 2) * half));

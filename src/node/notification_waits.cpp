@@ -28,6 +28,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
   const auto domain = domain_of(signal, rank);
   const int chip = domain->chips[rank];
   check_run(run, chip);
+  check_answers(chip);
   // Its end may be told as soon as the chip knows of it.
   Unit& made = add_unit(&run, kHost, kNoCallable, where);
   made.watcher = chip;
@@ -40,20 +41,24 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
   const Tensor token = token_of(id);
   map_.record(
       graph::view_of(token), graph::Access::write, id, [](graph::TaskId) { return false; }, [](graph::TaskId) {});
-  control_message_.begin(MessageKind::watch_signal);
+  begin_request(MessageKind::watch_signal);
   control_message_.put(id);
   control_message_.put(domain->id);
   control_message_.put(signal.address() - domain->windows[rank]);
   control_message_.put(expected);
-  send_control(chip, control_message_.finish());
-  MessageReader reply = await_reply(chip, lock);
-  std::optional<Failure> refused;
-  if (reply.kind() != MessageKind::done) refused = get_failure(reply);
-  release_reply(chip);
-  if (refused) {
-    lane(chip).watched.fetch_sub(1, std::memory_order_relaxed);
+  try {
+    send_control(chip, control_message_.finish());
+    MessageReader reply = await_reply(chip, lock);
+    std::optional<Failure> refused;
+    if (reply.kind() != MessageKind::done) refused = get_failure(reply);
+    release_reply(chip);
+    if (refused) {
+      lane(chip).watched.fetch_sub(1, std::memory_order_relaxed);
+      throw Error(refused->code, refused->message, refused->notes);
+    }
+  } catch (...) {
     if (live(id)) finish(unit(id));
-    throw Error(refused->code, refused->message, refused->notes);
+    throw;
   }
   settle();
   return token;
@@ -66,6 +71,10 @@ bool WorkerState::take_replies(Lane& from) {
     if (!record) break;
     MessageReader message(*record);
     if (message.kind() != MessageKind::wait_ended) {
+      if (message.get<std::uint64_t>() <= from.given_up) {
+        from.replies.release();
+        continue;
+      }
       from.reply = record;
       // Pairs with the load in news(), for which it is only a hint: whoever takes the reply looks behind it.
       from.has_reply.store(true, std::memory_order_seq_cst);

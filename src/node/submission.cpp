@@ -32,8 +32,7 @@ void WorkerState::check_chip(const char* what, int chip) const {
 void WorkerState::check_run(const RunState& run, int chip) {
   if (run.failed) std::rethrow_exception(run.root_cause());
   if (chip != kHost && !lane(chip).death.empty()) {
-    fail(Code::rank_failed, "chip {} (pid {}) died: {}", chip, chips_->pid(static_cast<std::size_t>(chip)),
-         lane(chip).death);
+    fail(Code::rank_failed, "{} died: {}", name_of(chip), lane(chip).death);
   }
 }
 

@@ -121,6 +121,7 @@ void WorkerState::stop_chips() noexcept {
       message.begin(MessageKind::stop);
       send(static_cast<int>(i), 0, message.finish());
       message.begin(MessageKind::stop_control);
+      message.put(std::uint64_t{0});
       static_cast<void>(lanes_[i].control.write(message.finish()));
       chips_->ring(i);
     }
@@ -297,7 +298,7 @@ void WorkerState::chip_died(std::size_t chip, const std::string& how) {
   dead.death = how;
   needs_restart_ = true;
   progress();
-  Failure failure{Code::rank_failed, fmt::format("chip {} (pid {}) died: {}", chip, chips_->pid(chip), how), {}};
+  Failure failure{Code::rank_failed, fmt::format("{} died: {}", name_of(static_cast<int>(chip)), how), {}};
   const auto running = std::find_if(dead.flying.begin(), dead.flying.end(),
                                     [this](graph::TaskId id) { return id != 0 && unit(id).run != nullptr; });
   if (running != dead.flying.end()) failure.notes.push_back("it ran " + describe(unit(*running)));

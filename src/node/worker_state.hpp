@@ -60,7 +60,9 @@ struct Lane {
   StreamReader replies;
   /// A reply that came and was not taken yet: it hides what comes behind it.
   std::optional<std::span<const std::byte>> reply;
-  std::atomic<bool> has_reply{false};     // of `reply`, for news()
+  std::atomic<bool> has_reply{false};  // of `reply`, for news()
+  /// Nobody waits for the replies to requests up to this number any more.
+  std::uint64_t given_up = 0;
   std::atomic<std::uint32_t> watched{0};  // waits for notifications that its chip has not told the end of
   std::span<std::byte> staging;
   wire::ChipMailbox* box = nullptr;
@@ -70,6 +72,9 @@ struct Lane {
   std::uint64_t seen = 0;
   std::vector<bool> defined;  // callables, by number
   std::string death;          // empty while it lives
+
+  /// Whether a request has not been answered in time. What it works on is not known then.
+  [[nodiscard]] bool silent() const noexcept { return given_up != 0; }
 };
 
 class WorkerState : public std::enable_shared_from_this<WorkerState> {
@@ -187,8 +192,16 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void copy_window(const Tensor& tensor, std::byte* to, const std::byte* from, std::size_t bytes);
 
   // domains.cpp
+  /// The control message of the next request.
+  void begin_request(MessageKind kind);
   void send_control(int chip, std::span<const std::byte> message);
+  /// To the latest requests, in their order.
   [[nodiscard]] MessageReader await_reply(int chip, Lock& lock);
+  /// Throws if a request to this chip would not be answered.
+  void check_answers(int chip);
+  [[noreturn]] void fail_silent(int chip);
+  /// "chip 2 (pid 4711)".
+  [[nodiscard]] std::string name_of(int chip) const;
   [[nodiscard]] Lane& lane(int chip) { return lanes_[static_cast<std::size_t>(chip)]; }
   void release_reply(int chip) noexcept;
 
@@ -202,7 +215,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   std::chrono::nanoseconds timeout_;
   /// One control call at a time; before mutex_.
   std::mutex control_mutex_;
-  MessageWriter control_message_;  // guarded by control_mutex_
+  MessageWriter control_message_;   // guarded by control_mutex_
+  std::uint64_t last_request_ = 0;  // guarded by control_mutex_
 
   mutable std::mutex mutex_;
   // Guarded by mutex_, all of the following.

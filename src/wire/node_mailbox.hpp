@@ -12,7 +12,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kNodeMagic = 0x4e4f544142444f4e;  // "NODBATON" in memory
-inline constexpr std::uint32_t kNodeVersion = 1;
+inline constexpr std::uint32_t kNodeVersion = 2;
 /// The name under which the segment appears in /proc.
 inline constexpr const char* kNodeSegmentName = "baton-node";
 

@@ -1,0 +1,83 @@
+// Deadlines on a node: chips that do not answer. BATON_WAIT_TIMEOUT is short here (CMakeLists.txt).
+#include <signal.h>
+
+#include <gmock/gmock.h>
+
+#include "node_fixture.hpp"
+#include "node_kernels.hpp"
+#include "support/require.hpp"
+
+namespace baton::test {
+namespace {
+
+/// Every chip writes its rank into the windows of all, and adds up what it finds in its own.
+void expect_usable(Worker& worker, std::int64_t value) {
+  const int chips = worker.chip_count();
+  const Tensor out = worker.create_buffer(DType::int64, {chips});
+  worker.run([&](Orchestration& o) {
+    const CommBufferSpec buffers[] = {{"cells", DType::int64, static_cast<std::size_t>(chips)},
+                                      {"arrived", DType::int32, 1}};
+    const DomainHandle domain = o.allocate_domain("all", worker.options().devices, 0, buffers);
+    for (int chip = 0; chip < chips; ++chip) {
+      TaskArgs args;
+      args.add_tensor(domain[chip].buffer("cells").tensor, TensorArgType::inout)
+          .add_tensor(domain[chip].buffer("arrived").tensor, TensorArgType::inout)
+          .add_tensor(out.slice(chip, chip + 1), TensorArgType::output)
+          .add_scalar(domain[chip].device_ctx)
+          .add_scalar(value)
+          .add_scalar(1);
+      o.submit_next_level(node_sum, args, chip);
+    }
+  });
+  const auto* sums = reinterpret_cast<const std::int64_t*>(out.address());
+  for (int chip = 0; chip < chips; ++chip) EXPECT_EQ(sums[chip], 50 * chips * (chips - 1) + value * chips);
+  worker.free_buffer(out);
+}
+
+class StoppedChip : public testing::Test {
+ protected:
+  void stop() { ASSERT_EQ(::kill(victim_, SIGSTOP), 0); }
+  void go_on() { ASSERT_EQ(::kill(victim_, SIGCONT), 0); }
+
+  Worker worker{node_options({Isolation::processes, 4})};
+  pid_t victim_ = worker.pid_of(2);
+  std::string name_ = "chip 2 (pid " + std::to_string(victim_) + ")";
+};
+
+/// It goes on and answers what it was asked. Nobody takes that for the answer to a later request.
+TEST_F(StoppedChip, IsStartedAgainByTheNextRunAndItsLateAnswerIsNobodys) {
+  expect_usable(worker, 1);
+  require_error(Code::wait_timeout, {name_, "has not answered", "stopped", "next run"}, [&] {
+    worker.run([&](Orchestration& o) {
+      stop();
+      static_cast<void>(o.allocate_domain("late", worker.options().devices, 64));
+    });
+  });
+  go_on();
+  for (int run = 0; run < 4; ++run) expect_usable(worker, 10 * run);
+  EXPECT_NE(worker.pid_of(2), victim_);
+}
+
+/// Within the run nothing more is asked of it: it may still be at work on the earlier request.
+TEST_F(StoppedChip, IsAskedNothingMoreInThatRun) {
+  worker.run([&](Orchestration& o) {
+    const CommBufferSpec buffers[] = {{"x", DType::int32, 16}};
+    const DomainHandle domain = o.allocate_domain("all", worker.options().devices, 0, buffers);
+    const Tensor& there = domain[2].buffer("x").tensor;
+    std::vector<std::int32_t> values(16, 7);
+    stop();
+    require_error(Code::wait_timeout, {name_, "has not answered"},
+                  [&] { o.copy_to(there, std::span<const std::int32_t>(values)); });
+    go_on();
+    require_error(Code::wait_timeout, {name_, "has not answered an earlier request"},
+                  [&] { o.copy_from(std::span<std::int32_t>(values), there); });
+    require_error(Code::wait_timeout, {name_},
+                  [&] { static_cast<void>(o.submit_notification_wait(there.slice(0, 1), 1)); });
+    const Tensor& elsewhere = domain[1].buffer("x").tensor;
+    o.copy_to(elsewhere, std::span<const std::int32_t>(values));
+  });
+  expect_usable(worker, 5);
+}
+
+}  // namespace
+}  // namespace baton::test
