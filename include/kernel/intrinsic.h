@@ -29,6 +29,9 @@ enum : int {
   PTO_GLOBAL_CONTEXT_INDEX = PTO_LOCAL_CONTEXT_INDEX + 1,
 };
 
+/// Kinds of workspaces of asynchronous copies.
+enum : int { DMA_WORKSPACE_SDMA = 0, DMA_WORKSPACE_URMA = 1 };
+
 AICORE inline LocalContext* get_local_context(int64_t* args) {
   return reinterpret_cast<LocalContext*>(args[PTO_LOCAL_CONTEXT_INDEX]);
 }

@@ -4,7 +4,7 @@
 #define PTO_SQ_KERNEL_API_H
 
 #include <backend/sdma/sdma_completion_kernel.h>
-#include <pto_cq_types.h>
+#include <pto_cq_kernel_api.h>
 
 /// A copy that is described, not yet submitted. Refers to its tensors and tile, which must outlive it.
 template <typename DstTensor, typename SrcTensor, typename ScratchTile>

@@ -19,6 +19,9 @@ std::vector<std::uint64_t> make_context(std::uint32_t rank, std::uint64_t window
   std::vector<std::uint64_t> words(sizeof context / sizeof(std::uint64_t));
   std::memcpy(words.data(), &context, sizeof context);
   words.insert(words.end(), windows.begin() + static_cast<std::ptrdiff_t>(plain), windows.end());
+  // The context is its own workspace: kernels test the address against null, and pass it back to find the windows.
+  words[offsetof(CommContext, workSpace) / sizeof(std::uint64_t)] = reinterpret_cast<std::uint64_t>(words.data());
+  words[offsetof(CommContext, workSpaceSize) / sizeof(std::uint64_t)] = words.size() * sizeof(std::uint64_t);
   return words;
 }
 

@@ -43,6 +43,7 @@ struct DeferredCompletionEntry {
 };
 
 enum : uint32_t { DEFERRED_COMPLETION_CAPACITY = 64 };
+inline constexpr int32_t MAX_COMPLETIONS_PER_TASK = DEFERRED_COMPLETION_CAPACITY;
 
 /// The conditions of one running kernel: each has a slab of its own. The runtime reads `entries` after an acquire load
 /// of `count`.

@@ -32,6 +32,20 @@ AICORE inline void defer_copy(uint64_t record) {
 
 }  // namespace baton::kernel
 
+namespace pto2::detail {
+
+/// Fails the task with this error of the slab.
+AICORE inline void defer_error(AsyncCtx& ctx, int32_t code) { baton::kernel::set_completion_error(ctx, code); }
+
+/// Publishes what was registered. Each registration does so itself; the scalar cache is written back for those that did
+/// not pass through it.
+AICORE inline void defer_flush(AsyncCtx& ctx) {
+  dcci(ctx.completion_count, ENTIRE_DATA_CACHE, CACHELINE_OUT);
+  dsb(DSB_DDR);
+}
+
+}  // namespace pto2::detail
+
 /// Adds a condition. False if the task is not deferred; false, with an error in the slab that fails the task, if the
 /// condition makes no sense (101) or there is no room for it (102).
 AICORE inline bool register_completion_condition(AsyncCtx& ctx, const CompletionToken& token) {

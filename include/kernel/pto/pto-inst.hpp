@@ -6,6 +6,7 @@
 #include <pto/comm/pto_comm_inst.hpp>
 #include <pto/common/order.hpp>
 #include <pto/common/pto_tile.hpp>
+#include <pto/common/registers.hpp>
 #include <pto/instructions/assign.hpp>
 #include <pto/instructions/binary.hpp>
 #include <pto/instructions/convert.hpp>

@@ -17,6 +17,9 @@ TEST(ContextTable, IsAPlainContextUpToSixtyFourRanks) {
     const auto& context = *reinterpret_cast<const CommContext*>(words.data());
     EXPECT_EQ(context.rankNum, ranks);
     EXPECT_EQ(context.winSize, 512U);
+    // Kernels return at once, without a word, if they find none.
+    EXPECT_EQ(context.workSpace, reinterpret_cast<std::uint64_t>(&context));
+    EXPECT_EQ(context.workSpaceSize, sizeof(CommContext));
     for (std::size_t r = 0; r < COMM_MAX_RANK_NUM; ++r) {
       EXPECT_EQ(context.windowsIn[r], r < ranks ? 1000 + r : 0);
       EXPECT_EQ(context.windowsOut[r], context.windowsIn[r]);

@@ -73,8 +73,11 @@ TEST_F(Compile, CoreDefinesAndFlagsAreSeenAndToldApart) {
   const std::string text =
       "#ifndef __CPU_SIM\n#error\n#endif\n"
       "#if defined(__DAV_CUBE__) == defined(__DAV_VEC__)\n#error\n#endif\n"
+      // Sources without any of our headers define what they miss, for another compiler.
+      "#ifndef __aicore__\n#define __aicore__ [aicore]\n#endif\n"
+      "#ifndef __gm__\n#define __gm__ [gm]\n#endif\n"
       "#ifdef __DAV_CUBE__\n#define CORE 100\n#else\n#define CORE 0\n#endif\n"
-      "extern \"C\" void kernel_entry(int64_t* args) { args[0] = CORE + VALUE; }\n";
+      "extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t* args) { args[0] = CORE + VALUE; }\n";
   const auto value = [&](CoreType core, std::vector<std::string> defines, std::vector<std::string> flags) {
     return result_of(compile({.source = "k",
                               .text = text,

@@ -231,7 +231,7 @@ TEST_F(Async, SessionsNeedAWorkspace) {
   EXPECT_FALSE(comm::BuildAsyncSession(scratch, nullptr, session));
   EXPECT_FALSE(comm::BuildAsyncSession(scratch, workspace, session, 8));
   EXPECT_FALSE(session.valid);
-  EXPECT_FALSE(comm::BuildAsyncSession<comm::DmaEngine::URMA>(scratch, workspace, session));
+  EXPECT_FALSE(comm::BuildAsyncSession<comm::DmaEngine::RDMA>(scratch, workspace, session));
   EXPECT_TRUE(comm::BuildAsyncSession(scratch, workspace, session, 7));
   EXPECT_TRUE(session.valid);
   EXPECT_EQ(session.engine, comm::DmaEngine::SDMA);

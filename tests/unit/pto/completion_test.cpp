@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/urma/urma_completion_kernel.h"
 #include "intrinsic.h"
 #include "platform_comm/comm_context.h"
 #include "pto_async_kernel_api.h"
@@ -101,6 +102,29 @@ TEST_F(Completion, AwaitsACopyThatCannotBeDeferred) {
 TEST_F(Completion, ReportsWhatHasNoSession) {
   EXPECT_FALSE(send_request_entry(ctx, SdmaTget(dst, src, scratch, nullptr)));
   EXPECT_EQ(slab.error_code, PTO2_ERROR_ASYNC_COMPLETION_INVALID);
+}
+
+TEST_F(Completion, DefersACopyOfThePeersEngine) {
+  CommContextLarge context = {};
+  context.first.windowsIn[1] = reinterpret_cast<std::uintptr_t>(from) - 64;
+  context.more[0] = reinterpret_cast<std::uintptr_t>(from) - 128;
+  auto* peers = reinterpret_cast<uint8_t*>(&context);
+  EXPECT_EQ(pto2::urma_backend::peer_mr_ptr<float>(peers, 64, 128), from);
+  Line there(pto2::urma_backend::peer_mr_ptr<float>(peers, 1, 64));
+  EXPECT_TRUE(send_request_entry(ctx, UrmaTget(dst, there, peers, 1)));
+  ASSERT_EQ(slab.count, 1u);
+  EXPECT_EQ(slab.entries[0].engine, uint32_t{COMPLETION_ENGINE_URMA});
+  core.advance_copies();
+  EXPECT_EQ(to[2], 3.0f);
+  EXPECT_FALSE(send_request_entry(ctx, UrmaTput(dst, src, nullptr, 1)));
+  EXPECT_EQ(slab.error_code, PTO2_ERROR_ASYNC_COMPLETION_INVALID);
+}
+
+TEST_F(Completion, AnErrorOfItsOwnFailsTheTask) {
+  pto2::detail::defer_error(ctx, 103);
+  pto2::detail::defer_flush(ctx);
+  EXPECT_EQ(slab.error_code, PTO2_ERROR_ASYNC_REGISTRATION_FAILED);
+  static_assert(MAX_COMPLETIONS_PER_TASK == 64 && DMA_WORKSPACE_SDMA == 0 && DMA_WORKSPACE_URMA == 1);
 }
 
 TEST_F(Completion, SendsNotifications) {

@@ -176,6 +176,16 @@ TEST(Errors, Flags) {
   core.finish();
 }
 
+TEST(Errors, AMaskThatLeavesLanesOut) {
+  const TestCore core;
+  set_mask_norm();
+  set_vector_mask(UINT64_MAX, UINT64_MAX);
+  EXPECT_FAILURE(set_vector_mask(0, 1), BATON_KERNEL_UNSUPPORTED, "set_vector_mask", "(-1, -1)");
+  const int64_t begin = get_sys_cnt();
+  EXPECT_LE(begin, get_sys_cnt());
+  EXPECT_GT(begin, 0);
+}
+
 TEST(Errors, Products) {
   const TestCore core;
   TileLeft<float, 16, 16, DYNAMIC, DYNAMIC> left(16, 15);

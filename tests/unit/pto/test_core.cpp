@@ -168,7 +168,7 @@ const BatonCoreTable& TestCore::functions() {
       .wait = [](BatonCore* core, const std::int32_t* signal, std::int32_t value, std::uint32_t comparison,
                  const BatonPlace* place) { self(core).wait(signal, value, comparison, place); },
       .session_open = [](BatonCore* core, const BatonSession* session, const BatonPlace*) -> std::uint64_t {
-        return session->engine == 0 ? ++self(core).sessions_ : 0;
+        return session->engine <= 1 ? ++self(core).sessions_ : 0;
       },
       .copy_submit = [](BatonCore* core, const BatonCopy* copy, const BatonPlace* place) -> std::uint64_t {
         TestCore& me = self(core);

@@ -46,6 +46,20 @@ AICORE pto::comm::AsyncEvent submit_request(Dst& dst, Src& src, Scratch& scratch
                                          : pto::comm::TPUT_ASYNC(dst, src, session, where);
 }
 
+/// Makes the completion of a copy a condition of the task; awaits it if the task is not deferred.
+AICORE inline bool make_condition(AsyncCtx& ctx, const pto::comm::AsyncEvent& event,
+                                  const pto::comm::AsyncSession& session, uint32_t engine, Where where) {
+  if (!event.valid()) {
+    set_completion_error(ctx, PTO2_ERROR_ASYNC_COMPLETION_INVALID);
+    return false;
+  }
+  if (!async_ctx_is_deferred(ctx)) return event.Wait(session, where);
+  const CompletionToken token{event.handle, 0, engine, COMPLETION_TYPE_SDMA_EVENT_RECORD, 1};
+  if (register_completion_condition(ctx, token)) return true;
+  event.Wait(session, where);  // its bytes must not move after the task has failed
+  return false;
+}
+
 }  // namespace baton::kernel
 
 /// Submits the copy and makes its completion a condition of the task; awaits it if the task is not deferred. False,
@@ -56,15 +70,7 @@ AICORE inline bool send_request_entry(AsyncCtx& ctx, SdmaRequestDescriptor<DstTe
   pto::comm::AsyncSession session;
   const pto::comm::AsyncEvent event = baton::kernel::submit_request(
       request.dst, request.src, request.scratch, request.workspace, request.sync_id, request.direction, session, where);
-  if (!event.valid()) {
-    baton::kernel::set_completion_error(ctx, PTO2_ERROR_ASYNC_COMPLETION_INVALID);
-    return false;
-  }
-  if (!async_ctx_is_deferred(ctx)) return event.Wait(session, where);
-  const CompletionToken token{event.handle, 0, COMPLETION_ENGINE_SDMA, COMPLETION_TYPE_SDMA_EVENT_RECORD, 1};
-  if (register_completion_condition(ctx, token)) return true;
-  event.Wait(session, where);  // its bytes must not move after the task has failed
-  return false;
+  return baton::kernel::make_condition(ctx, event, session, COMPLETION_ENGINE_SDMA, where);
 }
 
 #endif

@@ -45,6 +45,23 @@ AICORE pto::comm::AsyncEvent submit_copy(const char* name, Dst& dst, Src& src, c
   return {core.table->copy_submit(&core, &copy, &place), engine};
 }
 
+/// False for a null workspace, a sync id above 7, or an engine that is not there.
+template <pto::comm::DmaEngine engine>
+AICORE bool open_session(uint8_t* workspace, pto::comm::AsyncSession& session, uint32_t sync_id,
+                         const pto::comm::sdma::SdmaBaseConfig& config, uint32_t channel, Where where) {
+  session = pto::comm::AsyncSession{};
+  if (workspace == nullptr || sync_id > 7) return false;
+  const BatonPlace place = place_of("BuildAsyncSession", where);
+  const BatonSession request{
+      static_cast<uint32_t>(engine), sync_id, channel, config.queue_num, workspace, config.block_bytes,
+      config.comm_block_offset};
+  BatonCore& core = current_core();
+  const uint64_t id = core.table->session_open(&core, &request, &place);
+  if (id == 0) return false;
+  session = pto::comm::AsyncSession{engine, true, id};
+  return true;
+}
+
 }  // namespace baton::kernel
 
 namespace pto::comm {
@@ -56,18 +73,10 @@ AICORE bool BuildAsyncSession(ScratchTile& scratch, uint8_t* workspace, AsyncSes
                               uint32_t channel = UINT32_MAX,
                               baton::kernel::Where where = baton::kernel::Where::current()) {
   static_assert(baton::kernel::lies_in<ScratchTile, TileType::Vec>, "BuildAsyncSession takes a Vec tile");
-  session = AsyncSession{};
-  if (workspace == nullptr || syncId > 7) return false;
-  const BatonPlace place = baton::kernel::place_of("BuildAsyncSession", where);
-  baton::kernel::check_tile(place, "scratch", scratch);
-  const BatonSession request{
-      static_cast<uint32_t>(engine), syncId, channel, config.queue_num, workspace, config.block_bytes,
-      config.comm_block_offset};
-  BatonCore& core = baton::kernel::current_core();
-  const uint64_t id = core.table->session_open(&core, &request, &place);
-  if (id == 0) return false;
-  session = AsyncSession{engine, true, id};
-  return true;
+  if (workspace != nullptr && syncId <= 7) {
+    baton::kernel::check_tile(baton::kernel::place_of("BuildAsyncSession", where), "scratch", scratch);
+  }
+  return baton::kernel::open_session<engine>(workspace, session, syncId, config, channel, where);
 }
 
 template <DmaEngine engine = DmaEngine::SDMA, typename Dst, typename Src>

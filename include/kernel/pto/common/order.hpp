@@ -8,9 +8,21 @@
 enum pipe_t { PIPE_S, PIPE_V, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_M, PIPE_ALL, PIPE_FIX };
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };
 
-enum cache_line_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
-enum dcci_dst_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
-enum mem_dsb_t { DSB_ALL, DSB_DDR, DSB_UB };
+// Kernels use these words with and without a qualifier, and some open `namespace cache_line_t` to define their own:
+// what they find there themselves goes before what a using-directive brings.
+namespace baton::kernel::cache_words {
+enum : int { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum : int { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+}  // namespace baton::kernel::cache_words
+using namespace baton::kernel::cache_words;
+namespace cache_line_t {
+using namespace baton::kernel::cache_words;
+}
+namespace dcci_dst_t {
+using namespace baton::kernel::cache_words;
+}
+typedef int mem_dsb_t;
+enum { DSB_ALL, DSB_DDR, DSB_UB };
 
 namespace baton::kernel {
 
@@ -56,8 +68,10 @@ AICORE inline void dcci(const volatile void* address, int line, int destination 
   core.table->cache_line(&core, address, line, destination);
 }
 
-/// Orders scalar accesses and cache operations before it with those after it.
-AICORE inline void dsb(int kind) {
+/// Orders scalar accesses and cache operations before it with those after it. A template, so that a kernel may define a
+/// `dsb(mem_dsb_t)` of its own.
+template <typename Kind>
+AICORE inline void dsb(Kind kind) {
   BatonCore& core = baton::kernel::current_core();
-  core.table->memory_barrier(&core, kind);
+  core.table->memory_barrier(&core, static_cast<int32_t>(kind));
 }

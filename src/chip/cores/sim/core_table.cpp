@@ -132,8 +132,10 @@ struct CoreFunctions {
     self(core).note(fmt::format("{} {} {}", what, memory(core).name_of(signal), how));
   }
 
-  static std::uint64_t session_open(BatonCore* core, const BatonSession* /*session*/, const BatonPlace* /*place*/) {
-    return self(core).around_.dma.open_session();
+  static std::uint64_t session_open(BatonCore* core, const BatonSession* session, const BatonPlace* /*place*/) {
+    // Numbered as pto::comm::DmaEngine: SDMA and URMA are one engine here, RDMA there is none.
+    constexpr std::uint32_t kUrma = 1;
+    return session->engine <= kUrma ? self(core).around_.dma.open_session() : 0;
   }
 
   static std::uint64_t copy_submit(BatonCore* core, const BatonCopy* copy, const BatonPlace* place) {
