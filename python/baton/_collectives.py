@@ -5,22 +5,16 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from baton import _core
-from baton._dtypes import dtype_name
+from baton._dtypes import elements_of
 
 
 def _side(x: Any, like: Any = None) -> tuple[Any, str]:
     """What the module takes for one side: memory, and the name of its elements. Nothing is copied."""
     if x is None:
         return None, "uint8" if like is None else _side(like)[1]
-    if not hasattr(x, "dtype"):
-        x = memoryview(x) if not hasattr(x, "__dlpack__") else _numpy().from_dlpack(x)
-        x = _numpy().asarray(x)
-    name = dtype_name(x.dtype)
-    if getattr(x, "size", 1) == 0 or 0 in getattr(x, "shape", ()):
-        return None, name
-    if name == "float64" and not hasattr(x, "__baton_array__"):
-        return _numpy().asarray(x).view("uint64"), name  # chips have no such type; the bits are passed
-    return x, name
+    memory, name = elements_of(x)
+    empty = getattr(memory, "size", 1) == 0 or 0 in getattr(memory, "shape", ())
+    return None if empty else memory, name
 
 
 def _numpy():

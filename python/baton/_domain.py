@@ -10,7 +10,7 @@ from typing import Any, Callable, Sequence
 from baton import _core
 from baton._collectives import Collectives
 from baton._core import Tensor
-from baton._dtypes import dtype_name, numpy_dtype, shape_of, to_numpy
+from baton._dtypes import check_elements, dtype_name, elements_of, numpy_dtype, one_element, shape_of, to_numpy
 
 
 class Window:
@@ -70,33 +70,36 @@ class Window:
         return array.view("float64") if self._dtype == "float64" else array
 
     def put(self, peer: int, data: Any, first: int = 0) -> None:
-        """Copies an array into the part of `peer`, from element `first` on. Complete when it returns; visible to the
-        peer after a notify that follows it, or a barrier."""
-        self._core.put(peer, first * self._itemsize, self._like(data))
+        """Copies an array, of the window's element type, or a number into the part of `peer`, from element `first` on.
+        Complete when it returns; visible to the peer after a notify that follows it, or a barrier."""
+        self._core.put(peer, first * self._itemsize, self._memory(data, "what is put"))
 
     def get(self, peer: int, first: int = 0, count: int | None = None, out: Any = None):
-        """Copies elements from the part of `peer`: a new array, or into `out`."""
+        """Copies elements from the part of `peer`: a new array, or into `out`, of the window's element type."""
         import numpy
         if out is None:
             size = self._core.nbytes // self._itemsize
             out = numpy.empty(size - first if count is None else count, dtype=numpy_dtype(self._dtype))
-        self._core.get(peer, first * self._itemsize, out)
+        self._core.get(peer, first * self._itemsize, self._memory(out, "out"))
         return out
 
     def put_signal(self, peer: int, data: Any, signals: Signals, index: int = 0, first: int = 0, value: int = 1,
                    op: str = "add") -> None:
         """put(), then notify of a signal: whoever waits for it sees it after the bytes."""
-        self._core.put_signal(peer, first * self._itemsize, self._like(data), signals._core, 4 * index, value, op)
+        self._core.put_signal(peer, first * self._itemsize, self._memory(data, "what is put"), signals._core,
+                              4 * index, value, op)
 
     def release(self) -> None:
         """Unmaps this rank's view now. Raises Error while arrays use it. Peers keep theirs."""
         self._core.release()
 
-    def _like(self, data: Any):
-        import numpy
-        if isinstance(data, (int, float)):
-            return numpy.asarray([data], dtype=numpy_dtype(self._dtype))
-        return data
+    def _memory(self, data: Any, what: str):
+        """What the module takes for `data`: an array of the window's type as it is, a number as one element."""
+        if isinstance(data, (int, float)) and not hasattr(data, "dtype"):
+            return elements_of(one_element(data, self._dtype))[0]
+        memory, name = elements_of(data)
+        check_elements(name, self._dtype, what)
+        return memory
 
     def __len__(self) -> int:
         return self._shape[0]

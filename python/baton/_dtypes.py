@@ -31,6 +31,51 @@ def numpy_dtype(name: str):
     return numpy.dtype(ml_dtypes.bfloat16)
 
 
+def elements_of(x: Any) -> tuple[Any, str]:
+    """What the module takes for the memory of an array, a tensor or a window, and the name of its elements. Nothing is
+    copied; of float64, which chips do not have, the module gets the bits."""
+    if not hasattr(x, "dtype"):
+        import numpy
+        if hasattr(x, "__dlpack__"):
+            x = numpy.from_dlpack(x)
+        else:
+            try:
+                x = numpy.asarray(memoryview(x))
+            except TypeError:
+                raise TypeError(f"a {type(x).__name__} is not an array: pass numpy.asarray(x), or anything with the "
+                                "buffer protocol or DLPack") from None
+    name = dtype_name(x.dtype)
+    if name == "float64" and not hasattr(x, "__baton_array__"):
+        import numpy
+        x = numpy.asarray(x).view("uint64")
+    return x, name
+
+
+def check_elements(given: str, wanted: str, what: str) -> None:
+    """Raises Error unless elements of the type `given` are as they are in memory of the type `wanted`."""
+    bits = given == "uint16" and wanted == "bfloat16" and numpy_dtype("bfloat16") == "uint16"  # no ml_dtypes
+    if given != wanted and not bits:
+        from baton._errors import Code, Error
+        raise Error(Code.invalid_argument, f"{what} has elements of {given}, and the window has {wanted}",
+                    [f"nothing is converted: pass {wanted}, for example x.astype('{wanted}')"])
+
+
+def one_element(number: int | float, name: str):
+    """An array of a Python number, which has no element type of its own. Raises Error if the type cannot hold it."""
+    import numpy
+    from baton._errors import Code, Error
+    kind = numpy_dtype(name)
+    if name == "bfloat16" and kind == "uint16":
+        raise Error(Code.unsupported, f"{number} cannot be written as a bfloat16: the package ml_dtypes is missing",
+                    ["install ml_dtypes, or pass an array of the bits as uint16"])
+    if kind.kind in "iub":
+        low, high = (0, 1) if kind.kind == "b" else (numpy.iinfo(kind).min, numpy.iinfo(kind).max)
+        if not (low <= number <= high and number == int(number)):
+            raise Error(Code.invalid_argument, f"{number} is not a number of {name}",
+                        [f"{name} has the whole numbers from {low} to {high}"])
+    return numpy.asarray([number], dtype=kind)
+
+
 def shape_of(shape: Any) -> list[int]:
     """A shape given as a number or a sequence."""
     try:

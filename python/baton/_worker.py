@@ -281,11 +281,12 @@ class Worker:
         return made
 
     def copy_to(self, tensor: Tensor, array: Any) -> None:
-        """Copies an array into a tensor of the node, of a chip or of a window."""
+        """Copies an array into a tensor of the node, of a chip or of a window. Types must agree: nothing is
+        converted."""
         self._core.copy_to(tensor, array)
 
     def copy_from(self, tensor: Tensor, array: Any) -> None:
-        """Copies a tensor into an array."""
+        """Copies a tensor into an array of the same type."""
         self._core.copy_from(array, tensor)
 
     def allreduce(self, tensors: Sequence[Any]) -> None:

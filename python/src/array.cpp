@@ -190,7 +190,10 @@ Array from_buffer(nb::handle object, const std::string& what, Writable need, Lay
   std::unique_ptr<Py_buffer, decltype(release)> guard(&view, release);
   const auto dtype = dtype_of_format(view.format);
   if (!dtype) {
-    refuse(what, fmt::format("has elements of the format '{}', which kernels do not know", view.format),
+    const bool is_double = std::string_view(view.format) == "d";
+    refuse(what,
+           fmt::format("has elements of {}, which chips do not have",
+                       is_double ? "float64" : fmt::format("the format '{}'", view.format)),
            "convert it, for example x.astype('float32')");
   }
   Described given{static_cast<char*>(view.buf), *dtype, {}, {}};
@@ -242,7 +245,7 @@ Array from_dlpack(nb::handle object, const std::string& what, Layout layout) {
     refuse(what, "is not in the memory of the host", "copy it to the host, for example with x.cpu()");
   }
   const auto dtype = dtype_of_dlpack(array.dtype());
-  if (!dtype) refuse(what, "has elements that kernels do not know", "convert it, for example to float32");
+  if (!dtype) refuse(what, "has elements of a type that chips do not have", "convert it, for example to float32");
   Described given{static_cast<char*>(array.data()), *dtype, {}, {}};
   for (std::size_t i = 0; i < array.ndim(); ++i) {
     given.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
@@ -287,6 +290,39 @@ Array array_of(nb::handle object, const std::string& what, Writable need, Layout
   if (nb::hasattr(object, "__dlpack__")) return from_dlpack(object, what, layout);
   refuse(what, fmt::format("is a {}, not an array", Py_TYPE(object.ptr())->tp_name),
          "pass an array (numpy.asarray(x)), a tensor, or anything with the buffer protocol or DLPack");
+}
+
+std::size_t bytes_of(const Array& array) noexcept {
+  return static_cast<std::size_t>(array.tensor.element_count()) * size_of(array.tensor.dtype());
+}
+
+Array copied_to(const Array& to, nb::handle source) {
+  return array_of(source, fmt::format("what is copied to a tensor of {}", name_of(to.get().dtype())), Writable::no);
+}
+
+Array copied_from(const Array& from, nb::handle target) {
+  return array_of(target, fmt::format("what a tensor of {} is copied to", name_of(from.get().dtype())), Writable::yes);
+}
+
+void check_copy(const Array& to, const Array& from, const std::string& what) {
+  const DType wanted = to.get().dtype();
+  const DType given = from.get().dtype();
+  if (given != wanted) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: elements of {} cannot be copied to a tensor or an array of {}", what, name_of(given),
+                            name_of(wanted)),
+                {fmt::format("a copy converts nothing: convert first, for example with x.astype('{}'), or take the "
+                             "bits with tensor.reinterpret('{}')",
+                             name_of(wanted), name_of(given))});
+  }
+  if (to.tensor.element_count() != from.tensor.element_count()) {
+    refuse(what + ":", fmt::format("{} does not fit {}", from.tensor.describe(), to.tensor.describe()),
+           "pass as many elements as there are on the other side, for example a slice");
+  }
+  if (!to.tensor.is_contiguous() || !from.tensor.is_contiguous()) {
+    refuse(what + ":", "a tensor with gaps is not copied as a whole",
+           "copy its parts, or use numpy.asarray(tensor)[...] = x");
+  }
 }
 
 DType dtype_named(const std::string& name) {

@@ -67,6 +67,17 @@ enum class Layout : std::uint8_t { contiguous, strided };
 [[nodiscard]] Array array_of(nb::handle object, const std::string& what, Writable need,
                              Layout layout = Layout::contiguous);
 
+/// What all its elements take, without gaps.
+[[nodiscard]] std::size_t bytes_of(const Array& array) noexcept;
+
+/// What a copy to `to`, or from `from`, has on its other side, as array_of().
+[[nodiscard]] Array copied_to(const Array& to, nb::handle source);
+[[nodiscard]] Array copied_from(const Array& from, nb::handle target);
+
+/// A copy converts nothing: throws Error, in the name of `what`, unless both are contiguous and have the same type and
+/// number of elements.
+void check_copy(const Array& to, const Array& from, const std::string& what);
+
 /// "float32" to its number. Throws Error that lists the names.
 [[nodiscard]] DType dtype_named(const std::string& name);
 /// In the language of the buffer protocol; null if that has none.

@@ -126,18 +126,9 @@ void run_captured(const std::shared_ptr<ChipHost>& host, const Captured& capture
   host->run_captured(arrays, [graph = captured.shared(), list](Chip& chip) { chip.run_captured(*graph, list); });
 }
 
-/// Both contiguous, of the same type and number of elements.
 void copy(const Array& to, const Array& from, const char* what) {
-  if (to.get().dtype() != from.get().dtype() || to.tensor.element_count() != from.tensor.element_count()) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{}: {} does not fit {}", what, from.tensor.describe(), to.tensor.describe()),
-                {"convert it first, for example with x.astype(...)"});
-  }
-  if (!to.tensor.is_contiguous() || !from.tensor.is_contiguous()) {
-    throw Error(Code::invalid_argument, fmt::format("{}: a tensor with gaps is not copied as a whole", what),
-                {"copy its parts, or use numpy.asarray(tensor)[...] = x"});
-  }
-  const auto bytes = static_cast<std::size_t>(to.tensor.element_count()) * size_of(to.tensor.dtype());
+  check_copy(to, from, what);
+  const std::size_t bytes = bytes_of(to);
   const Unlocked unlocked;
   std::memmove(reinterpret_cast<void*>(to.tensor.address()), reinterpret_cast<const void*>(from.tensor.address()),
                bytes);
@@ -187,12 +178,12 @@ void bind_chip(nb::module_& module) {
       .def("copy_in",
            [](ChipHost& host, const Array& to, const nb::object& from) {
              static_cast<void>(host.chip());
-             copy(to, array_of(from, "what is copied", Writable::no), "copy_in");
+             copy(to, copied_to(to, from), "copy_in");
            })
       .def("copy_out",
            [](ChipHost& host, const Array& from, const nb::object& to) {
              static_cast<void>(host.chip());
-             copy(array_of(to, "what is copied to", Writable::yes), from, "copy_out");
+             copy(copied_from(from, to), from, "copy_out");
            })
       .def("close", &ChipHost::close)
       .def_prop_ro("clusters", [](ChipHost& host) { return host.chip().clusters(); })

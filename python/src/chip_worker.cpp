@@ -31,10 +31,6 @@ Array alloc(const Shared& worker, const std::vector<std::int64_t>& shape, const 
   return {Tensor(buffer, dtype, shape), std::make_shared<DeviceMemory>(buffer)};
 }
 
-std::size_t bytes_of(const Array& array) {
-  return static_cast<std::size_t>(array.tensor.element_count()) * size_of(array.tensor.dtype());
-}
-
 std::size_t offset_of(const Array& array) {
   return static_cast<std::size_t>(array.tensor.offset()) * size_of(array.tensor.dtype());
 }
@@ -56,18 +52,20 @@ void bind_chip_worker(nb::module_& module) {
            })
       .def("copy_in",
            [](const Shared& worker, const Array& to, const nb::object& from) {
-             const Array source = array_of(from, "what is copied", Writable::no);
+             const Array source = copied_to(to, from);
+             check_copy(to, source, "copy_in");
              const Unlocked unlocked;
-             worker->copy_in(to.get().buffer(),
+             worker->copy_in(to.tensor.buffer(),
                              {reinterpret_cast<const std::byte*>(source.tensor.address()), bytes_of(source)},
                              offset_of(to));
            })
       .def("copy_out",
            [](const Shared& worker, const nb::object& to, const Array& from) {
-             const Array target = array_of(to, "what is copied to", Writable::yes);
+             const Array target = copied_from(from, to);
+             check_copy(target, from, "copy_out");
              const Unlocked unlocked;
              worker->copy_out({reinterpret_cast<std::byte*>(target.tensor.address()), bytes_of(target)},
-                              from.get().buffer(), offset_of(from));
+                              from.tensor.buffer(), offset_of(from));
            })
       .def("load_kernel", [](const Shared& worker, const std::string& path,
                              const std::string& name) { return worker->load_kernel(path, name); })

@@ -79,15 +79,7 @@ class WindowHandle {
   std::map<int, std::shared_ptr<Memory>> parts_;
 };
 
-struct Span {
-  void* data;
-  std::size_t bytes;
-};
-
-Span span_of(const Array& array) {
-  return {reinterpret_cast<void*>(array.tensor.address()),
-          static_cast<std::size_t>(array.tensor.element_count()) * size_of(array.tensor.dtype())};
-}
+void* data_of(const Array& array) { return reinterpret_cast<void*>(array.tensor.address()); }
 
 WaitCmp comparison_of(const std::string& symbol) {
   for (const WaitCmp comparison : {WaitCmp::eq, WaitCmp::ne, WaitCmp::gt, WaitCmp::ge, WaitCmp::lt, WaitCmp::le}) {
@@ -113,25 +105,22 @@ void bind_window(nb::module_& module) {
       .def("put",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source) {
              const Array array = array_of(source, "what is put", Writable::no);
-             const Span span = span_of(array);
              const Unlocked unlocked;
-             window.get().put(peer, offset, span.data, span.bytes);
+             window.get().put(peer, offset, data_of(array), bytes_of(array));
            })
       .def("get",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& target) {
              const Array array = array_of(target, "where it is put", Writable::yes);
-             const Span span = span_of(array);
              const Unlocked unlocked;
-             window.get().get(peer, offset, span.data, span.bytes);
+             window.get().get(peer, offset, data_of(array), bytes_of(array));
            })
       .def("put_signal",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source,
               const WindowHandle& signals, std::size_t signal_offset, std::int32_t value, const std::string& op) {
              const Array array = array_of(source, "what is put", Writable::no);
-             const Span span = span_of(array);
              const NotifyOp operation = operation_of(op);
              const Unlocked unlocked;
-             window.get().put_signal(peer, offset, span.data, span.bytes, signals.get(), signal_offset, value,
+             window.get().put_signal(peer, offset, data_of(array), bytes_of(array), signals.get(), signal_offset, value,
                                      operation);
            })
       .def("notify", [](const WindowHandle& window, int peer, std::size_t offset, std::int32_t value,

@@ -160,20 +160,18 @@ void bind_node(nb::module_& module) {
       .def("run", run)
       .def("copy_to",
            [](Node& node, const Array& to, const nb::object& from) {
-             const Array source = array_of(from, "what is copied", Writable::no);
-             const auto bytes =
-                 static_cast<std::size_t>(source.tensor.element_count()) * size_of(source.tensor.dtype());
-             run_interruptibly([worker = node.shared(), to, source, bytes] {
-               worker->copy_to(to.tensor, reinterpret_cast<const void*>(source.tensor.address()), bytes);
+             const Array source = copied_to(to, from);
+             check_copy(to, source, "copy_to");
+             run_interruptibly([worker = node.shared(), to, source] {
+               worker->copy_to(to.tensor, reinterpret_cast<const void*>(source.tensor.address()), bytes_of(source));
              });
            })
       .def("copy_from",
            [](Node& node, const nb::object& to, const Array& from) {
-             const Array target = array_of(to, "what is copied to", Writable::yes);
-             const auto bytes =
-                 static_cast<std::size_t>(target.tensor.element_count()) * size_of(target.tensor.dtype());
-             run_interruptibly([worker = node.shared(), from, target, bytes] {
-               worker->copy_from(reinterpret_cast<void*>(target.tensor.address()), from.tensor, bytes);
+             const Array target = copied_from(from, to);
+             check_copy(target, from, "copy_from");
+             run_interruptibly([worker = node.shared(), from, target] {
+               worker->copy_from(reinterpret_cast<void*>(target.tensor.address()), from.tensor, bytes_of(target));
              });
            })
       .def_prop_ro("chip_count", [](const Node& node) { return node.get().chip_count(); })

@@ -199,10 +199,6 @@ Array alloc(OrchestrationView& view, const std::vector<std::int64_t>& shape, con
   return scoped(made, "it ends with its scope");
 }
 
-std::size_t bytes_of(const Array& array) {
-  return static_cast<std::size_t>(array.tensor.element_count()) * size_of(array.tensor.dtype());
-}
-
 NodeDomain allocate_domain(OrchestrationView& view, const std::string& name, const std::vector<int>& workers,
                            std::size_t window_bytes,
                            const std::vector<std::tuple<std::string, std::string, std::size_t>>& buffers) {
@@ -269,7 +265,8 @@ void bind_orchestration(nb::module_& module) {
       .def("allocate_domain", allocate_domain)
       .def("copy_to",
            [](OrchestrationView& view, const Array& to, const nb::object& from) {
-             const Array source = array_of(from, "what is copied", Writable::no);
+             const Array source = copied_to(to, from);
+             check_copy(to, source, "copy_to");
              view.lent().run_there([to, source](Orchestration& orchestration) {
                orchestration.copy_to(to.tensor, reinterpret_cast<const void*>(source.tensor.address()),
                                      bytes_of(source));
@@ -277,7 +274,8 @@ void bind_orchestration(nb::module_& module) {
            })
       .def("copy_from",
            [](OrchestrationView& view, const nb::object& to, const Array& from) {
-             const Array target = array_of(to, "what is copied to", Writable::yes);
+             const Array target = copied_from(from, to);
+             check_copy(target, from, "copy_from");
              view.lent().run_there([from, target](Orchestration& orchestration) {
                orchestration.copy_from(reinterpret_cast<void*>(target.tensor.address()), from.tensor, bytes_of(target));
              });

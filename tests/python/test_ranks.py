@@ -41,6 +41,49 @@ def test_threads_as_ranks_put_get_and_signal():
     assert baton.run_ranks(4, body) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])
+def test_windows_take_their_own_element_type_and_numbers(dtype):
+    def body(me):
+        x, signals = me.window("x", 4, dtype), me.signals("arrived")
+        following = (me.rank + 1) % me.size
+        x.put(following, np.array([1, 0, 1, 1], dtype=dtype))
+        x.put_signal(following, np.zeros(1, dtype=dtype), signals, first=2)
+        signals.wait()
+        x.put(following, 1, first=1)
+        me.barrier()
+        out = np.zeros(4, dtype=dtype)
+        assert x.get(following, out=out) is out and list(out) == list(x.array) == [1, 1, 0, 1]
+        x.put(following, x)  # a window of that type, too
+        me.barrier()
+
+    baton.run_ranks(2, body)
+
+
+@pytest.mark.parametrize("window, given", [("float32", "int32"), ("float64", "float32"), ("float32", "float64"),
+                                           ("float64", "uint64"), ("int32", "uint32"), ("uint8", "bool")])
+def test_windows_refuse_another_element_type(window, given):
+    me = baton.join()
+    x, signals = me.window("typed", 4, window), me.signals("typed signals")
+    other = np.ones(2, dtype=given)
+    for call in (lambda: x.put(0, other), lambda: x.get(0, out=other), lambda: x.put_signal(0, other, signals)):
+        with pytest.raises(baton.Error, match=f"has elements of {given}, and the window has {window}") as raised:
+            call()
+        assert raised.value.code == baton.Code.invalid_argument
+    assert not np.any(x.array) and np.all(other == 1) and not signals.test()
+
+
+@pytest.mark.parametrize("dtype, number", [("int32", 2.5), ("int8", 300), ("uint16", -1), ("int32", float("nan"))])
+def test_a_number_that_the_window_cannot_hold_is_refused(dtype, number):
+    x = baton.join().window("numbers", 4, dtype)
+    with pytest.raises(baton.Error, match=f"is not a number of {dtype}"):
+        x.put(0, number)
+
+
+def test_a_list_is_no_memory():
+    with pytest.raises(TypeError, match="a list is not an array"):
+        baton.join().window("listed", 4).put(0, [1.0, 2.0])
+
+
 def test_a_wait_that_times_out_says_who_waits_for_what():
     def body(me):
         signals = me.signals("ready", 1)

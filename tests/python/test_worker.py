@@ -224,6 +224,29 @@ def test_wrong_calls_are_told(node, ops):
         node.run(lambda orch: 1 / 0)
 
 
+def test_copies_convert_nothing(node):
+    tensor, ones = node.create_buffer(4), np.ones(4, dtype="f4")
+    whole = np.ones(4, dtype="i4")
+    for copy in (node.copy_to, node.copy_from):
+        copy(tensor, ones)
+        with pytest.raises(baton.Error) as raised:
+            copy(tensor, whole)
+        assert "int32" in raised.value.message and "float32" in raised.value.message
+        with pytest.raises(baton.Error) as raised:
+            copy(tensor, np.ones(4))
+        assert "float64" in raised.value.message and "float32" in raised.value.message
+
+    def orchestration(orch):
+        with orch.allocate_domain("pair", [0, 1], buffers=[CommBufferSpec("x", "float32", 4)]) as domain:
+            for copy in (orch.copy_to, orch.copy_from):
+                copy(domain[0].buffers["x"], ones)
+                with pytest.raises(baton.Error, match="int32"):
+                    copy(domain[0].buffers["x"], whole)
+
+    node.run(orchestration)
+    assert np.all(tensor.numpy() == 1) and np.all(ones == 1) and np.all(whole == 1)
+
+
 def test_runs_side_by_side(node, ops):
     xs = [node.create_buffer(4, "int32") for _ in range(3)]
     runs = [node.submit(lambda orch, x=x, i=i: [orch.submit_next_level(ops["add_one"], [x], worker=i)
