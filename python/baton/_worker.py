@@ -257,9 +257,9 @@ class Worker:
     def submit(self, orchestration: Callable[..., Any], args: Any = None, config: Any = None
                ) -> concurrent.futures.Future:
         """run() on a thread of its own. The future's result() waits, and raises what the run raised."""
+        self._core.chip_count  # starts the node; raises in a forked child, which has no such threads
         if self._threads is None:
             self._threads = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="baton-run")
-        self.init()
         return self._threads.submit(self.run, orchestration, args, config)
 
     def create_buffer(self, shape: int | Sequence[int], dtype: Any = "float32", name: str = "buffer",
@@ -337,6 +337,9 @@ class Worker:
 
     def close(self) -> None:
         """Waits for runs and ends the chips. Arrays over memory of the node stay good."""
+        if self._node is not None and not self._node.of_this_process:
+            self._node, self._closed = None, True  # chips, threads and sub-workers are the parent's
+            return
         if self._threads is not None:
             self._threads.shutdown()
         if self._node is not None:

@@ -43,6 +43,7 @@ ChipHost::ChipHost(std::optional<Domain> domain, ChipOptions options)
 
 ChipThread& ChipHost::thread() const {
   if (!ticket_) throw Error(Code::released, "this chip was closed");
+  ticket_->thread->check_process();
   return *ticket_->thread;
 }
 

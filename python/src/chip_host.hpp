@@ -39,6 +39,8 @@ class ChipThread {
  public:
   static std::shared_ptr<ChipThread> start(std::optional<Domain> domain, ChipOptions options);
 
+  /// Throws Error in a forked child, which does not have the thread.
+  void check_process() const { process_.check("this chip"); }
   [[nodiscard]] std::shared_ptr<ChipJob> post(std::function<void(Chip&)> body);
   /// The thread destroys the chip and ends, after what it does now. Waits for that unless the thread was abandoned.
   void quit();
@@ -53,6 +55,7 @@ class ChipThread {
  private:
   void live(std::optional<Domain> domain, const ChipOptions& options);
 
+  OfProcess process_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<ChipJob>> jobs_;  // guarded by mutex_

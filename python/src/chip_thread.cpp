@@ -47,6 +47,11 @@ std::shared_ptr<ChipJob> ChipThread::post(std::function<void(Chip&)> body) {
 }
 
 void ChipThread::quit() {
+  if (!process_.is_this()) {
+    // Neither joined nor detached: the thread exists in the parent alone.
+    static_cast<void>(new std::thread(std::move(thread_)));
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     quit_ = true;

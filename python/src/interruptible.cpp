@@ -26,12 +26,12 @@ struct Call {
 /// A thread that makes calls for the main thread, one after the other.
 class Caller {
  public:
-  explicit Caller() : process_(::getpid()) { ::sem_init(&called_, 0, 0); }
+  explicit Caller() { ::sem_init(&called_, 0, 0); }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
   /// In a forked child there is no such thread.
-  [[nodiscard]] bool exists() const noexcept { return process_ == ::getpid(); }
+  [[nodiscard]] bool exists() const noexcept { return process_.is_this(); }
   static void start(const std::shared_ptr<Caller>& caller) {
     std::thread([caller] { caller->live(); }).detach();
   }
@@ -59,7 +59,7 @@ class Caller {
     }
   }
 
-  const pid_t process_;
+  const OfProcess process_;
   ::sem_t called_{};
   std::shared_ptr<Call> call_;  // the main thread's until it posts, then this thread's
 };
@@ -73,6 +73,7 @@ std::shared_ptr<Caller>& idle_caller() {
 }  // namespace
 
 void Event::wait() {
+  process_.check("what is waited for");
   while (true) {
     int status = 0;
     {

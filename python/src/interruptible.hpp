@@ -13,6 +13,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "of_process.hpp"
+
 namespace baton::python {
 
 namespace nb = nanobind;
@@ -26,10 +28,12 @@ class Event {
   ~Event() { ::sem_destroy(&semaphore_); }
 
   void post() noexcept { ::sem_post(&semaphore_); }
-  /// Releases the GIL while it waits. Throws nb::python_error when a signal handler raised.
+  /// Releases the GIL while it waits. Throws nb::python_error when a signal handler raised, and Error in a forked child
+  /// of the process that made the event: nobody posts it there.
   void wait();
 
  private:
+  OfProcess process_;
   ::sem_t semaphore_;
 };
 

@@ -56,6 +56,7 @@ class Lent {
   }
   /// Runs `body` on the thread of the runtime, so that Ctrl-C can end the wait for it. It owns all that it uses.
   void run_there(std::function<void(T&)> body) {
+    process_.check("this run");
     auto errand = std::make_shared<Errand>();
     errand->body = std::move(body);
     {
@@ -86,6 +87,7 @@ class Lent {
     std::exception_ptr error;
     Event done;
   };
+  OfProcess process_;
   T* object_ = nullptr;
   Event lent_;
   std::mutex mutex_;

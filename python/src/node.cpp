@@ -36,7 +36,7 @@ class NodeMemory final : public Memory {
     try {
       node_->get().free_buffer(tensor_);
     } catch (const Error&) {
-      // The worker was closed meanwhile.
+      // The worker was closed meanwhile, or is the parent's.
     }
   }
   [[nodiscard]] std::uint64_t array_shift() const noexcept override { return twin_ - buffer().address; }
@@ -122,6 +122,7 @@ void run(const std::shared_ptr<Node>& node, const nb::callable& function) {
 
 const std::shared_ptr<Worker>& Node::shared() const {
   if (!worker_) throw Error(Code::released, "this worker was closed");
+  process_.check("this worker");
   return worker_;
 }
 
@@ -131,7 +132,7 @@ Node::~Node() {
 
 void Node::close() {
   if (!worker_) return;
-  run_interruptibly([worker = worker_] { worker->close(); });
+  if (process_.is_this()) run_interruptibly([worker = worker_] { worker->close(); });
   worker_.reset();
 }
 
@@ -178,6 +179,7 @@ void bind_node(nb::module_& module) {
       .def("pid_of", [](const Node& node, int chip) { return node.get().pid_of(chip); })
       .def("restart", [](Node& node) { run_interruptibly([worker = node.shared()] { worker->restart(); }); })
       .def_prop_ro("abandoned", &Node::abandoned)
+      .def_prop_ro("of_this_process", [](const Node& node) { return node.process().is_this(); })
       .def("close", &Node::close);
   module.def("make_node", make_node);
   bind_orchestration(module);

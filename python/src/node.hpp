@@ -21,7 +21,7 @@ class Node : public std::enable_shared_from_this<Node> {
   ~Node();
 
   [[nodiscard]] Worker& get() const { return *shared(); }
-  /// For calls on other threads. Throws Error once it is closed.
+  /// For calls on other threads. Throws Error once it is closed, and in a forked child.
   [[nodiscard]] const std::shared_ptr<Worker>& shared() const;
   /// Ends the chips; may take as long as runs do.
   void close();
@@ -31,6 +31,7 @@ class Node : public std::enable_shared_from_this<Node> {
     note_abandoned();
   }
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
+  [[nodiscard]] const OfProcess& process() const noexcept { return process_; }
   [[nodiscard]] bool closed() const noexcept { return worker_ == nullptr; }
 
   [[nodiscard]] Array create_buffer(DType dtype, const std::vector<std::int64_t>& shape, const std::string& name,
@@ -38,6 +39,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void free(const Array& array);
 
  private:
+  OfProcess process_;
   std::shared_ptr<Worker> worker_;
   bool abandoned_ = false;
 };

@@ -37,11 +37,13 @@ bool RunState::finished() const {
 }
 
 void RunState::wait() const {
+  process_.check("this run");
   std::unique_lock lock(mutex_);
   ended_.wait(lock, [this] { return finished_; });
 }
 
 bool RunState::wait_for(std::chrono::nanoseconds timeout) const {
+  process_.check("this run");
   std::unique_lock lock(mutex_);
   return ended_.wait_for(lock, timeout, [this] { return finished_; });
 }

@@ -9,6 +9,7 @@
 
 #include <baton/place.hpp>
 
+#include "base/own_process.hpp"
 #include "node/message.hpp"
 
 namespace baton::node {
@@ -32,11 +33,13 @@ class RunState {
   /// The run is over. Everybody who waits for its end is told.
   void finish(std::exception_ptr result);
   [[nodiscard]] bool finished() const;
+  /// Throws Error in a forked child, where no thread will end the run.
   void wait() const;
   [[nodiscard]] bool wait_for(std::chrono::nanoseconds timeout) const;
   [[nodiscard]] std::exception_ptr result() const;
 
  private:
+  OwnProcess process_;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   bool finished_ = false;      // guarded by mutex_

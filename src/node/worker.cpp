@@ -12,6 +12,12 @@
 namespace baton {
 namespace {
 
+/// The state, for a use by the process that made it.
+node::WorkerState& own(const std::shared_ptr<node::WorkerState>& state) {
+  state->process().check("this worker");
+  return *state;
+}
+
 class Use {
  public:
   explicit Use(node::WorkerState& worker) : worker_(worker) { worker_.begin_use(); }
@@ -27,8 +33,8 @@ class Use {
 
 Worker::Worker(const WorkerOptions& options) : state_(std::make_shared<node::WorkerState>(options)) {}
 Worker::~Worker() {
-  if (state_->of_another_process()) {
-    // A copy in a forked child: the chips are not its own, and the threads that the object holds do not exist here.
+  if (!state_->process().is_this()) {
+    // The chips are not the child's, and the threads that the object holds do not exist here.
     static_cast<void>(new (std::nothrow) std::shared_ptr<node::WorkerState>(state_));
     return;
   }
@@ -40,31 +46,33 @@ Worker::~Worker() {
   }
 }
 
-void Worker::run(const OrchestrationFunction& orchestration, Place where) { state_->run(orchestration, where); }
+void Worker::run(const OrchestrationFunction& orchestration, Place where) { own(state_).run(orchestration, where); }
 RunHandle Worker::submit(OrchestrationFunction orchestration, Place where) {
-  return RunHandle(state_->start_run(std::move(orchestration), where));
+  return RunHandle(own(state_).start_run(std::move(orchestration), where));
 }
 Tensor Worker::create_buffer(DType dtype, Tensor::Extents shape, std::string_view name) {
-  return state_->create_buffer(-1, dtype, shape, name);
+  return own(state_).create_buffer(-1, dtype, shape, name);
 }
 Tensor Worker::create_buffer_on(int worker, DType dtype, Tensor::Extents shape, std::string_view name) {
   if (worker < 0) fail(Code::out_of_range, "there is no chip {}", worker);
-  return state_->create_buffer(worker, dtype, shape, name);
+  return own(state_).create_buffer(worker, dtype, shape, name);
 }
-void Worker::free_buffer(const Tensor& tensor) { state_->free_buffer(state_->buffer_id(tensor)); }
+void Worker::free_buffer(const Tensor& tensor) { own(state_).free_buffer(state_->buffer_id(tensor)); }
 void Worker::copy_to(const Tensor& to, const void* from, std::size_t bytes) {
-  const Use use(*state_);
+  const Use use(own(state_));
   state_->copy_to(to, from, bytes);
 }
 void Worker::copy_from(void* to, const Tensor& from, std::size_t bytes) {
-  const Use use(*state_);
+  const Use use(own(state_));
   state_->copy_from(to, from, bytes);
 }
 int Worker::chip_count() const noexcept { return state_->chip_count(); }
 const WorkerOptions& Worker::options() const noexcept { return state_->options(); }
-int Worker::pid_of(int worker) const { return state_->pid_of(worker); }
-void Worker::restart() { state_->restart(); }
-void Worker::close() { state_->close(); }
+int Worker::pid_of(int worker) const { return own(state_).pid_of(worker); }
+void Worker::restart() { own(state_).restart(); }
+void Worker::close() {
+  if (state_->process().is_this()) state_->close();
+}
 
 RunHandle::RunHandle(std::shared_ptr<node::RunState> run) noexcept : run_(std::move(run)) {}
 bool RunHandle::done() const { return run_->finished(); }
@@ -85,43 +93,45 @@ int Orchestration::chip_count() const noexcept { return worker_->chip_count(); }
 DomainHandle Orchestration::allocate_domain(std::string_view name, std::span<const int> workers,
                                             std::size_t window_bytes, std::span<const CommBufferSpec> buffers,
                                             Place /*where*/) {
-  return {worker_, worker_->allocate_domain(name, workers, window_bytes, buffers)};
+  return {worker_, own(worker_).allocate_domain(name, workers, window_bytes, buffers)};
 }
 TaskId Orchestration::submit_next_level(const Callable& callable, const TaskArgs& args, int worker,
                                         const TaskConfig& config, Place where) {
-  return worker_->submit(*run_, callable, args, worker, config, where);
+  return own(worker_).submit(*run_, callable, args, worker, config, where);
 }
 TaskId Orchestration::submit_next_level_group(const Callable& callable, std::span<const TaskArgs> args_list,
                                               std::span<const int> workers, const TaskConfig& config, Place where) {
-  return worker_->submit_group(*run_, callable, args_list, workers, config, where);
+  return own(worker_).submit_group(*run_, callable, args_list, workers, config, where);
 }
 TaskId Orchestration::submit_sub(SubFunction function, const TaskArgs& args, Place where) {
-  return worker_->submit_sub(*run_, std::move(function), args, where);
+  return own(worker_).submit_sub(*run_, std::move(function), args, where);
 }
 Tensor Orchestration::submit_notification_wait(const Tensor& signal, std::int32_t expected, Place where) {
-  return worker_->submit_notification_wait(*run_, signal, expected, where);
+  return own(worker_).submit_notification_wait(*run_, signal, expected, where);
 }
 Tensor Orchestration::alloc(DType dtype, Tensor::Extents shape, std::string_view name) {
-  const Tensor made = worker_->create_buffer(-1, dtype, shape, name);
+  const Tensor made = own(worker_).create_buffer(-1, dtype, shape, name);
   scopes_.back().push_back(made.buffer().id);
   return made;
 }
 Tensor Orchestration::alloc_on(int worker, DType dtype, Tensor::Extents shape, std::string_view name) {
   if (worker < 0) fail(Code::out_of_range, "there is no chip {}", worker);
-  const Tensor made = worker_->create_buffer(worker, dtype, shape, name);
+  const Tensor made = own(worker_).create_buffer(worker, dtype, shape, name);
   scopes_.back().push_back(made.buffer().id);
   return made;
 }
 void Orchestration::copy_to(const Tensor& to, const void* from, std::size_t bytes) {
-  worker_->copy_to(to, from, bytes);
+  own(worker_).copy_to(to, from, bytes);
 }
-void Orchestration::copy_from(void* to, const Tensor& from, std::size_t bytes) { worker_->copy_from(to, from, bytes); }
-void Orchestration::wait(TaskId task) { worker_->wait(*run_, task); }
-bool Orchestration::full() const { return worker_->full(); }
+void Orchestration::copy_from(void* to, const Tensor& from, std::size_t bytes) {
+  own(worker_).copy_from(to, from, bytes);
+}
+void Orchestration::wait(TaskId task) { own(worker_).wait(*run_, task); }
+bool Orchestration::full() const { return own(worker_).full(); }
 
 void Orchestration::close_scopes(std::size_t depth) noexcept {
   while (scopes_.size() > depth) {
-    worker_->free_later(scopes_.back());
+    if (worker_->process().is_this()) worker_->free_later(scopes_.back());
     scopes_.pop_back();
   }
 }
@@ -158,7 +168,7 @@ bool DomainHandle::contains(int chip) const {
 
 const DomainMember& DomainHandle::operator[](int chip) const {
   node::DomainRecord& domain = record();
-  if (!worker_->usable(domain)) {
+  if (!own(worker_).usable(domain)) {
     fail(Code::released, "domain \"{}\" is used after it was released, or after its chips were started again",
          domain.name);
   }
@@ -171,7 +181,7 @@ const DomainMember& DomainHandle::operator[](int chip) const {
 }
 
 void DomainHandle::release() {
-  if (record_) worker_->release_domain(*record_);
+  if (record_ && worker_->process().is_this()) worker_->release_domain(*record_);
 }
 bool DomainHandle::released() const noexcept { return !record_ || record_->released.load(std::memory_order_relaxed); }
 

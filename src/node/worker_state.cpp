@@ -1,8 +1,6 @@
 // The life of a node: its chips are started, fail, are started again, and end.
 #include "node/worker_state.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
@@ -47,7 +45,6 @@ WorkerOptions checked(WorkerOptions options) {
 
 WorkerState::WorkerState(WorkerOptions options)
     : options_(checked(std::move(options))),
-      process_(::getpid()),
       timeout_(baton::options().wait_timeout),
       sub_workers_(std::make_unique<SubWorkers>(
           options_.sub_workers,
@@ -210,8 +207,6 @@ void WorkerState::close() {
   unused_.clear();
 }
 
-bool WorkerState::of_another_process() const noexcept { return ::getpid() != process_; }
-
 int WorkerState::pid_of(int chip) {
   check_chip("pid_of", chip);
   Lock lock(mutex_);
@@ -252,9 +247,12 @@ void WorkerState::execute(const std::shared_ptr<RunState>& run, const Orchestrat
   try {
     Orchestration of_this_run(shared_from_this(), run);
     orchestration(of_this_run);
+    process_.check("this run");
   } catch (...) {
     thrown = std::current_exception();
   }
+  // A child that the orchestration forked: the tasks are the parent's, and so are those who use the locks.
+  if (!process_.is_this()) return run->finish(thrown);
   std::exception_ptr result;
   {
     Lock lock(mutex_);

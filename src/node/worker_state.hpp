@@ -16,6 +16,7 @@
 #include <baton/worker.hpp>
 
 #include "base/function_ref.hpp"
+#include "base/own_process.hpp"
 #include "base/parking.hpp"
 #include "chip/graph/tensor_map.hpp"
 #include "node/chip_mailbox.hpp"
@@ -85,8 +86,9 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[nodiscard]] const WorkerOptions& options() const noexcept { return options_; }
   [[nodiscard]] int chip_count() const noexcept { return static_cast<int>(options_.devices.size()); }
   [[nodiscard]] int pid_of(int chip);
-  /// Whether this is a copy in a forked child.
-  [[nodiscard]] bool of_another_process() const noexcept;
+  /// Where it was made. In a forked child nothing of it may be used: not even its locks, which threads may have held
+  /// that the child does not have.
+  [[nodiscard]] const OwnProcess& process() const noexcept { return process_; }
 
   // Life.
   /// Between the two, the chips are not started again. Every use of them lies inside.
@@ -211,7 +213,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void wait_for_watchers(Unit& release);
 
   const WorkerOptions options_;
-  const pid_t process_;
+  const OwnProcess process_;
   std::chrono::nanoseconds timeout_;
   /// One control call at a time; before mutex_.
   std::mutex control_mutex_;
