@@ -13,9 +13,9 @@ namespace {
 using baton::Buffer;
 using baton::DType;
 using baton::Tensor;
-using baton::graph::Access;
 using baton::graph::TaskId;
 using baton::graph::TensorMap;
+using baton::graph::Use;
 using baton::graph::view_of;
 
 constexpr std::uint64_t kBase = std::uint64_t{1} << 32;
@@ -29,7 +29,7 @@ class Stream {
     ++task_;
     if (task_ > window_) map_.forget_before(task_ - window_);
   }
-  void access(const Tensor& tensor, Access access) {
+  void access(const Tensor& tensor, Use access) {
     map_.record(
         view_of(tensor), access, task_, [this](TaskId task) { return task + window_ >= task_; },
         [this](TaskId task) { found_ += task; });
@@ -94,7 +94,7 @@ std::vector<Tensor> tiles_of_a_matrix(std::int64_t rows, std::int64_t columns) {
   return result;
 }
 
-double known_views(const std::string& name, const std::vector<Tensor>& views, Access access) {
+double known_views(const std::string& name, const std::vector<Tensor>& views, Use access) {
   const auto count = static_cast<std::int64_t>(views.size());
   return report(name, 16384, [&](Stream& stream, std::int64_t i) {
     stream.begin_task();
@@ -110,7 +110,7 @@ double new_views(const std::string& name, const std::vector<Tensor>& views) {
     const Tensor& view = views[static_cast<std::size_t>(i % count)];
     Buffer elsewhere = view.buffer();
     elsewhere.address += static_cast<std::uint64_t>(i / count) * (elsewhere.bytes + 4096);
-    stream.access(Tensor(elsewhere, view.dtype(), view.shape(), view.strides(), view.offset()), Access::write);
+    stream.access(Tensor(elsewhere, view.dtype(), view.shape(), view.strides(), view.offset()), Use::write);
   });
 }
 
@@ -129,8 +129,8 @@ void random_graph() {
   report("random graph: 1 to 5 inputs, 1 output, 1000 tensors", 256, [&](Stream& stream, std::int64_t i) {
     const auto& task = tasks[static_cast<std::size_t>(i) % tasks.size()];
     stream.begin_task();
-    for (std::size_t k = 1; k < task.size(); ++k) stream.access(tensors[task[k]], Access::read);
-    stream.access(tensors[task[0]], Access::write);
+    for (std::size_t k = 1; k < task.size(); ++k) stream.access(tensors[task[k]], Use::read);
+    stream.access(tensors[task[0]], Use::write);
   });
 }
 
@@ -141,27 +141,26 @@ int main(int argument_count, char** arguments) {
   const Tensor one = line_of(1, 1024);
   report("chain on one tensor: read and write", 1000, [&](Stream& stream, std::int64_t) {
     stream.begin_task();
-    stream.access(one, Access::read_write);
+    stream.access(one, Use::read_write);
   });
   report("many readers of one tensor, a write each 100,000", 1000, [&](Stream& stream, std::int64_t i) {
     stream.begin_task();
-    stream.access(one, i % 100000 == 0 ? Access::write : Access::read);
+    stream.access(one, i % 100000 == 0 ? Use::write : Use::read);
   });
   report("independent tensors, 64 that come again", 1000, [&](Stream& stream, std::int64_t i) {
     stream.begin_task();
     const Buffer buffer{.address = kBase + (static_cast<std::uint64_t>(i) % 64) * 65536, .bytes = 4096};
-    stream.access(Tensor(buffer, DType::float32, {32, 32}), Access::write);
+    stream.access(Tensor(buffer, DType::float32, {32, 32}), Use::write);
   });
   report("independent tensors, each new", 1000, [&](Stream& stream, std::int64_t i) {
     stream.begin_task();
     const Buffer buffer{.address = kBase + static_cast<std::uint64_t>(i) * 8192, .bytes = 4096};
-    stream.access(Tensor(buffer, DType::float32, {32, 32}), Access::write);
+    stream.access(Tensor(buffer, DType::float32, {32, 32}), Use::write);
   });
-  const double few_slices = known_views("1-D slices of one buffer, 12 known", slices_of_a_line(12), Access::write);
-  const double slices = known_views("1-D slices of one buffer, 12,000 known", slices_of_a_line(12000), Access::write);
-  const double few_tiles = known_views("2-D tiles of one matrix, 12 known", tiles_of_a_matrix(3, 4), Access::write);
-  const double tiles =
-      known_views("2-D tiles of one matrix, 110 x 110 known", tiles_of_a_matrix(110, 110), Access::write);
+  const double few_slices = known_views("1-D slices of one buffer, 12 known", slices_of_a_line(12), Use::write);
+  const double slices = known_views("1-D slices of one buffer, 12,000 known", slices_of_a_line(12000), Use::write);
+  const double few_tiles = known_views("2-D tiles of one matrix, 12 known", tiles_of_a_matrix(3, 4), Use::write);
+  const double tiles = known_views("2-D tiles of one matrix, 110 x 110 known", tiles_of_a_matrix(110, 110), Use::write);
   const double few_new_slices = new_views("1-D slices of one buffer, 12 new", slices_of_a_line(12));
   const double new_slices = new_views("1-D slices of one buffer, 12,000 new", slices_of_a_line(12000));
   const double few_new_tiles = new_views("2-D tiles of one matrix, 12 new", tiles_of_a_matrix(3, 4));

@@ -156,7 +156,7 @@ void WorkerState::check_copy(const Tensor& tensor, std::size_t bytes) const {
   }
 }
 
-void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Access access) {
+void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Use access) {
   std::vector<graph::TaskId> users;
   map_.query(
       graph::view_of(tensor), access, [this](graph::TaskId id) { return live(id); },
@@ -175,12 +175,12 @@ void WorkerState::copy_to(const Tensor& to, const void* from, std::size_t bytes)
   check_copy(to, bytes);
   Lock lock(mutex_);
   if (in_window(to)) {
-    await_users(lock, to, graph::Access::write);
+    await_users(lock, to, graph::Use::write);
     lock.unlock();
     return copy_window(to, nullptr, static_cast<const std::byte*>(from), bytes);
   }
   static_cast<void>(buffer_of(to));
-  await_users(lock, to, graph::Access::write);
+  await_users(lock, to, graph::Use::write);
   lock.unlock();
   std::memcpy(reinterpret_cast<void*>(to.address()), from, bytes);
 }
@@ -189,12 +189,12 @@ void WorkerState::copy_from(void* to, const Tensor& from, std::size_t bytes) {
   check_copy(from, bytes);
   Lock lock(mutex_);
   if (in_window(from)) {
-    await_users(lock, from, graph::Access::read);
+    await_users(lock, from, graph::Use::read);
     lock.unlock();
     return copy_window(from, static_cast<std::byte*>(to), nullptr, bytes);
   }
   static_cast<void>(buffer_of(from));
-  await_users(lock, from, graph::Access::read);
+  await_users(lock, from, graph::Use::read);
   lock.unlock();
   std::memcpy(to, reinterpret_cast<const void*>(from.address()), bytes);
 }

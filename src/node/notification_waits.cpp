@@ -40,7 +40,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
   lane(chip).watched.fetch_add(1, std::memory_order_seq_cst);
   const Tensor token = token_of(id);
   map_.record(
-      graph::view_of(token), graph::Access::write, id, [](graph::TaskId) { return false; }, [](graph::TaskId) {});
+      graph::view_of(token), graph::Use::write, id, [](graph::TaskId) { return false; }, [](graph::TaskId) {});
   begin_request(MessageKind::watch_signal);
   control_message_.put(id);
   control_message_.put(domain->id);

@@ -9,15 +9,15 @@
 namespace baton::node {
 namespace {
 
-graph::Access graph_access_of(TensorArgType type) {
+graph::Use graph_access_of(TensorArgType type) {
   switch (type) {
     case TensorArgType::input:
-    case TensorArgType::no_dep: return graph::Access::read;
+    case TensorArgType::no_dep: return graph::Use::read;
     case TensorArgType::output:
-    case TensorArgType::output_existing: return graph::Access::write;
-    case TensorArgType::inout: return graph::Access::read_write;
+    case TensorArgType::output_existing: return graph::Use::write;
+    case TensorArgType::inout: return graph::Use::read_write;
   }
-  return graph::Access::read_write;
+  return graph::Use::read_write;
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[nodiscard]] std::shared_ptr<DomainRecord> domain_of(const Tensor& tensor, std::size_t& rank);
   void drop_buffer(std::uint64_t id);
   void drop_unused();
-  void await_users(Lock& lock, const Tensor& tensor, graph::Access access);
+  void await_users(Lock& lock, const Tensor& tensor, graph::Use access);
   void check_copy(const Tensor& tensor, std::size_t bytes) const;
   void copy_window(const Tensor& tensor, std::byte* to, const std::byte* from, std::size_t bytes);
 

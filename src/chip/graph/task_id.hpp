@@ -8,6 +8,6 @@ namespace baton::graph {
 /// 1, 2, 3 ... in the order of submission; 0: none.
 using TaskId = std::uint64_t;
 
-enum class Access : std::uint8_t { read, write, read_write };
+enum class Use : std::uint8_t { read, write, read_write };
 
 }  // namespace baton::graph

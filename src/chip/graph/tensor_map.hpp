@@ -37,13 +37,13 @@ class TensorMap {
   /// waits for its writer, so a later writer is told the readers only. May find a task twice. Neither function may use
   /// this map.
   template <class Live, class Found>
-  void record(const View& view, Access access, TaskId task, Live&& live, Found&& found) {
+  void record(const View& view, Use use, TaskId task, Live&& live, Found&& found) {
     Region& region = region_of(view);
     region.idle = 0;
     const auto need = [&](TaskId earlier) {
       if (earlier >= oldest_live_ && earlier != task && live(earlier)) found(earlier);
     };
-    if (access == Access::read) {
+    if (use == Use::read) {
       need(region.last_writer);
       for_neighbours(region, [&](Region& neighbour, const Link&) { need(neighbour.last_writer); });
       // Whoever must wait for the task because it wrote need not be told that it reads, too.
@@ -63,13 +63,13 @@ class TensorMap {
 
   /// Finds what record() would find for an access from outside, and records nothing.
   template <class Live, class Found>
-  void query(const View& view, Access access, Live&& live, Found&& found) {
+  void query(const View& view, Use use, Live&& live, Found&& found) {
     Region& region = region_of(view);
     const auto need = [&](TaskId earlier) {
       if (earlier >= oldest_live_ && live(earlier)) found(earlier);
     };
     const auto look = [&](const Region& at) {
-      if (access == Access::read) {
+      if (use == Use::read) {
         need(at.last_writer);
       } else {
         need_all(at, need);

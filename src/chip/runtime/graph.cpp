@@ -9,8 +9,8 @@
 namespace baton {
 namespace {
 
-chip::Lane lane_of(const Kernel& kernel) {
-  return kernel.core == BATON_CORE_CUBE ? chip::Lane::cube : chip::Lane::vector;
+chip::Cores cores_of(const Kernel& kernel) {
+  return kernel.core == BATON_CORE_CUBE ? chip::Cores::cube : chip::Cores::vector;
 }
 
 void check_against_signature(const Kernel& kernel, std::span<const Argument> arguments, const Place& where) {
@@ -51,7 +51,7 @@ TaskId Graph::submit_signed(const Kernel& kernel, std::span<const Argument> argu
   check_against_signature(kernel, arguments, where);
   return state_->submit({.entry = kernel.function,
                          .name = kernel.name,
-                         .lane = lane_of(kernel),
+                         .cores = cores_of(kernel),
                          .arguments = arguments,
                          .options = options,
                          .where = where});
@@ -65,7 +65,7 @@ TaskId Graph::submit(const ClusterTask& kernels, std::span<const Argument> argum
   if (first == nullptr)
     fail(Code::invalid_argument, "a task of a cluster needs a kernel for one of its cores at least");
   return state_->submit({.name = first->name,
-                         .lane = chip::Lane::cluster,
+                         .cores = chip::Cores::cluster,
                          .cluster = &kernels,
                          .arguments = arguments,
                          .options = options,

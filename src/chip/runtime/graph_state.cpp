@@ -14,19 +14,19 @@
 namespace baton::chip {
 namespace {
 
-graph::Access access_of(Access access) {
+graph::Use access_of(Access access) {
   switch (access) {
     case Access::in:
-    case Access::no_dependency: return graph::Access::read;
-    case Access::out: return graph::Access::write;
-    case Access::inout: return graph::Access::read_write;
+    case Access::no_dependency: return graph::Use::read;
+    case Access::out: return graph::Use::write;
+    case Access::inout: return graph::Use::read_write;
   }
-  return graph::Access::read_write;
+  return graph::Use::read_write;
 }
 
 TaskKind kind_of(const Submission& submission) {
   const TaskOptions& options = submission.options;
-  if (submission.lane != Lane::vector || options.blocks != 1 || options.priority != 0) return TaskKind::other;
+  if (submission.cores != Cores::vector || options.blocks != 1 || options.priority != 0) return TaskKind::other;
   return TaskKind::vector;
 }
 
@@ -44,7 +44,7 @@ void GraphState::check(const Submission& submission) const {
   }
   if (options.blocks == 0) fail(Code::invalid_argument, "{}: 0 blocks would never run", describe(submission));
   if (options.start_together) {
-    const int per_cluster = submission.lane == Lane::vector ? kVectorsPerCluster : 1;
+    const int per_cluster = submission.cores == Cores::vector ? kVectorsPerCluster : 1;
     const auto cores = static_cast<std::uint32_t>(parts_.clusters * per_cluster);
     if (options.blocks > cores) {
       fail(Code::invalid_argument, "{}: {} blocks cannot start together on {} cores", describe(submission),
@@ -60,7 +60,7 @@ void GraphState::check(const Submission& submission) const {
 
 void GraphState::make_empty(Task& task) {
   task.plan = {};
-  task.plan.lane = Lane::none;
+  task.plan.cores = Cores::none;
 }
 
 void GraphState::fill(Task& task, const Submission& submission) {
@@ -68,7 +68,7 @@ void GraphState::fill(Task& task, const Submission& submission) {
   TaskPlan& plan = task.plan;
   plan.entry = submission.entry;
   plan.name = submission.name;
-  plan.lane = submission.lane;
+  plan.cores = submission.cores;
   plan.blocks = submission.options.blocks;
   plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
   plan.priority = submission.options.priority;
@@ -145,7 +145,7 @@ void GraphState::link(Task& task, const Submission& submission, Live&& live, Fou
     task_is_recorded_ = true;
   }
   for (const Tensor& token : submission.options.tokens) {
-    parts_.map.record(graph::view_of(token), graph::Access::read, task.id, live, found);
+    parts_.map.record(graph::view_of(token), graph::Use::read, task.id, live, found);
   }
   for (const TaskId earlier : submission.options.after) found(earlier);
 }
@@ -317,7 +317,7 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
   return at;
 }
 
-void GraphState::wait_for(const Tensor& tensor, graph::Access access) {
+void GraphState::wait_for(const Tensor& tensor, graph::Use access) {
   Scheduler& scheduler = parts_.scheduler;
   std::vector<TaskId> earlier;
   parts_.map.query(
@@ -329,7 +329,7 @@ void GraphState::wait_for(const Tensor& tensor, graph::Access access) {
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
   require_running("get");
   const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Access::read);
+  wait_for(at, graph::Use::read);
   std::memcpy(into, reinterpret_cast<const void*>(at.address()), size_of(dtype));
 }
 
@@ -337,7 +337,7 @@ void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const 
                              const void* from) {
   require_running("set");
   const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Access::write);
+  wait_for(at, graph::Use::write);
   std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));
   // It may be what a deferred task waits for.
   parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));

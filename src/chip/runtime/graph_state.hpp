@@ -30,7 +30,7 @@ struct GraphParts {
 struct Submission {
   BatonKernelFunction entry = nullptr;
   const char* name = "";
-  Lane lane = Lane::none;
+  Cores cores = Cores::none;
   const ClusterTask* cluster = nullptr;
   std::span<const Argument> arguments;
   const TaskOptions& options;
@@ -78,7 +78,7 @@ class GraphState {
   /// Throws Error (invalid_argument) while a graph is captured: nothing runs.
   void require_running(const char* action) const;
   [[nodiscard]] Tensor element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const;
-  void wait_for(const Tensor& tensor, graph::Access access);
+  void wait_for(const Tensor& tensor, graph::Use access);
   void forget_complete();
 
   GraphParts parts_;

@@ -105,7 +105,7 @@ void CapturedTasks::close() {
     if (task.plan.priority != 0) {
       roots_by_priority_.push_back(&task);
     } else {
-      roots_[static_cast<std::size_t>(task.plan.serving_lane())].push_back(&task);
+      roots_[static_cast<std::size_t>(task.plan.serving_cores())].push_back(&task);
     }
   }
   for (const Wait& wait : waits_) (*this)[wait.task].plan.expected = 0;

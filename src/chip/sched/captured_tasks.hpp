@@ -46,9 +46,9 @@ class CapturedTasks {
   /// For arguments.
   [[nodiscard]] Arena& arena() noexcept { return arena_; }
 
-  /// Those that wait for nobody and have no priority of their own, by the lane that runs them.
-  [[nodiscard]] const std::vector<Task*>& roots(Lane lane) const noexcept {
-    return roots_[static_cast<std::size_t>(lane)];
+  /// Those that wait for nobody and have no priority of their own, by the cores that runs them.
+  [[nodiscard]] const std::vector<Task*>& roots(Cores cores) const noexcept {
+    return roots_[static_cast<std::size_t>(cores)];
   }
   /// The same with a priority.
   [[nodiscard]] const std::vector<Task*>& roots_by_priority() const noexcept { return roots_by_priority_; }
@@ -119,7 +119,7 @@ class CapturedTasks {
   std::vector<TaskKind> kinds_;
   std::unique_ptr<TaskTimes[]> times_;  // while they are profiled
   std::unique_ptr<RunTimes[]> run_times_;
-  std::array<std::vector<Task*>, kLanes> roots_;
+  std::array<std::vector<Task*>, kCoreKinds> roots_;
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;
   CrewChoice crew_;

@@ -4,10 +4,10 @@
 
 namespace baton::chip {
 
-std::string describe(const CorePlace& place) {
-  if (place.cluster == CorePlace::kSubmitter) return "the submitting thread";
-  if (place.type == CoreType::cube) return fmt::format("cube core {}", place.cluster);
-  return fmt::format("vector core {}.{}", place.cluster, place.sub_block);
+std::string describe(const CorePosition& position) {
+  if (position.cluster == CorePosition::kSubmitter) return "the submitting thread";
+  if (position.type == CoreType::cube) return fmt::format("cube core {}", position.cluster);
+  return fmt::format("vector core {}.{}", position.cluster, position.sub_block);
 }
 
 }  // namespace baton::chip

@@ -10,8 +10,8 @@ namespace baton::chip {
 
 enum class CoreType : std::uint8_t { cube, vector };
 
-/// Where a core is: its number among all cores of the chip, its cluster, and its place among the cluster's vectors.
-struct CorePlace {
+/// Where a core is: its number among all cores of the chip, its cluster, and its position among the cluster's vectors.
+struct CorePosition {
   /// The cluster of the core that the submitting thread has for itself: none.
   static constexpr int kSubmitter = -1;
 
@@ -22,7 +22,7 @@ struct CorePlace {
 };
 
 /// "cube core 3", "vector core 3.1", "the submitting thread".
-[[nodiscard]] std::string describe(const CorePlace& place);
+[[nodiscard]] std::string describe(const CorePosition& position);
 
 /// Used by one fiber (or thread) at a time.
 class Core {
@@ -32,7 +32,7 @@ class Core {
   Core& operator=(const Core&) = delete;
   virtual ~Core() = default;
 
-  [[nodiscard]] virtual const CorePlace& place() const noexcept = 0;
+  [[nodiscard]] virtual const CorePosition& position() const noexcept = 0;
   /// Runs `call` to its end on the calling fiber. What goes wrong is in call.error, with the kernel's name and this
   /// core's. Does not set call.finished.
   virtual void run(KernelCall& call) = 0;

@@ -91,13 +91,13 @@ void Scheduler::run_on_own_core() {
     seat.core.run(seat.call);
   }
   if (own.left_behind == nullptr) return;
-  // The kernel has waited. This is a worker's thread now.
-  Worker& worker = worker_of_this_thread();
-  --worker.busy;
+  // The kernel has waited. This is a thread of the chip now.
+  CoreThread& thread = this_core_thread();
+  --thread.busy;
   if (profiling()) note_own_kernel();
   Task& task = *std::exchange(own.left_behind, nullptr);
-  if (Task* direct = after_kernel(worker, seat, task)) make_ready(*direct, &worker);
-  look_at_wish(worker);
+  if (Task* direct = after_kernel(thread, seat, task)) make_ready(*direct, &thread);
+  look_at_wish(thread);
   // Pairs with is_free(): the seat and the call are the submitter's again.
   own.away.store(false, std::memory_order_release);
 }
@@ -110,13 +110,13 @@ void Scheduler::leave_behind(Task& task) {
   // Releases the fiber and the task to take_over(). Sequentially consistent because a sleeper tests it after its
   // announcement.
   left_behind_.store(true, std::memory_order_seq_cst);
-  wake(*workers_.front());
+  wake(*threads_.front());
 }
 
-void Scheduler::take_over(Worker& worker) {
-  // Pairs with leave_behind(); of several workers one gets it.
+void Scheduler::take_over(CoreThread& thread) {
+  // Pairs with leave_behind(); of several threads one gets it.
   if (!left_behind_.exchange(false, std::memory_order_acquire)) return;
-  ++worker.busy;
+  ++thread.busy;
   GuestFiber fiber = std::move(*own_->fiber);
   own_->fiber.reset();
   adopt_fiber(std::move(fiber));

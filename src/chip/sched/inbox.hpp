@@ -1,4 +1,4 @@
-// What the submitter hands to a worker: a ring that one thread fills and any thread empties.
+// What the submitter hands to a thread of the chip: a ring that one thread fills and any thread empties.
 #pragma once
 
 #include <algorithm>

@@ -9,8 +9,9 @@
 
 namespace baton::chip {
 
-/// The workers tell what they measured now and then; of those that seem short the submitter tries some itself, and goes
-/// on as long as they are. One thread asks and notes; any thread tells. `task` counts the tasks of the chip.
+/// The threads of the chip tell what they measured now and then; of those that seem short the submitter tries some
+/// itself, and goes on as long as they are. One thread asks and notes; any thread tells. `task` counts the tasks of the
+/// chip.
 class KernelLengths {
  public:
   enum class Advice : std::uint8_t {

@@ -10,18 +10,18 @@
 #include <utility>
 
 #include "base/fiber.hpp"
+#include "chip/sched/core_thread.hpp"
 #include "chip/sched/kernel_lengths.hpp"
-#include "chip/sched/worker.hpp"
 
 namespace baton::chip {
 
 /// It runs short tasks while they are submitted. A kernel that waits must not keep the submitter, who may be about to
-/// submit what it waits for: so it runs on a fiber, and a worker takes that over.
+/// submit what it waits for: so it runs on a fiber, and a thread of the chip takes that over.
 struct OwnCore {
   OwnCore(Core& core, std::function<void()> body)
-      : seat(core), number(static_cast<std::int16_t>(core.place().number)), run(std::move(body)) {}
+      : seat(core), number(static_cast<std::int16_t>(core.position().number)), run(std::move(body)) {}
 
-  /// Pairs with the end of what a worker took over.
+  /// Pairs with the end of what a thread of the chip took over.
   [[nodiscard]] bool is_free() const noexcept { return !away.load(std::memory_order_acquire); }
 
   /// What it runs is in the call of its seat.
@@ -37,11 +37,11 @@ struct OwnCore {
   KernelLengths::Advice advice = KernelLengths::Advice::hand_over;
   /// The kernel that was begun last waits.
   bool waits = false;
-  /// The task that a worker has to complete; null while the submitter does it.
+  /// The task that a thread of the chip has to complete; null while the submitter does it.
   Task* left_behind = nullptr;
-  /// Set by the submitter, cleared by the worker who has taken over.
+  /// Set by the submitter, cleared by the thread that has taken over.
   std::atomic<bool> away{false};
-  /// Tasks that began here and did not simply end. Added to those of the workers.
+  /// Tasks that began here and did not simply end. Added to those of the threads of the chip.
   std::atomic<std::uint64_t> completed{0};
   std::atomic<std::uint64_t> left_window{0};
 };

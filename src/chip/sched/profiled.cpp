@@ -29,7 +29,7 @@ std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) c
   const auto add = [&](const Seat& seat, std::uint64_t kernels, std::uint64_t ticks) {
     if (kernels == 0) return;
     const double busy = static_cast<double>(ticks) / static_cast<double>(std::max<std::uint64_t>(elapsed_ticks, 1));
-    profiles.push_back({describe(seat.core.place()), kernels, busy});
+    profiles.push_back({describe(seat.core.position()), kernels, busy});
   };
   for (const auto& cluster : seats_of_cluster_) {
     for (const Seat* seat : cluster) add(*seat, seat->kernels, seat->busy_ticks);
@@ -49,7 +49,7 @@ std::vector<CoreProfile> Scheduler::core_profiles(std::uint64_t elapsed_ticks) c
 
 void Scheduler::note_dispatch(Seat& seat, const Task& task) {
   RunTimes& times = runs_alone(task) ? seat.times : run_times_of(task);
-  times = {.dispatched = ticks(), .core = static_cast<std::int16_t>(seat.core.place().number)};
+  times = {.dispatched = ticks(), .core = static_cast<std::int16_t>(seat.core.position().number)};
 }
 
 void Scheduler::run_timed(Seat& seat, const Task& task) {

@@ -7,41 +7,41 @@
 namespace baton::chip {
 
 bool Scheduler::cluster_is_free(const Seat& cube) const {
-  const auto& seats = seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)];
+  const auto& seats = seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)];
   return std::ranges::all_of(seats, [](const Seat* seat) { return seat->assigned == nullptr; });
 }
 
-Task* Scheduler::run(Worker& worker, Seat& seat, Task& task) {
+Task* Scheduler::run(CoreThread& thread, Seat& seat, Task& task) {
   const TaskPlan& plan = task.plan;
   if (seat.assigned == &task) {
     const std::uint32_t block = seat.assigned_block;
-    const auto place = 1 + static_cast<std::size_t>(seat.core.place().sub_block);
+    const auto place = 1 + static_cast<std::size_t>(seat.core.position().sub_block);
     // The cube core may hand out the next part.
     seat.assigned = nullptr;
-    return run_block(worker, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
+    return run_block(thread, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
   }
   if (profiling() && task.blocks_to_start.load(std::memory_order_relaxed) == plan.blocks) [[unlikely]]
     note_dispatch(seat, task);
-  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(worker, seat, task);
-  if (plan.lane == Lane::none) return run_without_kernel(worker, task, seat.lane);
+  if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(thread, seat, task);
+  if (plan.cores == Cores::none) return run_without_kernel(thread, task, seat.takes);
   std::uint32_t block = 0;
   if (plan.blocks > 1) {
     if (plan.start == BlockStart::together && !begin_together(task)) return nullptr;
     const std::uint32_t left = task.blocks_to_start.fetch_sub(1, std::memory_order_relaxed);
     block = plan.blocks - left;
     if (left > 1) {
-      make_ready(task, &worker);
-      for (const auto& other : workers_) wake(*other);
+      make_ready(task, &thread);
+      for (const auto& other : threads_) wake(*other);
     } else if (plan.start == BlockStart::together) {
-      end_together(worker);
+      end_together(thread);
     }
   }
-  if (plan.lane == Lane::cluster) {
-    assign_to_cluster(worker, seat, task, block);
+  if (plan.cores == Cores::cluster) {
+    assign_to_cluster(thread, seat, task, block);
     if (plan.cluster->entry[0] == nullptr) return nullptr;
-    return run_block(worker, seat, task, plan.cluster->entry[0], plan.cluster->name[0], block);
+    return run_block(thread, seat, task, plan.cluster->entry[0], plan.cluster->name[0], block);
   }
-  return run_block(worker, seat, task, plan.entry, plan.name, block);
+  return run_block(thread, seat, task, plan.entry, plan.name, block);
 }
 
 bool Scheduler::begin_together(Task& task) {
@@ -52,7 +52,7 @@ bool Scheduler::begin_together(Task& task) {
   return false;
 }
 
-void Scheduler::end_together(Worker& worker) {
+void Scheduler::end_together(CoreThread& thread) {
   Task* next = nullptr;
   {
     const std::lock_guard lock(together_mutex_);
@@ -61,21 +61,21 @@ void Scheduler::end_together(Worker& worker) {
     next = waiting_together_.front();
     waiting_together_.pop_front();
   }
-  make_ready(*next, &worker);
+  make_ready(*next, &thread);
 }
 
-void Scheduler::assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block) {
-  for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.place().cluster)]) {
+void Scheduler::assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block) {
+  for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)]) {
     if (seat == &cube) continue;
-    if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.place().sub_block)] == nullptr) continue;
+    if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.position().sub_block)] == nullptr) continue;
     seat->assigned = &task;
     seat->assigned_block = block;
-    auto& idle = worker.idle_in(Lane::vector);
-    if (std::ranges::find(idle, seat) != idle.end()) wake_core(worker, *seat);
+    auto& idle = thread.idle_in(Cores::vector);
+    if (std::ranges::find(idle, seat) != idle.end()) wake_core(thread, *seat);
   }
 }
 
-Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
+Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
                            std::uint32_t block) {
   KernelCall& call = seat.call;
   const TaskPlan& plan = task.plan;
@@ -87,11 +87,11 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
   call.condition_capacity = kConditionsPerKernel;
-  ++worker.busy;
-  --worker.looking_in(seat.lane);
+  ++thread.busy;
+  --thread.looking_in(seat.takes);
   seat.running.store(&task, std::memory_order_relaxed);
   // Only tasks of streams could be run elsewhere.
-  const bool measured = task.graph == nullptr && (++worker.kernels % kMeasuredKernels == 0 || lengths_.wants(entry));
+  const bool measured = task.graph == nullptr && (++thread.kernels % kMeasuredKernels == 0 || lengths_.wants(entry));
   const std::int64_t started = measured ? now_ns() : 0;
   if (profiling()) [[unlikely]] {
     run_timed(seat, task);
@@ -99,24 +99,24 @@ Task* Scheduler::run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFu
     seat.core.run(call);
   }
   if (measured) lengths_.tell(entry, now_ns() - started);
-  ++worker.looking_in(seat.lane);
-  --worker.busy;
-  return after_kernel(worker, seat, task);
+  ++thread.looking_in(seat.takes);
+  --thread.busy;
+  return after_kernel(thread, seat, task);
 }
 
-Task* Scheduler::after_kernel(Worker& worker, Seat& seat, Task& task) {
+Task* Scheduler::after_kernel(CoreThread& thread, Seat& seat, Task& task) {
   KernelCall& call = seat.call;
   seat.running.store(nullptr, std::memory_order_relaxed);
   if (call.error) [[unlikely]] {
     fail_task(task, std::exchange(call.error, nullptr));
   }
   if (profiling()) [[unlikely]]
-    note_end(worker.notes, seat, task, !call.conditions.empty());
+    note_end(thread.notes, seat, task, !call.conditions.empty());
   if (!call.conditions.empty()) [[unlikely]] {
-    if (defer(task, call.conditions)) count_left(worker);
+    if (defer(task, call.conditions)) count_left(thread);
     call.conditions.clear();
   }
-  return finish_part(worker, task, seat.lane);
+  return finish_part(thread, task, seat.takes);
 }
 
 bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
@@ -141,29 +141,29 @@ bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
   return leaves;
 }
 
-Task* Scheduler::finish_part(Worker& worker, Task& task, Lane lane) {
+Task* Scheduler::finish_part(CoreThread& thread, Task& task, Cores cores) {
   // Pairs with itself: the last part sees what all others did.
   if (task.parts_to_finish.load(std::memory_order_acquire) != 1 &&
       task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) {
     return nullptr;
   }
-  return complete(worker, task, lane);
+  return complete(thread, task, cores);
 }
 
-Task* Scheduler::run_without_kernel(Worker& worker, Task& task, Lane lane) {
+Task* Scheduler::run_without_kernel(CoreThread& thread, Task& task, Cores cores) {
   if (task.plan.counter != nullptr) {
     const Condition condition{.kind = ConditionKind::counter,
                               .address = task.plan.counter,
                               .expected = static_cast<std::uint32_t>(task.plan.expected)};
-    if (defer(task, {condition})) count_left(worker);
+    if (defer(task, {condition})) count_left(thread);
   }
-  return finish_part(worker, task, lane);
+  return finish_part(thread, task, cores);
 }
 
-Task* Scheduler::skip(Worker& worker, const Seat& seat, Task& task) {
+Task* Scheduler::skip(CoreThread& thread, const Seat& seat, Task& task) {
   failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
-  if (profiling()) note_end(worker.notes, seat, task, false);
-  return complete(worker, task, seat.lane);
+  if (profiling()) note_end(thread.notes, seat, task, false);
+  return complete(thread, task, seat.takes);
 }
 
 void Scheduler::fail_task(Task& task, std::exception_ptr cause) {
@@ -186,14 +186,16 @@ bool Scheduler::release(Task& successor, const TaskFailure* failure) noexcept {
          successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
+Task* Scheduler::complete(CoreThread& thread, Task& task, Cores cores) {
   // What was kept first: it has had the time to come into the cache.
-  Task* direct = worker.pop_kept(lane);
-  const TaskKind mine = lane == Lane::vector ? TaskKind::vector : lane == Lane::cube ? TaskKind::cube : TaskKind::other;
+  Task* direct = thread.pop_kept(cores);
+  const TaskKind mine = cores == Cores::vector ? TaskKind::vector
+                        : cores == Cores::cube ? TaskKind::cube
+                                               : TaskKind::other;
   int pushed = 0;
   std::uint64_t now = 0;
   if (profiling()) [[unlikely]]
-    now = note_completion(worker.notes, task);
+    now = note_completion(thread.notes, task);
   const auto ready = [&](Task& successor, TaskKind kind) {
     if (now != 0) [[unlikely]] {
       // It may have been submitted since.
@@ -202,8 +204,8 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
     }
     if (direct == nullptr && kind == mine && !options_.seed) {
       direct = &successor;
-    } else if (options_.seed || kind == TaskKind::other || !worker.keep(successor, kind)) {
-      make_ready(successor, &worker);
+    } else if (options_.seed || kind == TaskKind::other || !thread.keep(successor, kind)) {
+      make_ready(successor, &thread);
       ++pushed;
     }
   };
@@ -235,30 +237,30 @@ Task* Scheduler::complete(Worker& worker, Task& task, Lane lane) {
     if (submitter_waits_.load(std::memory_order_seq_cst) && wish_task_.load(std::memory_order_relaxed) == id) grant();
   }
   // Pairs with completed(): releases what the task did.
-  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed) + 1;
-  worker.completed.store(completed, std::memory_order_release);
-  if (!left_before) count_left(worker);
+  const std::uint64_t completed = thread.completed.load(std::memory_order_relaxed) + 1;
+  thread.completed.store(completed, std::memory_order_release);
+  if (!left_before) count_left(thread);
   if (completed % kSampleTasks == 0) {
-    sample(worker);
-    look_at_wish(worker);
+    sample(thread);
+    look_at_wish(thread);
   }
-  if (pushed > 0 && workers_.size() > 1) wake_helper(worker);
+  if (pushed > 0 && threads_.size() > 1) wake_helper(thread);
   return direct;
 }
 
-void Scheduler::count_left(Worker& worker) {
-  worker.left_window.store(worker.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+void Scheduler::count_left(CoreThread& thread) {
+  thread.left_window.store(thread.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void Scheduler::sample(Worker& worker) {
+void Scheduler::sample(CoreThread& thread) {
   const std::int64_t now = now_ns();
-  const std::uint64_t completed = worker.completed.load(std::memory_order_relaxed);
-  if (worker.sampled_at_ns != 0) {
-    worker.task_ns.store((now - worker.sampled_at_ns) / static_cast<std::int64_t>(completed - worker.sampled_count),
+  const std::uint64_t completed = thread.completed.load(std::memory_order_relaxed);
+  if (thread.sampled_at_ns != 0) {
+    thread.task_ns.store((now - thread.sampled_at_ns) / static_cast<std::int64_t>(completed - thread.sampled_count),
                          std::memory_order_relaxed);
   }
-  worker.sampled_at_ns = now;
-  worker.sampled_count = completed;
+  thread.sampled_at_ns = now;
+  thread.sampled_count = completed;
 }
 
 }  // namespace baton::chip

@@ -42,14 +42,14 @@ Scheduler::~Scheduler() = default;
 // stores in complete(), whose tasks' work is visible to whoever sees them.
 std::uint64_t Scheduler::left_window() const noexcept {
   std::uint64_t left = 0;
-  for (const auto& worker : workers_) left += worker->left_window.load(std::memory_order_seq_cst);
+  for (const auto& thread : threads_) left += thread->left_window.load(std::memory_order_seq_cst);
   if (own_) left += own_->left_window.load(std::memory_order_seq_cst);
   return left;
 }
 
 std::uint64_t Scheduler::completed() const noexcept {
   std::uint64_t completed = 0;
-  for (const auto& worker : workers_) completed += worker->completed.load(std::memory_order_seq_cst);
+  for (const auto& thread : threads_) completed += thread->completed.load(std::memory_order_seq_cst);
   if (own_) completed += own_->completed.load(std::memory_order_seq_cst);
   return completed;
 }
@@ -116,25 +116,25 @@ void Scheduler::run(CapturedTasks& graph) {
     graph.keep_times();
     for (TaskId id = 1; id <= graph.newest(); ++id) note_submission(graph[id]);
   }
-  const Crew crew = options_.seed ? Crew::all : graph.crew().choose(graph.newest(), workers_.size());
+  const Crew crew = options_.seed ? Crew::all : graph.crew().choose(graph.newest(), threads_.size());
   const std::int64_t started = now_ns();
   alone_.store(crew == Crew::alone, std::memory_order_relaxed);
   std::size_t roots = graph.roots_by_priority().size();
   for (Task* task : graph.roots_by_priority()) make_ready(*task, nullptr);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const std::vector<Task*>& tasks = graph.roots(static_cast<Lane>(lane));
+  for (std::size_t cores = 0; cores < kCoreKinds; ++cores) {
+    const std::vector<Task*>& tasks = graph.roots(static_cast<Cores>(cores));
     if (tasks.empty()) continue;
     roots += tasks.size();
     if (options_.seed) {
       for (Task* task : tasks) make_ready(*task, nullptr);
     } else {
-      roots_[lane].open(tasks);
+      roots_[cores].open(tasks);
     }
   }
-  if (roots > 0) wake(*workers_.front());
+  if (roots > 0) wake(*threads_.front());
   if (roots > 1) wake_all_for_backlog();
   drain();
-  for (Roots& lane : roots_) lane.close();
+  for (Roots& cores : roots_) cores.close();
   if (crew == Crew::alone && !alone()) {
     graph.crew().note_others_are_needed();
   } else {
@@ -148,7 +148,7 @@ void Scheduler::run(CapturedTasks& graph) {
 void Scheduler::call_the_others() {
   // Pairs with the scouts: each thread is woken after it.
   alone_.store(false, std::memory_order_seq_cst);
-  for (const auto& worker : workers_) wake(*worker);
+  for (const auto& thread : threads_) wake(*thread);
 }
 
 void Scheduler::abandon(Task& task) {
@@ -166,19 +166,19 @@ TaskId Scheduler::oldest_incomplete() noexcept {
   return oldest_incomplete_;
 }
 
-void Scheduler::make_ready(Task& task, Worker* worker) {
-  const bool from_submitter = worker == nullptr;
-  if (from_submitter) worker = workers_[target_].get();
-  const Lane lane = task.plan.serving_lane();
+void Scheduler::make_ready(Task& task, CoreThread* thread) {
+  const bool from_submitter = thread == nullptr;
+  if (from_submitter) thread = threads_[target_].get();
+  const Cores cores = task.plan.serving_cores();
   const std::int32_t priority = task.plan.priority;
   if (priority != 0 || options_.seed) {
     push_by_priority(task, (priority > 0   ? urgent_
                             : priority < 0 ? patient_
-                                           : shuffled_)[static_cast<std::size_t>(lane)]);
-  } else if (!from_submitter || !worker->inbox(lane).push(task)) {
-    worker->queue(lane).push(task);
+                                           : shuffled_)[static_cast<std::size_t>(cores)]);
+  } else if (!from_submitter || !thread->inbox(cores).push(task)) {
+    thread->queue(cores).push(task);
   }
-  wake(*worker);
+  wake(*thread);
 }
 
 void Scheduler::push_by_priority(Task& task, ByPriority& queue) {
@@ -199,16 +199,16 @@ Task* Scheduler::pop_by_priority(ByPriority& queue) {
   return task;
 }
 
-void Scheduler::wake(Worker& worker) const { worker.notice.wake(*place_.doorbell, place_.scope); }
+void Scheduler::wake(CoreThread& thread) const { thread.notice.wake(*place_.doorbell, place_.scope); }
 
-void Scheduler::wake_helper(Worker& busy) {
+void Scheduler::wake_helper(CoreThread& busy) {
   if (alone()) return;
   const std::int64_t task_ns = busy.task_ns.load(std::memory_order_relaxed);
   int awake = 0;
-  Worker* asleep = nullptr;
-  for (const auto& worker : workers_) {
-    if (worker->notice.is_up()) {
-      asleep = worker.get();
+  CoreThread* asleep = nullptr;
+  for (const auto& thread : threads_) {
+    if (thread->notice.is_up()) {
+      asleep = thread.get();
     } else {
       ++awake;
     }
@@ -225,7 +225,7 @@ void Scheduler::wake_helper(Worker& busy) {
 
 void Scheduler::wake_all_for_backlog() {
   if (ready_count() == 0 || alone()) return;
-  for (const auto& worker : workers_) wake(*worker);
+  for (const auto& thread : threads_) wake(*thread);
 }
 
 bool Scheduler::holds(const Wish& wish) noexcept {
@@ -268,11 +268,11 @@ void Scheduler::grant() {
   submitter_place_.doorbell->ring(submitter_place_.scope);
 }
 
-void Scheduler::look_at_wish(Worker& worker) {
+void Scheduler::look_at_wish(CoreThread& thread) {
   // Pairs with wait_at_submitter(): either it sees the count, or this sees that it waits. Not done with each task,
   // because it costs as much as all the rest of the counting.
-  worker.completed.fetch_add(0, std::memory_order_seq_cst);
-  worker.left_window.fetch_add(0, std::memory_order_seq_cst);
+  thread.completed.fetch_add(0, std::memory_order_seq_cst);
+  thread.left_window.fetch_add(0, std::memory_order_seq_cst);
   if (!submitter_waits_.load(std::memory_order_seq_cst)) return;
   if (left_window() >= wish_left_window_.load(std::memory_order_relaxed) ||
       completed() >= wish_completed_.load(std::memory_order_relaxed)) {
@@ -327,7 +327,7 @@ std::uint64_t Scheduler::ready_count() const {
   for (const auto* queues : {&urgent_, &shuffled_, &patient_}) {
     for (const ByPriority& queue : *queues) count += queue.count.load(std::memory_order_relaxed);
   }
-  for (const auto& worker : workers_) count += worker->backlog();
+  for (const auto& thread : threads_) count += thread->backlog();
   return count;
 }
 

@@ -1,8 +1,8 @@
 // Tasks to cores: who runs what, and what becomes ready after it.
 //
-// One thread submits. Cores, which are fibers of a few worker threads, take ready tasks, run them, and find out who
-// waited for them. Nobody holds a lock on the way of an ordinary task. A task that is shorter than its way to another
-// thread does not go there: the submitter runs it on a core of its own.
+// One thread submits. Cores, which are fibers of a few threads of the chip, take ready tasks, run them, and find out
+// who waited for them. Nobody holds a lock on the way of an ordinary task. A task that is shorter than its way to
+// another thread does not go there: the submitter runs it on a core of its own.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@
 #include "base/parking.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/sched/captured_tasks.hpp"
+#include "chip/sched/core_thread.hpp"
 #include "chip/sched/deferred.hpp"
 #include "chip/sched/failure.hpp"
 #include "chip/sched/kernel_lengths.hpp"
 #include "chip/sched/own_core.hpp"
 #include "chip/sched/roots.hpp"
 #include "chip/sched/task_blocks.hpp"
-#include "chip/sched/worker.hpp"
 
 namespace baton::chip {
 
@@ -121,7 +121,7 @@ class Scheduler {
  private:
   /// Tasks between two looks at the clock.
   static constexpr std::uint64_t kSampleTasks = 32;
-  /// Of so many kernels a worker measures one. A prime: programs have periods of their own.
+  /// Of so many kernels a thread of the chip measures one. A prime: programs have periods of their own.
   static constexpr std::uint64_t kMeasuredKernels = 31;
   /// Another thread is worth its wake-up if the work that waits takes longer than this.
   static constexpr std::int64_t kWakeCostNs = 5'000;
@@ -148,7 +148,7 @@ class Scheduler {
       return a->id > b->id;
     }
   };
-  /// Tasks with a priority of their own; with a seed, the others too. One for each lane.
+  /// Tasks with a priority of their own; with a seed, the others too. One for each cores.
   struct ByPriority {
     std::mutex mutex;
     std::optional<Chance> chance;                                      // guarded by mutex
@@ -180,13 +180,13 @@ class Scheduler {
   void wake_all_for_backlog();
 
   // Captured graphs.
-  /// Whether only the first worker takes tasks.
+  /// Whether only the first thread takes tasks.
   [[nodiscard]] bool alone() const noexcept { return alone_.load(std::memory_order_relaxed); }
   /// The others take tasks, too, for the rest of the run.
   void call_the_others();
   /// Whether kernels of this thread wait, maybe for tasks that only this thread knows or may take.
-  [[nodiscard]] bool must_share(const Worker& worker) const noexcept;
-  void share(Worker& worker);
+  [[nodiscard]] bool must_share(const CoreThread& thread) const noexcept;
+  void share(CoreThread& thread);
 
   // In place.
   /// Whether nothing is in flight and nothing has failed; not looked up for each task.
@@ -205,60 +205,60 @@ class Scheduler {
   void run_on_own_core();
   void leave_behind(Task& task);
   [[nodiscard]] bool left_behind() const noexcept { return left_behind_.load(std::memory_order_seq_cst); }
-  /// A worker goes on with the kernel that the submitter has left behind.
-  void take_over(Worker& worker);
+  /// A thread of the chip goes on with the kernel that the submitter has left behind.
+  void take_over(CoreThread& thread);
 
   // Becoming ready.
-  /// From the submitter (`worker` null) or from a worker.
-  void make_ready(Task& task, Worker* worker);
+  /// From the submitter (`thread` null) or from a thread of the chip.
+  void make_ready(Task& task, CoreThread* thread);
   static void push_by_priority(Task& task, ByPriority& queue);
   [[nodiscard]] static Task* pop_by_priority(ByPriority& queue);
-  void wake(Worker& worker) const;
-  void wake_helper(Worker& busy);
+  void wake(CoreThread& thread) const;
+  void wake_helper(CoreThread& busy);
 
   // Running.
-  [[nodiscard]] Worker& worker_of_this_thread();
-  [[nodiscard]] Task* take(Worker& worker, Seat& seat);
-  [[nodiscard]] Task* take_from(Worker& worker, Lane lane);
-  [[nodiscard]] Task* take_root(Worker& worker, Lane lane);
-  [[nodiscard]] bool has_work(Lane lane) const;
+  [[nodiscard]] CoreThread& this_core_thread();
+  [[nodiscard]] Task* take(CoreThread& thread, Seat& seat);
+  [[nodiscard]] Task* take_from(CoreThread& thread, Cores cores);
+  [[nodiscard]] Task* take_root(CoreThread& thread, Cores cores);
+  [[nodiscard]] bool has_work(Cores cores) const;
   /// An idle core that could do something nobody else of its thread will take; null if there is none.
-  [[nodiscard]] Seat* idle_core_with_work(Worker& worker) const;
+  [[nodiscard]] Seat* idle_core_with_work(CoreThread& thread) const;
   /// Ends the rest of an idle core.
-  static void wake_core(Worker& worker, Seat& seat);
+  static void wake_core(CoreThread& thread, Seat& seat);
   /// Runs one block of `task`. Returns a task that became ready by it and suits this core, if any.
-  [[nodiscard]] Task* run(Worker& worker, Seat& seat, Task& task);
-  [[nodiscard]] Task* run_block(Worker& worker, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
+  [[nodiscard]] Task* run(CoreThread& thread, Seat& seat, Task& task);
+  [[nodiscard]] Task* run_block(CoreThread& thread, Seat& seat, Task& task, BatonKernelFunction entry, const char* name,
                                 std::uint32_t block);
   /// What follows from how the kernel ended.
-  [[nodiscard]] Task* after_kernel(Worker& worker, Seat& seat, Task& task);
-  [[nodiscard]] Task* run_without_kernel(Worker& worker, Task& task, Lane lane);
+  [[nodiscard]] Task* after_kernel(CoreThread& thread, Seat& seat, Task& task);
+  [[nodiscard]] Task* run_without_kernel(CoreThread& thread, Task& task, Cores cores);
   /// A task that another one's failure keeps from running.
-  [[nodiscard]] Task* skip(Worker& worker, const Seat& seat, Task& task);
+  [[nodiscard]] Task* skip(CoreThread& thread, const Seat& seat, Task& task);
   [[nodiscard]] bool cluster_is_free(const Seat& cube) const;
-  void assign_to_cluster(Worker& worker, Seat& cube, Task& task, std::uint32_t block);
+  void assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block);
   /// Whether blocks of `task`, which start together, may be handed out. If not, it is kept until they may.
   [[nodiscard]] bool begin_together(Task& task);
   /// All blocks have a core: the next such task may begin.
-  void end_together(Worker& worker);
+  void end_together(CoreThread& thread);
   /// Whether the task was deferred by it, and so leaves the window.
   [[nodiscard]] bool defer(Task& task, const std::vector<Condition>& conditions);
   /// A block has returned, or a condition has become true.
-  [[nodiscard]] Task* finish_part(Worker& worker, Task& task, Lane lane);
+  [[nodiscard]] Task* finish_part(CoreThread& thread, Task& task, Cores cores);
   static void poison(Task& successor, const TaskFailure& failure) noexcept;
   /// One of those that `successor` waits for is complete; if it failed, with `failure`. Whether it was the last one.
   [[nodiscard]] static bool release(Task& successor, const TaskFailure* failure) noexcept;
-  /// `task` is complete. Returns a task of `lane` that became ready by it, for the caller to run, if there is one.
-  [[nodiscard]] Task* complete(Worker& worker, Task& task, Lane lane);
+  /// `task` is complete. Returns a task of `cores` that became ready by it, for the caller to run, if there is one.
+  [[nodiscard]] Task* complete(CoreThread& thread, Task& task, Cores cores);
   void fail_task(Task& task, std::exception_ptr cause);
   [[nodiscard]] static std::int64_t now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Deadline::Clock::now().time_since_epoch()).count();
   }
-  static void sample(Worker& worker);
-  static void count_left(Worker& worker);
+  static void sample(CoreThread& thread);
+  static void count_left(CoreThread& thread);
   /// Ends the submitter's wait if the counters are where it wishes. Every thread looks when it has nothing to do, so
   /// whoever counted last has looked.
-  void look_at_wish(Worker& worker);
+  void look_at_wish(CoreThread& thread);
   void grant();
   /// Logs why the submitter still waits for `wish`: what runs, what is deferred, and who waits for that.
   void report_stall(const Wish& wish);
@@ -324,28 +324,28 @@ class Scheduler {
   /// Set by whoever finds that the submitter has what it wishes.
   alignas(64) std::atomic<bool> granted_{false};
 
-  /// While a captured graph runs: set by the submitter before, cleared by the first worker or by the submitter after.
+  /// While a captured graph runs: set by the submitter before, cleared by the first thread or by the submitter after.
   std::atomic<bool> alone_{false};
 
-  /// Whether the fiber of the submitter's core waits for a worker to go on with it.
+  /// Whether the fiber of the submitter's core waits for a thread of the chip to go on with it.
   alignas(64) std::atomic<bool> left_behind_{false};
 
   /// Of the captured graph that runs.
-  std::array<Roots, kLanes> roots_;
+  std::array<Roots, kCoreKinds> roots_;
   /// Above those without a priority, and below.
-  alignas(64) std::array<ByPriority, kLanes> urgent_;
-  std::array<ByPriority, kLanes> shuffled_;  // with a seed: those without
-  std::array<ByPriority, kLanes> patient_;
+  alignas(64) std::array<ByPriority, kCoreKinds> urgent_;
+  std::array<ByPriority, kCoreKinds> shuffled_;  // with a seed: those without
+  std::array<ByPriority, kCoreKinds> patient_;
   /// Of the tasks whose blocks start together, one at a time gets cores: two that have half of them each would wait for
   /// ever.
   std::mutex together_mutex_;
   Task* starting_together_ = nullptr;   // guarded by together_mutex_
   std::deque<Task*> waiting_together_;  // guarded by together_mutex_
 
-  std::mutex workers_mutex_;
-  std::map<std::thread::id, Worker*> worker_of_;      // guarded by workers_mutex_
-  std::vector<std::unique_ptr<Worker>> workers_;      // fixed once all cores serve
-  std::vector<std::vector<Seat*>> seats_of_cluster_;  // the same; guarded by workers_mutex_ before
+  std::mutex threads_mutex_;
+  std::map<std::thread::id, CoreThread*> thread_of_;  // guarded by threads_mutex_
+  std::vector<std::unique_ptr<CoreThread>> threads_;  // fixed once all cores serve
+  std::vector<std::vector<Seat*>> seats_of_cluster_;  // the same; guarded by threads_mutex_ before
   std::atomic<int> serving_{0};
   std::atomic<bool> stop_{false};
 };

@@ -69,7 +69,7 @@ void Scheduler::report_stall(const Wish& wish) {
   for (const auto& cluster : seats_of_cluster_) {
     for (const Seat* seat : cluster) look_at(*seat);
   }
-  // A kernel that it left to the workers.
+  // A kernel that it left to the threads of the chip.
   if (own_) look_at(own_->seat);
   const auto deferred = deferred_.list();
   const std::uint64_t ready = ready_count();
@@ -80,7 +80,7 @@ void Scheduler::report_stall(const Wish& wish) {
                   std::chrono::duration<double>(options().wait_timeout).count(), submitted_ - completed(), ready);
   if (!busy.empty()) {
     text += fmt::format("\n  {} in kernels: {}", busy.size(), first_of(busy, [](const Busy& one) {
-                          return fmt::format("{} in {}", describe(one.seat->core.place()), describe_task(*one.task));
+                          return fmt::format("{} in {}", describe(one.seat->core.position()), describe_task(*one.task));
                         }));
   }
   if (!deferred.empty()) {

@@ -26,13 +26,13 @@ struct Edge {
 };
 
 /// Which cores a task runs on.
-enum class Lane : std::uint8_t {
+enum class Cores : std::uint8_t {
   vector,
   cube,
   cluster,  // a cube core and its vector cores
   none,     // nothing to run: it is complete as soon as what it waits for is
 };
-inline constexpr std::size_t kLanes = 3;
+inline constexpr std::size_t kCoreKinds = 3;
 
 /// When blocks of a task may begin.
 enum class BlockStart : std::uint8_t {
@@ -59,12 +59,12 @@ struct TaskPlan {
   std::uint32_t tensor_count = 0;  // they come first
   std::uint32_t blocks = 1;
   std::int32_t priority = 0;
-  Lane lane = Lane::vector;
+  Cores cores = Cores::vector;
   BlockStart start = BlockStart::separate;
   std::uint16_t turn = 0;  // with a seed: who of those with the same priority goes first
 
   /// A task without a kernel is completed by a vector core.
-  [[nodiscard]] Lane serving_lane() const noexcept { return lane == Lane::none ? Lane::vector : lane; }
+  [[nodiscard]] Cores serving_cores() const noexcept { return cores == Cores::none ? Cores::vector : cores; }
 };
 
 /// What decides how a task that is ready gets to a core, without a look at the task.
@@ -75,7 +75,7 @@ enum class TaskKind : std::uint8_t {
 };
 [[nodiscard]] inline TaskKind kind_of(const TaskPlan& plan) noexcept {
   if (plan.priority != 0 || plan.blocks != 1) return TaskKind::other;
-  return plan.lane == Lane::vector ? TaskKind::vector : plan.lane == Lane::cube ? TaskKind::cube : TaskKind::other;
+  return plan.cores == Cores::vector ? TaskKind::vector : plan.cores == Cores::cube ? TaskKind::cube : TaskKind::other;
 }
 
 /// Lives in a TaskBlock, or in CapturedTasks. The first cache line is what threads contend for.

@@ -10,7 +10,7 @@ namespace {
 
 void touch(TensorMap& map, const Buffer& buffer, TaskId task) {
   map.record(
-      view_of(Tensor(buffer, DType::uint8, {static_cast<std::int64_t>(buffer.bytes)})), Access::write, task,
+      view_of(Tensor(buffer, DType::uint8, {static_cast<std::int64_t>(buffer.bytes)})), Use::write, task,
       [](TaskId) { return true; }, [](TaskId) {});
 }
 
@@ -32,8 +32,8 @@ TEST(Allocations, MemoryThatJoinsOthersMakesThemOne) {
   EXPECT_EQ(map.allocation_count(), 15U);
   int found = 0;
   map.query(
-      view_of(Tensor({.address = 3000, .bytes = 6000}, DType::uint8, {6000})), Access::read,
-      [](TaskId) { return true; }, [&](TaskId) { ++found; });
+      view_of(Tensor({.address = 3000, .bytes = 6000}, DType::uint8, {6000})), Use::read, [](TaskId) { return true; },
+      [&](TaskId) { ++found; });
   EXPECT_EQ(found, 3) << "tasks 3 and 8, and the one that joined their memory and wrote over what lies between";
 }
 
@@ -71,7 +71,7 @@ TEST(Allocations, InvalidatedMemoryIsForgotten) {
   map.invalidate(id);
   std::vector<TaskId> found;
   map.query(
-      view_of(Tensor(memory, DType::uint8, {100})), Access::write, [](TaskId) { return true; },
+      view_of(Tensor(memory, DType::uint8, {100})), Use::write, [](TaskId) { return true; },
       [&](TaskId task) { found.push_back(task); });
   EXPECT_EQ(found, std::vector<TaskId>{2}) << "only what also lies outside is remembered";
 }

@@ -2,12 +2,12 @@
 
 namespace baton::test {
 
-using graph::Access;
 using graph::TaskId;
+using graph::Use;
 
 void ProgramOracle::begin_task() { live_.set(++task_); }
 
-void ProgramOracle::access(const Tensor& tensor, Access access) {
+void ProgramOracle::access(const Tensor& tensor, Use access) {
   Tasks edges;
   map_.record(
       graph::view_of(tensor), access, task_, [&](TaskId task) { return live_.test(task); },
@@ -24,7 +24,7 @@ void ProgramOracle::access(const Tensor& tensor, Access access) {
     Byte& byte = byte_at(tensor.buffer().space, address);
     needed.set(byte.writer);
     conflicting |= byte.all_writers;
-    if (access == Access::read) {
+    if (access == Use::read) {
       byte.readers.set(task_);
       byte.all_readers.set(task_);
       return;

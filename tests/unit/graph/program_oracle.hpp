@@ -19,7 +19,7 @@ class ProgramOracle {
   explicit ProgramOracle(graph::TensorMap& map) : map_(map) {}
 
   void begin_task();
-  void access(const Tensor& tensor, graph::Access access);
+  void access(const Tensor& tensor, graph::Use access);
   /// Some tasks whose predecessors are complete become complete.
   void complete_some(Random& random);
   /// From now on no order is needed with what was done to these bytes before.

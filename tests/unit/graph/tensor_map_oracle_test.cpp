@@ -10,11 +10,11 @@ namespace {
 using test::pick;
 using test::Random;
 
-Access random_access(Random& random) {
+Use random_access(Random& random) {
   switch (pick(random, 0, 3)) {
-    case 0: return Access::write;
-    case 1: return Access::read_write;
-    default: return Access::read;
+    case 0: return Use::write;
+    case 1: return Use::read_write;
+    default: return Use::read;
   }
 }
 

@@ -18,7 +18,7 @@ constexpr Buffer kMemory{.address = 1 << 20, .bytes = 1 << 20};
 /// Submits one access per task; all tasks are live until told otherwise.
 class Submitter {
  public:
-  std::vector<TaskId> submit(const Tensor& tensor, Access access) {
+  std::vector<TaskId> submit(const Tensor& tensor, Use access) {
     std::vector<TaskId> found;
     map.record(
         view_of(tensor), access, ++last, [&](TaskId task) { return task >= oldest; },
@@ -26,8 +26,8 @@ class Submitter {
     std::sort(found.begin(), found.end());
     return found;
   }
-  std::vector<TaskId> read(const Tensor& tensor) { return submit(tensor, Access::read); }
-  std::vector<TaskId> write(const Tensor& tensor) { return submit(tensor, Access::write); }
+  std::vector<TaskId> read(const Tensor& tensor) { return submit(tensor, Use::read); }
+  std::vector<TaskId> write(const Tensor& tensor) { return submit(tensor, Use::write); }
   void complete_all_before(TaskId task) {
     oldest = task;
     map.forget_before(task);
@@ -48,7 +48,7 @@ TEST(TensorMap, FindsAllThreeHazards) {
   EXPECT_THAT(s.write(kMatrix), ElementsAre(1, 2)) << "write after read";
   EXPECT_THAT(s.write(kMatrix), ElementsAre(3)) << "write after write";
   EXPECT_THAT(s.read(kMatrix), ElementsAre(4)) << "read after write";
-  EXPECT_THAT(s.submit(kMatrix, Access::read_write), ElementsAre(5)) << "5 waits for 4";
+  EXPECT_THAT(s.submit(kMatrix, Use::read_write), ElementsAre(5)) << "5 waits for 4";
 }
 
 TEST(TensorMap, FindsThemBetweenViewsThatOverlap) {
@@ -72,7 +72,7 @@ TEST(TensorMap, AnyWayToWriteAViewIsTheSameView) {
 TEST(TensorMap, ATaskDoesNotWaitForItself) {
   TensorMap map;
   int found = 0;
-  for (const Access access : {Access::read, Access::write, Access::read, Access::read_write}) {
+  for (const Use access : {Use::read, Use::write, Use::read, Use::read_write}) {
     map.record(
         view_of(kMatrix), access, 1, [](TaskId) { return true; }, [&](TaskId) { ++found; });
     map.record(
@@ -106,10 +106,10 @@ TEST(TensorMap, QueryRecordsNothing) {
   std::vector<TaskId> found;
   const auto all = [](TaskId) { return true; };
   const auto note = [&](TaskId task) { found.push_back(task); };
-  s.map.query(view_of(kMatrix.index(4)), Access::read, all, note);
+  s.map.query(view_of(kMatrix.index(4)), Use::read, all, note);
   EXPECT_THAT(found, ElementsAre(1));
   found.clear();
-  s.map.query(view_of(kMatrix.index(4)), Access::write, all, note);
+  s.map.query(view_of(kMatrix.index(4)), Use::write, all, note);
   std::sort(found.begin(), found.end());
   EXPECT_THAT(found, ElementsAre(1, 2));
   EXPECT_THAT(s.read(kMatrix.index(4)), ElementsAre(1));
@@ -135,21 +135,21 @@ TEST(TensorMap, ManyReadersCostEachTheSame) {
     return task >= live_from;
   };
   const auto note = [&](TaskId) { ++found; };
-  for (TaskId task = 1; task <= readers; ++task) map.record(view, Access::read, task, live, note);
+  for (TaskId task = 1; task <= readers; ++task) map.record(view, Use::read, task, live, note);
   EXPECT_LE(asked, 3 * readers);
-  map.record(view, Access::write, readers + 1, live, note);
+  map.record(view, Use::write, readers + 1, live, note);
   EXPECT_EQ(found, readers);
 
   // Readers that complete soon after they came leave nothing behind.
   asked = 0;
   for (TaskId task = readers + 2; task <= 3 * readers; ++task) {
     live_from = task - std::min<TaskId>(task - 1, 50);
-    map.record(view, Access::read, task, live, note);
+    map.record(view, Use::read, task, live, note);
   }
   EXPECT_LE(asked, 8 * readers);
   found = 0;
   asked = 0;
-  map.record(view, Access::write, 3 * readers + 1, live, note);
+  map.record(view, Use::write, 3 * readers + 1, live, note);
   EXPECT_EQ(found, std::min<TaskId>(51, 2 * readers - 1));
   EXPECT_LE(asked, 256U) << "complete readers were kept";
 }

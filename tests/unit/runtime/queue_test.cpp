@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "chip/sched/core_thread.hpp"
 #include "chip/sched/inbox.hpp"
-#include "chip/sched/worker.hpp"
 #include "support/scale.hpp"
 
 namespace baton::chip {
@@ -62,20 +62,20 @@ TEST(Inbox, EachTaskGoesToOneOfSeveralTakers) {
   for (std::size_t i = 0; i < taken.size(); ++i) ASSERT_EQ(taken[i].load(), 1) << "task " << i + 1;
 }
 
-TEST(Worker, TakesSeveralAtATimeOnlyWhileTasksAreShort) {
-  auto worker = std::make_unique<Worker>();
+TEST(CoreThread, TakesSeveralAtATimeOnlyWhileTasksAreShort) {
+  auto thread = std::make_unique<CoreThread>();
   std::vector<Task> tasks = tasks_with_numbers(64);
-  for (Task& task : tasks) ASSERT_TRUE(worker->inbox(Lane::vector).push(task));
-  EXPECT_EQ(worker->pop_own(Lane::vector)->id, 1U);
-  EXPECT_FALSE(worker->has_own(Lane::vector)) << "of tasks that nothing is known of, nobody takes more than it runs";
-  worker->task_ns = 100;
-  EXPECT_EQ(worker->pop_own(Lane::vector)->id, 2U);
+  for (Task& task : tasks) ASSERT_TRUE(thread->inbox(Cores::vector).push(task));
+  EXPECT_EQ(thread->pop_own(Cores::vector)->id, 1U);
+  EXPECT_FALSE(thread->has_own(Cores::vector)) << "of tasks that nothing is known of, nobody takes more than it runs";
+  thread->task_ns = 100;
+  EXPECT_EQ(thread->pop_own(Cores::vector)->id, 2U);
   TaskId next = 3;
-  while (Task* task = worker->pop_kept(Lane::vector)) EXPECT_EQ(task->id, next++);
+  while (Task* task = thread->pop_kept(Cores::vector)) EXPECT_EQ(task->id, next++);
   EXPECT_GT(next, 4U);
-  EXPECT_EQ(worker->pop(Lane::vector)->id, next);
-  worker->task_ns = 1'000'000;
-  while (worker->pop_own(Lane::vector) != nullptr) EXPECT_FALSE(worker->has_own(Lane::vector));
+  EXPECT_EQ(thread->pop(Cores::vector)->id, next);
+  thread->task_ns = 1'000'000;
+  while (thread->pop_own(Cores::vector) != nullptr) EXPECT_FALSE(thread->has_own(Cores::vector));
 }
 
 }  // namespace

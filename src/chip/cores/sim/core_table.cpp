@@ -89,9 +89,9 @@ struct CoreFunctions {
     attributed(core, place, [&] {
       if (me.checker_ && memory(core).known(signal, sizeof *signal)) me.judge(place, me.checker_->notify(signal));
       if (me.around_.events != nullptr) note_signal(core, "notifies", signal, describe_change(value, operation_of(op)));
-      if (me.around_.courier != nullptr && memory(core).known(signal, sizeof *signal) &&
+      if (me.around_.notifier != nullptr && memory(core).known(signal, sizeof *signal) &&
           memory(core).holder_of(signal) == Holder::peer_window) {
-        me.around_.courier->send(signal, value, operation_of(op));
+        me.around_.notifier->send(signal, value, operation_of(op));
       } else {
         memory(core).notify(signal, value, operation_of(op));
       }
@@ -100,7 +100,7 @@ struct CoreFunctions {
 
   /// A chip sees its own changes.
   static void wait_for_own_notifications(BatonCore* core, const std::int32_t* signal) {
-    if (self(core).around_.courier != nullptr) self(core).around_.courier->wait_for_signal(signal);
+    if (self(core).around_.notifier != nullptr) self(core).around_.notifier->wait_for_signal(signal);
   }
 
   static std::int32_t test(BatonCore* core, const std::int32_t* signal, std::int32_t value, std::uint32_t comparison,

@@ -92,7 +92,7 @@ void DmaEngine::settle(Copy& copy) {
   try {
     if (request.signal != nullptr) {
       const NotifyOp op = request.signal_op == 0 ? NotifyOp::add : NotifyOp::set;
-      notify_through(options_.courier, memory_, request.signal, request.signal_value, op);
+      notify_through(options_.notifier, memory_, request.signal, request.signal_value, op);
     }
     copy.record->complete();
   } catch (const Error& error) {

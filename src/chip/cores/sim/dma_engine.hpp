@@ -20,7 +20,7 @@
 #include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/seed.hpp"
-#include "chip/cores/sim/courier.hpp"
+#include "chip/cores/sim/late_notifier.hpp"
 
 namespace baton::chip {
 
@@ -29,7 +29,7 @@ struct DmaOptions {
   /// With it, the sizes of chunks, which session goes next and how long the engine rests in between follow from it.
   std::optional<Chance> chance = std::nullopt;
   /// Delivers signals, if given.
-  Courier* courier = nullptr;
+  LateNotifier* notifier = nullptr;
   EventLog* events = nullptr;
 };
 

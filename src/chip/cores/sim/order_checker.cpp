@@ -74,17 +74,17 @@ std::optional<std::string> OrderChecker::issue(const BatonIssue& issue) {
 
 std::optional<std::string> OrderChecker::touch(ByteRange run, std::uint32_t access, const Stamp& by,
                                                const PipeClock& now) {
-  const Access second = (access & BATON_WRITES) != 0 ? Access::write : Access::read;
+  const Touch second = (access & BATON_WRITES) != 0 ? Touch::write : Touch::read;
   std::optional<std::string> wrong;
   accesses_.update(run, [&](ByteRange bytes, Accesses& accesses) {
     if (wrong) return;
-    if (!is_before(accesses.write, now)) wrong = conflict(bytes, second, by.pipes, accesses.write, Access::write);
-    if (second == Access::read) {
+    if (!is_before(accesses.write, now)) wrong = conflict(bytes, second, by.pipes, accesses.write, Touch::write);
+    if (second == Touch::read) {
       accesses.reads[by.pipe] = by;
       return;
     }
     for (Stamp& read : accesses.reads) {
-      if (!wrong && !is_before(read, now)) wrong = conflict(bytes, second, by.pipes, read, Access::read);
+      if (!wrong && !is_before(read, now)) wrong = conflict(bytes, second, by.pipes, read, Touch::read);
       read = {};
     }
     accesses.write = by;
@@ -129,8 +129,8 @@ void OrderChecker::forget_what_is_over() {
 std::optional<std::string> OrderChecker::submit(const BatonCopy& copy, std::uint64_t record, const BatonPlace& place) {
   const OpenCopy open{copy.session, record, range_at(copy.source, copy.bytes), range_at(copy.destination, copy.bytes),
                       number_of(place)};
-  if (auto wrong = against_instructions(open.source, Access::read)) return wrong;
-  if (auto wrong = against_instructions(open.destination, Access::write)) return wrong;
+  if (auto wrong = against_instructions(open.source, Touch::read)) return wrong;
+  if (auto wrong = against_instructions(open.destination, Touch::write)) return wrong;
   for (const OpenCopy& other : copies_) {
     if (other.session == open.session) continue;
     if (overlap(other.destination, open.source) || overlap(other.destination, open.destination) ||
@@ -165,16 +165,16 @@ std::optional<std::string> OrderChecker::against_copies(ByteRange run, std::uint
   return std::nullopt;
 }
 
-std::optional<std::string> OrderChecker::against_instructions(ByteRange run, Access access) {
+std::optional<std::string> OrderChecker::against_instructions(ByteRange run, Touch access) {
   const PipeClock& now = clocks_[kScalarPipe];
   std::optional<std::string> wrong;
   accesses_.look(run, [&](ByteRange bytes, const Accesses& accesses) {
-    const auto check = [&](const Stamp& stamp, Access first) {
+    const auto check = [&](const Stamp& stamp, Touch first) {
       if (!wrong && !is_before(stamp, now)) wrong = conflict(bytes, access, 1U << kScalarPipe, stamp, first);
     };
-    check(accesses.write, Access::write);
-    if (access == Access::write) {
-      for (const Stamp& read : accesses.reads) check(read, Access::read);
+    check(accesses.write, Touch::write);
+    if (access == Touch::write) {
+      for (const Stamp& read : accesses.reads) check(read, Touch::read);
     }
   });
   return wrong;

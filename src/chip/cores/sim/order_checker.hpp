@@ -66,19 +66,19 @@ class OrderChecker {
     Stamp stamp;
     const void* address = nullptr;
   };
-  enum class Access : std::uint8_t { read, write };
+  enum class Touch : std::uint8_t { read, write };
 
   [[nodiscard]] std::uint32_t number_of(const BatonPlace& place);
   [[nodiscard]] std::optional<std::string> touch(ByteRange run, std::uint32_t access, const Stamp& by,
                                                  const PipeClock& now);
   [[nodiscard]] std::optional<std::string> against_copies(ByteRange run, std::uint32_t access);
-  [[nodiscard]] std::optional<std::string> against_instructions(ByteRange run, Access access);
+  [[nodiscard]] std::optional<std::string> against_instructions(ByteRange run, Touch access);
   [[nodiscard]] std::optional<std::string> overtaken(const GlobalWrite& write) const;
   void forget_what_is_over();
 
   [[nodiscard]] std::string describe_bytes(ByteRange bytes) const;
-  [[nodiscard]] std::string conflict(ByteRange bytes, Access second, std::uint32_t pipes, const Stamp& first,
-                                     Access first_access) const;
+  [[nodiscard]] std::string conflict(ByteRange bytes, Touch second, std::uint32_t pipes, const Stamp& first,
+                                     Touch first_access) const;
 
   const BatonBuffer (&buffers_)[BATON_CORE_BUFFERS];
   const GlobalMemory& memory_;

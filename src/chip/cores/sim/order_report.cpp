@@ -41,13 +41,13 @@ std::string OrderChecker::describe_bytes(ByteRange bytes) const {
                      memory_.name_of(reinterpret_cast<const void*>(bytes.begin)));
 }
 
-std::string OrderChecker::conflict(ByteRange bytes, Access second, std::uint32_t pipes, const Stamp& first,
-                                   Access first_access) const {
+std::string OrderChecker::conflict(ByteRange bytes, Touch second, std::uint32_t pipes, const Stamp& first,
+                                   Touch first_access) const {
   const std::uint32_t producer = last_pipe(first.pipes);
   const std::uint32_t consumer = first_pipe(pipes);
   return fmt::format("it {} {} on {}, which {} {} on {}, and nothing orders the two; between them are missing {}",
-                     second == Access::write ? "writes" : "reads", describe_bytes(bytes), pipe_name(consumer),
-                     describe_place(&places_[first.place]), first_access == Access::write ? "writes" : "reads",
+                     second == Touch::write ? "writes" : "reads", describe_bytes(bytes), pipe_name(consumer),
+                     describe_place(&places_[first.place]), first_access == Touch::write ? "writes" : "reads",
                      pipe_name(producer), missing_flags(producer, consumer));
 }
 

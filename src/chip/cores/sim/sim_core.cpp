@@ -24,24 +24,24 @@ FaultGuard* current_fault_guard() noexcept {
   return core == nullptr ? nullptr : core->guard_;
 }
 
-SimCore::SimCore(const CorePlace& place, const Profile& profile, const CoreSurroundings& around)
+SimCore::SimCore(const CorePosition& position, const Profile& profile, const CoreSurroundings& around)
     : BatonCore{BATON_CORE_VERSION, 0, &kSimCoreTable, {}},
-      place_(place),
+      position_(position),
       around_(around),
-      storage_(profile.buffers, buffer_set(place.type), buffers) {
+      storage_(profile.buffers, buffer_set(position.type), buffers) {
   if (around.order == PipeOrder::strict) {
-    checker_ = std::make_unique<OrderChecker>(buffers, buffer_set(place.type), around.memory);
+    checker_ = std::make_unique<OrderChecker>(buffers, buffer_set(position.type), around.memory);
   }
   if (around.seed) {
     chance_.emplace(*around.seed, static_cast<std::uint64_t>(around.memory.rank()),
-                    static_cast<std::uint64_t>(place.number));
+                    static_cast<std::uint64_t>(position.number));
   }
   if (checker_ || chance_) watches |= BATON_WATCH_ISSUE;
 }
 
 void SimCore::fail(std::int32_t code, const BatonPlace* place, const std::string& text) const {
   throw Error(static_cast<Code>(code), fmt::format("kernel '{}' on {}: {}: {}", call_ == nullptr ? "?" : call_->name,
-                                                   describe(place_), describe_place(place), text));
+                                                   describe(position_), describe_place(place), text));
 }
 
 void SimCore::let_others_run() {
@@ -50,9 +50,10 @@ void SimCore::let_others_run() {
 }
 
 void SimCore::add_event(std::string_view what) const {
-  const std::string core = place_.cluster == CorePlace::kSubmitter ? "submitter"
-                           : place_.type == CoreType::cube         ? fmt::format("c{}", place_.cluster)
-                                                           : fmt::format("v{}.{}", place_.cluster, place_.sub_block);
+  const std::string core = position_.cluster == CorePosition::kSubmitter ? "submitter"
+                           : position_.type == CoreType::cube
+                               ? fmt::format("c{}", position_.cluster)
+                               : fmt::format("v{}.{}", position_.cluster, position_.sub_block);
   around_.events->add(
       fmt::format("{} {} {} {}", around_.memory.rank(), core, call_ == nullptr ? "-" : call_->name, what));
 }
@@ -69,7 +70,7 @@ void SimCore::run(KernelCall& call) {
   } catch (...) {
     call.error = std::current_exception();
   }
-  if (around_.courier != nullptr || call.error) {
+  if (around_.notifier != nullptr || call.error) {
     try {
       drain(call);
     } catch (...) {
@@ -85,7 +86,7 @@ void SimCore::run(KernelCall& call) {
 }
 
 void SimCore::drain(KernelCall& call) {
-  if (around_.courier != nullptr) around_.courier->wait_for(around_.courier->last_sent());
+  if (around_.notifier != nullptr) around_.notifier->wait_for(around_.notifier->last_sent());
   if (!call.error) return;
   // Whoever learns of the error may free the memory: no byte may move after that.
   call.conditions.clear();
@@ -98,7 +99,7 @@ void SimCore::execute(KernelCall& call) {
   local_.block_num = call.block_count;
   slab_.open(call, local_.async_ctx);
   // A kernel may write to what it gets.
-  global_.sub_block_id = place_.sub_block;
+  global_.sub_block_id = position_.sub_block;
   // Any address but null says that the engine is there.
   global_.dma_workspace[0] = reinterpret_cast<std::uint64_t>(&around_.dma);
   global_.dma_workspace[1] = 0;
@@ -109,7 +110,7 @@ void SimCore::execute(KernelCall& call) {
   } catch (const Error& error) {
     if (error.code() != Code::kernel_fault) throw;
     throw Error(Code::kernel_fault,
-                fmt::format("kernel '{}' on {} crashed: {}", call.name, describe(place_), error.message()));
+                fmt::format("kernel '{}' on {} crashed: {}", call.name, describe(position_), error.message()));
   }
 }
 
@@ -121,7 +122,7 @@ void SimCore::finish(KernelCall& call) {
   try {
     if (slab_.is_used()) call.conditions = slab_.collect(call, around_.memory, copies_);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("kernel '{}' on {}: {}", call.name, describe(place_), error.message()));
+    throw Error(error.code(), fmt::format("kernel '{}' on {}: {}", call.name, describe(position_), error.message()));
   }
   if (copies_.empty()) return;
   if (const SubmittedCopy* copy = copies_.left_open()) {

@@ -16,10 +16,10 @@
 #include "chip/cores/seed.hpp"
 #include "chip/cores/sim/buffers.hpp"
 #include "chip/cores/sim/condition_slab.hpp"
-#include "chip/cores/sim/courier.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
 #include "chip/cores/sim/known_extents.hpp"
+#include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
@@ -33,7 +33,7 @@ struct CoreSurroundings {
   DmaEngine& dma;
   /// Both or none: with a seed, others get a turn between a kernel's instructions, and notifications arrive late.
   std::optional<std::uint64_t> seed;
-  Courier* courier;
+  LateNotifier* notifier;
   PipeOrder order;
   EventLog* events;
 };
@@ -41,9 +41,9 @@ struct CoreSurroundings {
 /// Used by one fiber (or thread) at a time.
 class SimCore final : public BatonCore, public Core {
  public:
-  SimCore(const CorePlace& place, const Profile& profile, const CoreSurroundings& around);
+  SimCore(const CorePosition& position, const Profile& profile, const CoreSurroundings& around);
 
-  [[nodiscard]] const CorePlace& place() const noexcept override { return place_; }
+  [[nodiscard]] const CorePosition& position() const noexcept override { return position_; }
 
   void run(KernelCall& call) override;
 
@@ -68,7 +68,7 @@ class SimCore final : public BatonCore, public Core {
   }
   void add_event(std::string_view what) const;
 
-  CorePlace place_;
+  CorePosition position_;
   CoreSurroundings around_;
   CoreBuffers storage_;
   PipeFlags flags_;

@@ -17,7 +17,7 @@ int checked_clusters(const Profile& profile, int asked) {
 
 // Whose choices are drawn beside those of cores, which have their own numbers.
 constexpr std::uint64_t kDma = UINT64_MAX;
-constexpr std::uint64_t kCourier = UINT64_MAX - 1;
+constexpr std::uint64_t kNotifier = UINT64_MAX - 1;
 
 std::optional<Chance> chance_for(const SimOptions& options, const GlobalMemory& memory, std::uint64_t who) {
   if (!options.seed) return std::nullopt;
@@ -30,30 +30,32 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
     : memory_(memory),
       place_(memory.parking_place()),
       clusters_(checked_clusters(profile, options.clusters)),
-      courier_(options.seed ? std::make_unique<Courier>(memory, *chance_for(options, memory, kCourier), options.events)
-                            : nullptr),
-      dma_(memory, {.chance = chance_for(options, memory, kDma), .courier = courier_.get(), .events = options.events}),
-      own_core_({clusters_ * kCoresPerCluster, CorePlace::kSubmitter, CoreType::vector, 0}, profile,
+      notifier_(options.seed
+                    ? std::make_unique<LateNotifier>(memory, *chance_for(options, memory, kNotifier), options.events)
+                    : nullptr),
+      dma_(memory,
+           {.chance = chance_for(options, memory, kDma), .notifier = notifier_.get(), .events = options.events}),
+      own_core_({clusters_ * kCoresPerCluster, CorePosition::kSubmitter, CoreType::vector, 0}, profile,
                 surroundings(options)) {
   const CoreSurroundings around = surroundings(options);
   for (int number = 0; number < clusters_ * kCoresPerCluster; ++number) {
     const int within = number % kCoresPerCluster;
-    const CorePlace place{number, number / kCoresPerCluster, within == 0 ? CoreType::cube : CoreType::vector,
-                          within == 0 ? 0 : within - 1};
-    cores_.push_back(std::make_unique<Seat>(place, profile, around));
+    const CorePosition position{number, number / kCoresPerCluster, within == 0 ? CoreType::cube : CoreType::vector,
+                                within == 0 ? 0 : within - 1};
+    cores_.push_back(std::make_unique<PostedCore>(position, profile, around));
   }
   start(options);
 }
 
 CoreSurroundings SimCores::surroundings(const SimOptions& options) {
-  return {memory_, dma_, options.seed, courier_.get(), options.order, options.events};
+  return {memory_, dma_, options.seed, notifier_.get(), options.order, options.events};
 }
 
 void SimCores::start(const SimOptions& options) {
   const int wanted = options.seed ? 1 : options.workers > 0 ? options.workers : memory_.processors();
   const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
   running_fibers_ =
-      core_count() + (courier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
+      core_count() + (notifier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
   if (on_fiber()) {
     add_fibers(options, threads, [](std::function<void()> body, int) { spawn_fiber(std::move(body)); });
     return;
@@ -81,18 +83,18 @@ void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<vo
   const auto counted = [this](auto body) {
     return [this, body] {
       body();
-      // The courier ends last: the others may still send.
-      if (running_fibers_.fetch_sub(1, std::memory_order_seq_cst) == 2 && courier_) courier_->stop();
+      // The notifier ends last: the others may still send.
+      if (running_fibers_.fetch_sub(1, std::memory_order_seq_cst) == 2 && notifier_) notifier_->stop();
       ring();
     };
   };
-  for (auto& seat : cores_) {
+  for (auto& posted : cores_) {
     // The cores of a cluster share a thread.
-    const int thread = seat->core.place().cluster * threads / clusters_;
+    const int thread = posted->core.position().cluster * threads / clusters_;
     if (options.serve) {
-      add(counted([serve = options.serve, &core = seat->core] { serve(core); }), thread);
+      add(counted([serve = options.serve, &core = posted->core] { serve(core); }), thread);
     } else {
-      add(counted([this, &seat = *seat] { work(seat); }), thread);
+      add(counted([this, &posted = *posted] { work(posted); }), thread);
     }
   }
   for (int thread = 0; options.beside_on_each_thread && thread < threads; ++thread) {
@@ -101,28 +103,28 @@ void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<vo
   // On the last thread: the first is the one that is woken first for kernels.
   if (options.beside) add(counted(options.beside), threads - 1);
   add(counted([this] { dma_.serve(); }), threads - 1);
-  if (courier_) add(counted([this] { courier_->serve(); }), threads - 1);
+  if (notifier_) add(counted([this] { notifier_->serve(); }), threads - 1);
 }
 
 void SimCores::ring() const { place_.doorbell->ring(place_.scope); }
 
 void SimCores::post(int core, KernelCall& call) {
-  Seat& seat = *cores_.at(static_cast<std::size_t>(core));
+  PostedCore& posted = *cores_.at(static_cast<std::size_t>(core));
   if (call.entry == nullptr) fail(Code::invalid_argument, "the kernel '{}' has no entry", call.name);
   call.finished.store(false, std::memory_order_relaxed);
   call.error = nullptr;
   {
-    const std::lock_guard lock(seat.mutex);
-    seat.calls.push_back(&call);
+    const std::lock_guard lock(posted.mutex);
+    posted.calls.push_back(&call);
   }
   // Pairs with the load in work(). Sequentially consistent because the doorbell is rung after it.
-  seat.waiting.fetch_add(1, std::memory_order_seq_cst);
+  posted.waiting.fetch_add(1, std::memory_order_seq_cst);
   ring();
 }
 
-void SimCores::work(Seat& seat) {
+void SimCores::work(PostedCore& posted) {
   const auto called = [&] {
-    return seat.waiting.load(std::memory_order_seq_cst) != 0 || stop_.load(std::memory_order_seq_cst);
+    return posted.waiting.load(std::memory_order_seq_cst) != 0 || stop_.load(std::memory_order_seq_cst);
   };
   while (true) {
     // A core has no deadline of its own: it ends when the chip does.
@@ -130,12 +132,12 @@ void SimCores::work(Seat& seat) {
     if (stop_.load(std::memory_order_seq_cst)) return;
     KernelCall* call = nullptr;
     {
-      const std::lock_guard lock(seat.mutex);
-      call = seat.calls.front();
-      seat.calls.pop_front();
+      const std::lock_guard lock(posted.mutex);
+      call = posted.calls.front();
+      posted.calls.pop_front();
     }
-    seat.waiting.fetch_sub(1, std::memory_order_relaxed);
-    seat.core.run(*call);
+    posted.waiting.fetch_sub(1, std::memory_order_relaxed);
+    posted.core.run(*call);
     // Pairs with the load in wait(): whoever sees it sees what the kernel wrote, and its error.
     call->finished.store(true, std::memory_order_seq_cst);
     ring();

@@ -18,8 +18,8 @@
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/profile.hpp"
 #include "chip/cores/seed.hpp"
-#include "chip/cores/sim/courier.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
+#include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/sim_core.hpp"
 #include "chip/sched/kernel_call.hpp"
 
@@ -57,8 +57,8 @@ class SimCores {
 
   [[nodiscard]] int cluster_count() const noexcept { return clusters_; }
   [[nodiscard]] int core_count() const noexcept { return static_cast<int>(cores_.size()); }
-  [[nodiscard]] const CorePlace& place(int core) const {
-    return cores_.at(static_cast<std::size_t>(core))->core.place();
+  [[nodiscard]] const CorePosition& position(int core) const {
+    return cores_.at(static_cast<std::size_t>(core))->core.position();
   }
   /// The cube core of a cluster, or one of its two vector cores.
   [[nodiscard]] int cube(int cluster) const { return cluster * kCoresPerCluster; }
@@ -77,9 +77,9 @@ class SimCores {
 
  private:
   /// A core and the calls it has to run.
-  struct Seat {
-    Seat(const CorePlace& place, const Profile& profile, const CoreSurroundings& around)
-        : core(place, profile, around) {}
+  struct PostedCore {
+    PostedCore(const CorePosition& position, const Profile& profile, const CoreSurroundings& around)
+        : core(position, profile, around) {}
     SimCore core;
     std::mutex mutex;
     std::deque<KernelCall*> calls;  // guarded by mutex
@@ -90,15 +90,15 @@ class SimCores {
   void add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add);
   [[nodiscard]] CoreSurroundings surroundings(const SimOptions& options);
   void start(const SimOptions& options);
-  void work(Seat& seat);
+  void work(PostedCore& posted);
   void ring() const;
 
   GlobalMemory& memory_;
   ParkingPlace place_;
   int clusters_;
-  std::unique_ptr<Courier> courier_;  // with a seed
+  std::unique_ptr<LateNotifier> notifier_;  // with a seed
   DmaEngine dma_;
-  std::vector<std::unique_ptr<Seat>> cores_;
+  std::vector<std::unique_ptr<PostedCore>> cores_;
   SimCore own_core_;
   std::atomic<bool> stop_{false};
   std::atomic<int> running_fibers_{0};

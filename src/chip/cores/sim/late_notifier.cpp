@@ -1,4 +1,4 @@
-#include "chip/cores/sim/courier.hpp"
+#include "chip/cores/sim/late_notifier.hpp"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ std::string describe_change(std::int32_t value, NotifyOp op) {
   return fmt::format("{} {}", op == NotifyOp::add ? "add" : "set", value);
 }
 
-std::uint64_t Courier::send(std::int32_t* signal, std::int32_t value, NotifyOp op) {
+std::uint64_t LateNotifier::send(std::int32_t* signal, std::int32_t value, NotifyOp op) {
   if (queue_.empty() && chance_.one_in(2)) {
     deliver({signal, value, op});
     ++arrived_;
@@ -27,7 +27,7 @@ std::uint64_t Courier::send(std::int32_t* signal, std::int32_t value, NotifyOp o
   return ++sent_;
 }
 
-void Courier::wait_for(std::uint64_t number) const {
+void LateNotifier::wait_for(std::uint64_t number) const {
   const auto arrived = [&] { return arrived_ >= number; };
   const auto timeout = memory_.wait_timeout();
   if (!arrived() && !wait_until(memory_.parking_place(), arrived, Deadline::within(timeout), [] {})) {
@@ -37,19 +37,19 @@ void Courier::wait_for(std::uint64_t number) const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void Courier::wait_for_signal(const std::int32_t* signal) const {
+void LateNotifier::wait_for_signal(const std::int32_t* signal) const {
   for (std::size_t i = queue_.size(); i > 0; --i) {
     if (queue_[i - 1].signal == signal) return wait_for(sent_ - (queue_.size() - i));
   }
 }
 
-void Courier::serve() {
+void LateNotifier::serve() {
   const auto called = [this] {
     // Pairs with stop(). The queue belongs to this thread.
     return !queue_.empty() || stop_.load(std::memory_order_seq_cst);
   };
   while (true) {
-    // A courier has no deadline of its own: it ends when it is stopped.
+    // A notifier has no deadline of its own: it ends when it is stopped.
     if (!wait_until(memory_.parking_place(), called, Deadline::at(Deadline::Clock::time_point::max()), [] {})) continue;
     if (queue_.empty()) return;
     for (std::uint64_t turns = chance_.below(kLongestWay); turns > 0; --turns) yield_fiber();
@@ -60,10 +60,10 @@ void Courier::serve() {
   }
 }
 
-void Courier::deliver(const Notification& notification) {
+void LateNotifier::deliver(const Notification& notification) {
   try {
     if (events_ != nullptr) {
-      events_->add(fmt::format("{} courier - delivers {} {}", memory_.rank(), memory_.name_of(notification.signal),
+      events_->add(fmt::format("{} notifier - delivers {} {}", memory_.rank(), memory_.name_of(notification.signal),
                                describe_change(notification.value, notification.op)));
     }
     memory_.notify(notification.signal, notification.value, notification.op);
@@ -72,18 +72,19 @@ void Courier::deliver(const Notification& notification) {
   }
 }
 
-void Courier::stop() {
+void LateNotifier::stop() {
   // Pairs with the load in serve(). Sequentially consistent because the doorbell is rung after it.
   stop_.store(true, std::memory_order_seq_cst);
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
 }
 
-void notify_through(Courier* courier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value, NotifyOp op) {
-  if (courier == nullptr || memory.holder_of(signal) != Holder::peer_window) {
+void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value,
+                    NotifyOp op) {
+  if (notifier == nullptr || memory.holder_of(signal) != Holder::peer_window) {
     memory.notify(signal, value, op);
     return;
   }
-  courier->wait_for(courier->send(signal, value, op));
+  notifier->wait_for(notifier->send(signal, value, op));
 }
 
 }  // namespace baton::chip

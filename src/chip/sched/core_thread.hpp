@@ -18,10 +18,10 @@ namespace baton::chip {
 
 /// A core and what its fiber needs beside it. All cores of a cluster are on one thread.
 struct Seat {
-  explicit Seat(Core& of) : core(of), lane(of.place().type == CoreType::cube ? Lane::cube : Lane::vector) {}
+  explicit Seat(Core& of) : core(of), takes(of.position().type == CoreType::cube ? Cores::cube : Cores::vector) {}
 
   Core& core;
-  Lane lane;
+  Cores takes;
   KernelCall call;
   FiberRef fiber;
   /// What it runs, for reports. Its own thread writes it.
@@ -67,11 +67,11 @@ class KeptTasks {
   std::uint32_t count_ = 0;
 };
 
-struct Worker {
+struct CoreThread {
   /// Tasks that became ready on this thread, and those that the submitter handed to it. Others take from here when they
   /// have nothing.
-  std::array<ReadyQueue, kLanes> ready;
-  std::array<Inbox, kLanes> inboxes;
+  std::array<ReadyQueue, kCoreKinds> ready;
+  std::array<Inbox, kCoreKinds> inboxes;
   /// Up while the thread sleeps, or is about to.
   alignas(64) SleepNotice notice;
   /// Written by this thread alone; others add them up. A task leaves the window when it is complete or deferred.
@@ -89,31 +89,31 @@ struct Worker {
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
   /// Of a captured graph: taken, and not begun.
-  std::array<std::span<Task* const>, kLanes> roots;
+  std::array<std::span<Task* const>, kCoreKinds> roots;
   /// Became ready on this thread, which is faster with them than another one that would have to fetch them.
   std::array<KeptTasks, 2> kept;  // by TaskKind
   /// Kernels that have begun and not returned, on all cores of the thread.
   int busy = 0;
   /// Cores with nothing to do: they rest. The one that worked last is the next to be woken.
-  std::array<std::vector<Seat*>, kLanes> idle;
+  std::array<std::vector<Seat*>, kCoreKinds> idle;
   /// Cores that neither rest nor are inside a kernel: they take the next task themselves.
-  std::array<int, kLanes> looking{};
+  std::array<int, kCoreKinds> looking{};
 
-  [[nodiscard]] std::vector<Seat*>& idle_in(Lane lane) noexcept { return idle[static_cast<std::size_t>(lane)]; }
-  [[nodiscard]] int& looking_in(Lane lane) noexcept { return looking[static_cast<std::size_t>(lane)]; }
-  [[nodiscard]] ReadyQueue& queue(Lane lane) noexcept { return ready[static_cast<std::size_t>(lane)]; }
-  [[nodiscard]] Inbox& inbox(Lane lane) noexcept { return inboxes[static_cast<std::size_t>(lane)]; }
-  [[nodiscard]] bool has_task(Lane lane) const noexcept {
-    const auto index = static_cast<std::size_t>(lane);
+  [[nodiscard]] std::vector<Seat*>& idle_in(Cores cores) noexcept { return idle[static_cast<std::size_t>(cores)]; }
+  [[nodiscard]] int& looking_in(Cores cores) noexcept { return looking[static_cast<std::size_t>(cores)]; }
+  [[nodiscard]] ReadyQueue& queue(Cores cores) noexcept { return ready[static_cast<std::size_t>(cores)]; }
+  [[nodiscard]] Inbox& inbox(Cores cores) noexcept { return inboxes[static_cast<std::size_t>(cores)]; }
+  [[nodiscard]] bool has_task(Cores cores) const noexcept {
+    const auto index = static_cast<std::size_t>(cores);
     return !ready[index].empty() || !inboxes[index].empty();
   }
   /// Whether it has taken what it has not begun.
-  [[nodiscard]] bool has_own(Lane lane) const noexcept {
-    const auto index = static_cast<std::size_t>(lane);
+  [[nodiscard]] bool has_own(Cores cores) const noexcept {
+    const auto index = static_cast<std::size_t>(cores);
     return !roots[index].empty() || (index < kept.size() && !kept[index].empty());
   }
   [[nodiscard]] bool has_own() const noexcept {
-    return has_own(Lane::vector) || has_own(Lane::cube) || has_own(Lane::cluster);
+    return has_own(Cores::vector) || has_own(Cores::cube) || has_own(Cores::cluster);
   }
   /// Whether it may take tasks that it does not begin at once. Not while a kernel of this thread waits: it may wait for
   /// one of them, and need not leave a core to run it.
@@ -130,25 +130,25 @@ struct Worker {
     task.prefetch();
     return true;
   }
-  [[nodiscard]] Task* pop_kept(Lane lane) noexcept {
-    return lane == Lane::vector || lane == Lane::cube ? kept[static_cast<std::size_t>(lane)].pop() : nullptr;
+  [[nodiscard]] Task* pop_kept(Cores cores) noexcept {
+    return cores == Cores::vector || cores == Cores::cube ? kept[static_cast<std::size_t>(cores)].pop() : nullptr;
   }
   /// For any thread.
-  [[nodiscard]] Task* pop(Lane lane) {
-    if (Task* task = queue(lane).pop()) return task;
-    return inbox(lane).pop();
+  [[nodiscard]] Task* pop(Cores cores) {
+    if (Task* task = queue(cores).pop()) return task;
+    return inbox(cores).pop();
   }
   /// For this thread, which has none of its own left. While tasks are short and many wait, it takes several at a time:
   /// what the submitter wrote has the time to travel.
-  [[nodiscard]] Task* pop_own(Lane lane) {
-    if (lane == Lane::cluster || !may_keep()) return pop(lane);
-    if (Task* task = queue(lane).pop()) return task;
+  [[nodiscard]] Task* pop_own(Cores cores) {
+    if (cores == Cores::cluster || !may_keep()) return pop(cores);
+    if (Task* task = queue(cores).pop()) return task;
     std::array<Task*, KeptTasks::kMost> room{};
-    const std::span<Task*> some = inbox(lane).take(room, kShareOfInbox);
+    const std::span<Task*> some = inbox(cores).take(room, kShareOfInbox);
     if (some.empty()) return nullptr;
     for (Task* task : some.subspan(1)) {
       task->fetch();
-      static_cast<void>(kept[static_cast<std::size_t>(lane)].push(*task));
+      static_cast<void>(kept[static_cast<std::size_t>(cores)].push(*task));
     }
     return some.front();
   }

@@ -18,12 +18,12 @@
 namespace baton::chip {
 
 /// Used by fibers of one thread, one of which runs serve(); stop() by any.
-class Courier {
+class LateNotifier {
  public:
-  Courier(GlobalMemory& memory, const Chance& chance, EventLog* events)
+  LateNotifier(GlobalMemory& memory, const Chance& chance, EventLog* events)
       : memory_(memory), chance_(chance), events_(events) {}
-  Courier(const Courier&) = delete;
-  Courier& operator=(const Courier&) = delete;
+  LateNotifier(const LateNotifier&) = delete;
+  LateNotifier& operator=(const LateNotifier&) = delete;
 
   /// Takes a notification of another rank's signal, which arrives at once or later. Gives its number.
   std::uint64_t send(std::int32_t* signal, std::int32_t value, NotifyOp op);
@@ -56,9 +56,10 @@ class Courier {
   std::atomic<bool> stop_{false};
 };
 
-/// Notifies at once if there is no courier or the signal is of this rank; else through the courier, and waits until it
-/// has arrived.
-void notify_through(Courier* courier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value, NotifyOp op);
+/// Notifies at once if there is no notifier or the signal is of this rank; else through the notifier, and waits until
+/// it has arrived.
+void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value,
+                    NotifyOp op);
 
 /// "add 1" or "set 1"
 [[nodiscard]] std::string describe_change(std::int32_t value, NotifyOp op);
