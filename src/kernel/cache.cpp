@@ -1,16 +1,15 @@
 #include "kernel/cache.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/fail.hpp"
 #include "base/text_file.hpp"
 #include "kernel/cache_files.hpp"
+#include "kernel/private_files.hpp"
 #include "kernel/sealed_file.hpp"
 
 namespace baton::kernel {
@@ -34,33 +33,6 @@ Files compare(Compilation& compilation) {
   return result;
 }
 
-/// Its libraries are loaded and run: it must not be somebody else's.
-void check_owner(const std::string& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) fail_system(fmt::format("looking at {}", folder));
-  if (status.st_uid == ::geteuid() || status.st_uid == 0) return;
-  throw Error(Code::system,
-              fmt::format("the cache of kernels {} belongs to user {}, and this is user {}", folder, status.st_uid,
-                          ::geteuid()),
-              {"BATON_CACHE_DIR names another place for it"});
-}
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::create_directories(path, error) && error) {
-    throw Error(Code::system, fmt::format("cannot make the folder {}: {}", path, error.message()),
-                {"BATON_CACHE_DIR names another place for the cache of kernels"});
-  }
-}
-
-/// The one spelling of its path: a compiler's list of files is held against it, and dlopen() takes it as a file.
-std::string checked_folder(const std::string& folder) {
-  make_folder(folder);
-  check_owner(folder);
-  for (const std::string_view name : kCacheFolders) make_folder(fmt::format("{}/{}", folder, name));
-  return std::filesystem::canonical(folder).string();
-}
-
 /// A name that no other process and no other call uses.
 std::string unique_name() {
   static std::atomic<std::uint64_t> counter{0};
@@ -82,19 +54,21 @@ std::string default_cache_folder() {
 }
 
 Cache::Cache(const std::string& folder, std::uint64_t limit_bytes)
-    : folder_(checked_folder(folder)), limit_bytes_(limit_bytes) {}
+    // A compiler's list of files is held against the path, and dlopen() takes it as a file: it has one spelling.
+    : folder_(make_private_folders(folder, kCacheFolders)), limit_bytes_(limit_bytes) {}
 
 Cache::Cache(const Options& options)
     : Cache(options.cache_dir ? *options.cache_dir : default_cache_folder(), options.cache_bytes) {}
 
 bool Cache::is_intact(const Compilation& compilation) const {
-  const auto content = read_text_file(library_file(compilation.library));
+  if (compilation.library.find('/') != std::string::npos) return false;
+  const auto content = read_private_file(library_file(compilation.library));
   return content && content->size() == compilation.library_bytes && hash_of(*content) == compilation.library_hash;
 }
 
 std::optional<std::string> Cache::find(ContentHash source_key) const {
   const std::string path = manifest_file(source_key);
-  const auto manifest = read_sealed(path);
+  const auto manifest = read_sealed(path, source_key);
   if (!manifest) return std::nullopt;
   std::string_view rest = *manifest;
   while (auto compilation = take_compilation(rest)) {
@@ -105,7 +79,7 @@ std::optional<std::string> Cache::find(ContentHash source_key) const {
     if (!is_intact(*compilation)) continue;
     if (files == Files::unchanged_but_newer) {
       const WorkFolder work(work_parent());
-      write_sealed(work, path, with_compilation(*compilation, *manifest));
+      write_sealed(work, path, source_key, with_compilation(*compilation, *manifest));
     }
     mark_used(path);
     return library_file(compilation->library);
@@ -127,15 +101,17 @@ std::string Cache::keep(ContentHash source_key, const std::string& stem, const s
                                 .library_bytes = content->size(),
                                 .library_hash = hash_of(*content),
                                 .included = std::move(included)};
+  make_private_file(library);
   put_in_place(library, library_file(compilation.library));
   // Last: whoever finds the manifest finds the library.
   const std::string path = manifest_file(source_key);
-  write_sealed(work, path, with_compilation(compilation, read_sealed(path).value_or("")));
+  write_sealed(work, path, source_key, with_compilation(compilation, read_sealed(path, source_key).value_or("")));
   return library_file(compilation.library);
 }
 
 std::string Cache::keep_once(const std::string& stem, const std::string& library) const {
   std::string place = library_file(fmt::format("{}-{}.so", stem, unique_name()));
+  make_private_file(library);
   put_in_place(library, place);
   return place;
 }

@@ -24,7 +24,8 @@ struct CacheUsage {
 /// and vanish as a whole, so a process that is killed leaves nothing that another could mistake for finished.
 class Cache {
  public:
-  /// Makes the folder if need be. Throws Error (system) if that fails or if it belongs to somebody else.
+  /// Makes the folder if need be. Throws Error (system) if that fails or if others could have written to it
+  /// (private_files.hpp).
   Cache(const std::string& folder, std::uint64_t limit_bytes);
   /// The one that `options` name.
   explicit Cache(const Options& options);

@@ -107,12 +107,13 @@ Compiler find_compiler(const std::optional<std::string>& wish, const std::string
   Compiler compiler;
   compiler.words = chosen_words(wish, search_path);
   const std::string files = describe_files(compiler.words, search_path);
-  const std::string note = cache.note_file(hash_of(files));
-  auto version = read_sealed(note);
+  const ContentHash key = hash_of(files);
+  const std::string note = cache.note_file(key);
+  auto version = read_sealed(note, key);
   if (!version) {
     version = ask_version(compiler.words, cache, deadline);
     const WorkFolder work(cache.work_parent());
-    write_sealed(work, note, *version);
+    write_sealed(work, note, key, *version);
   }
   compiler.version = version->substr(0, version->find('\n'));
   compiler.family = version->find("clang") != std::string::npos ? CompilerFamily::clang : CompilerFamily::gcc;

@@ -5,16 +5,18 @@
 #include <string>
 #include <string_view>
 
+#include "kernel/content_hash.hpp"
 #include "kernel/work_folder.hpp"
 
 namespace baton::kernel {
 
-/// Makes `path` a file with `text` and its checksum, at once: others see the file before or the file after. `work` is
-/// in the same file system.
-void write_sealed(const WorkFolder& work, const std::string& path, std::string_view text);
+/// Makes `path` a file with `text` and a checksum of the text and the key, at once: others see the file before or the
+/// file after. `work` is in the same file system.
+void write_sealed(const WorkFolder& work, const std::string& path, ContentHash key, std::string_view text);
 
-/// The text, or nothing: no such file, or not as it was written.
-[[nodiscard]] std::optional<std::string> read_sealed(const std::string& path);
+/// The text that was written for `key`. Nothing: no such file, not as it was written, written for another key, or not
+/// this user's alone.
+[[nodiscard]] std::optional<std::string> read_sealed(const std::string& path, ContentHash key);
 
 /// Writes a file as it is. Throws Error (system).
 void write_file(const std::string& path, std::string_view text);

@@ -90,14 +90,16 @@ TEST_F(CacheTest, AFolderThatCannotBeMadeIsNamed) {
 
 TEST_F(CacheTest, SealedFilesNoticeDamage) {
   const WorkFolder work(folder_.string());
-  write_sealed(work, path("sealed"), "some text\n");
-  EXPECT_EQ(read_sealed(path("sealed")), "some text\n");
+  const ContentHash key = hash_of("key");
+  write_sealed(work, path("sealed"), key, "some text\n");
+  EXPECT_EQ(read_sealed(path("sealed"), key), "some text\n");
+  EXPECT_FALSE(read_sealed(path("sealed"), hash_of("another key")));
   const std::string content = read(path("sealed"));
   write("sealed", content.substr(0, content.size() - 1));
-  EXPECT_FALSE(read_sealed(path("sealed")));
+  EXPECT_FALSE(read_sealed(path("sealed"), key));
   write("sealed", "");
-  EXPECT_FALSE(read_sealed(path("sealed")));
-  EXPECT_FALSE(read_sealed(path("none")));
+  EXPECT_FALSE(read_sealed(path("sealed"), key));
+  EXPECT_FALSE(read_sealed(path("none"), key));
 }
 
 TEST_F(CacheTest, OneKeyHasOneOwnerAndAnotherKeyIsFree) {
