@@ -10,10 +10,9 @@ export SETUP
 build: ## build with gcc, optimised; the command is build/bin/baton
 	@scripts/build release
 
-demo: setup build ## build, let four ranks hand a baton round and four chips add up their data
-	build/bin/baton run -n 4 build/bin/examples/relay
-	build/bin/baton run examples/allreduce -d 0-3
-	@echo "next: README.md, or another of the examples in examples/README.md"
+demo: setup ## build what users run, let four ranks hand a baton round and four chips run a transformer; draw it
+	@scripts/build release product
+	@scripts/demo
 
 test: ## what every change must pass: checks, gcc, clang, clang-tidy, sanitizers
 	@scripts/run_tests test

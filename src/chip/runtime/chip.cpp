@@ -1,6 +1,7 @@
 #include <baton/chip.hpp>
 
 #include <cstring>
+#include <optional>
 
 #include "base/fail.hpp"
 #include "chip/completion/window_memory.hpp"
@@ -9,9 +10,9 @@
 namespace baton {
 
 Chip::Chip(const ChipOptions& options)
-    : state_(std::make_unique<chip::ChipState>(options, std::make_unique<chip::LocalMemory>())) {}
+    : state_(std::make_unique<chip::ChipState>(options, std::make_unique<chip::LocalMemory>(), std::nullopt)) {}
 Chip::Chip(const ChipOptions& options, const Domain* me)
-    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(*me))) {}
+    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(*me), me->rank())) {}
 Chip::~Chip() = default;
 
 Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name) {

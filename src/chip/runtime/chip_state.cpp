@@ -14,18 +14,19 @@ std::uint64_t heap_bytes_of(const ChipOptions& chip) {
   return chip.output_heap_bytes != 0 ? chip.output_heap_bytes : options().output_heap_bytes;
 }
 
-/// Of the environment; nothing if it asks for no file.
-std::optional<std::string> profile_file() {
+/// Of the environment; nothing if it asks for no file. Each rank has its own, whether a launcher or a node started it.
+std::optional<std::string> profile_file(std::optional<int> rank) {
   if (!options().profile || *options().profile == "summary") return std::nullopt;
-  return *options().profile + (options().rank ? fmt::format(".{}", *options().rank) : "");
+  if (!rank) rank = options().rank;
+  return *options().profile + (rank ? fmt::format(".{}", *rank) : "");
 }
 
-std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip) {
+std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip, std::optional<int> rank) {
   if (chip.profile) {
     return *chip.profile == ProfileMode::off ? nullptr : std::make_unique<Profiler>(*chip.profile, std::nullopt);
   }
   if (!options().profile) return nullptr;
-  const auto file = profile_file();
+  const auto file = profile_file(rank);
   return std::make_unique<Profiler>(file ? ProfileMode::records : ProfileMode::summary, file);
 }
 
@@ -54,11 +55,11 @@ class ProfiledRun {
 
 }  // namespace
 
-ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory)
+ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
     : memory_(std::move(memory)),
       heap_pages_(heap_bytes_of(chip)),
       heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
-      profiler_(profiler_for(chip)),
+      profiler_(profiler_for(chip, rank)),
       scheduler_(*memory_,
                  {.window = chip.task_window != 0 ? chip.task_window : options().task_window,
                   .profiler = profiler_.get(),

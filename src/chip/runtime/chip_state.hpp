@@ -17,7 +17,8 @@ namespace baton::chip {
 
 class ChipState {
  public:
-  ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory);
+  /// `rank`: of the chip among its peers; nothing if it has none.
+  ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank);
   ChipState(const ChipState&) = delete;
   ChipState& operator=(const ChipState&) = delete;
   ~ChipState();
