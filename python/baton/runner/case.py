@@ -12,22 +12,25 @@ import time
 import uuid
 
 import baton
-from baton.runner.collect import Test, plugin_arguments
+from baton.runner.collect import Test, compat_arguments, plugin_arguments
 from baton.runner.processes import TOKEN, descendants, kill_tree
 
 
 class Case:
     """A running test. Its process leads a session: what it starts can be found and ended with it."""
 
-    def __init__(self, test: Test, devices: list[int], platform: str, limit: float, arguments: list[str]):
+    def __init__(self, test: Test, devices: list[int], platform: str, limit: float, arguments: list[str], *,
+                 compat: bool = False):
         self.test, self.devices = test, devices
         self.limit = test.limit or limit
         self.started = time.monotonic()
         self._output = tempfile.TemporaryFile()
         self._token = uuid.uuid4().hex
+        listed = baton.format_device_list(devices)
+        of_compat = [*compat_arguments(platform), f"--device={listed}"] if compat else []
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tb=short", "-q", "--no-header", "-rN",
                    *plugin_arguments(), f"--baton-platform={platform}",
-                   f"--baton-devices={baton.format_device_list(devices)}", *arguments, test.name]
+                   f"--baton-devices={listed}", *of_compat, *arguments, test.name]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._output,
                                          stderr=subprocess.STDOUT, start_new_session=True,
                                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",

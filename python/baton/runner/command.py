@@ -7,7 +7,7 @@ import os
 import sys
 
 import baton
-from baton.runner.collect import collect
+from baton.runner.collect import collect, compat_arguments
 from baton.runner.report import Progress, write_junit, write_summary
 from baton.runner.schedule import Schedule
 from baton.runner.session import Session
@@ -36,6 +36,7 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--limit", type=_seconds, default=60.0, metavar="TIME",
                         help="how long a test may run that does not say it (default: 60s)")
     parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
+    parser.add_argument("--compat", action="store_true", help="tests of a project for the runtime `simpler`, as they are")
     parser.add_argument("--list", action="store_true", help="show the tests and their devices, and run none")
     own = sys.argv[1:] if given is None else given
     rest = own[own.index("--") + 1:] if "--" in own else []
@@ -52,10 +53,14 @@ def main(given: list[str] | None = None) -> int:
     except baton.Error as error:
         print(f"baton test: {error}", file=sys.stderr)
         return 2
-    found = collect(options.paths, options.k, options.pytest_arguments)
+    extra = compat_arguments(options.platform) if options.compat else []
+    found = collect(options.paths, options.k, [*extra, *options.pytest_arguments], keep_going=options.compat)
     if found.problem:
         print(found.problem, file=sys.stderr)
         return 2
+    if options.compat and found.deselected:
+        print(f"baton test: {found.deselected} tests are deselected: for other platforms, or not asked for",
+              file=sys.stderr)
     if options.list:
         for test in found.tests:
             print(f"{test.devices:3} device{'s' if test.devices > 1 else ' '}  {test.name}")
@@ -66,7 +71,8 @@ def main(given: list[str] | None = None) -> int:
     parallel = options.max_parallel or len(os.sched_getaffinity(0))
     progress = Progress(len(found.tests), sys.stderr)
     schedule = Schedule(found.tests, devices, parallel)
-    session = Session(schedule, options.platform, options.limit, options.pytest_arguments, progress)
+    session = Session(schedule, options.platform, options.limit, options.pytest_arguments, progress,
+                      compat=options.compat)
     results = session.run()
     if options.junit:
         write_junit(options.junit, results)

@@ -24,6 +24,12 @@ class Schedule:
         self._waiting = [test for test in self._waiting if test.devices <= self._device_count]
         return too_large
 
+    def unreadable(self) -> list[Test]:
+        """Takes out the tests that are known to fail."""
+        broken = [test for test in self._waiting if test.problem]
+        self._waiting = [test for test in self._waiting if not test.problem]
+        return broken
+
     def next(self) -> tuple[Test, list[int]] | None:
         """The first waiting test that fits on the free devices, with its devices; None if none fits now."""
         if self._running >= self._slots:

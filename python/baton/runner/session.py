@@ -25,9 +25,10 @@ class Result:
 
 
 class Session:
-    def __init__(self, schedule: Schedule, platform: str, limit: float, arguments: list[str], progress: Progress):
+    def __init__(self, schedule: Schedule, platform: str, limit: float, arguments: list[str], progress: Progress, *,
+                 compat: bool = False):
         self._schedule, self._platform, self._limit = schedule, platform, limit
-        self._arguments, self._progress = arguments, progress
+        self._arguments, self._progress, self._compat = arguments, progress, compat
         self._started = time.monotonic()
         self._running: dict[int, Case] = {}
         self._poll = select.poll()
@@ -41,6 +42,8 @@ class Session:
     def run(self) -> list[Result]:
         for test in self._schedule.impossible():
             self._add(Result(test, "impossible", output=f"needs {test.devices} devices, more than --device gives"))
+        for test in self._schedule.unreadable():
+            self._add(Result(test, "failed", output=test.problem))
         try:
             while self._start_what_fits() or self._running:
                 self._wait_for_one()
@@ -61,7 +64,7 @@ class Session:
             if fits is None:
                 return started
             test, devices = fits
-            case = Case(test, devices, self._platform, self._limit, self._arguments)
+            case = Case(test, devices, self._platform, self._limit, self._arguments, compat=self._compat)
             self._running[case.pidfd] = case
             self._poll.register(case.pidfd, select.POLLIN)
             self._progress.show([running.test.name for running in self._running.values()])

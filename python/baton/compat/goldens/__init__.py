@@ -1,0 +1,1 @@
+"""Goldens that several tests share."""
