@@ -1,6 +1,6 @@
 # The commands of everyday work; `make help` lists them. Everything that is made goes below build/.
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick format install clean help setup
+.PHONY: build demo test check bench bench-quick docs format install clean help setup
 
 PREFIX ?= /usr/local
 # Installs missing packages; `make test SETUP=true` leaves the machine as it is.
@@ -26,6 +26,9 @@ bench: setup build ## measure the communication layer against its peers
 
 bench-quick: setup build ## the same with few repetitions
 	bench/run comm --quick
+
+docs: ## make a searchable site of the documents in build/site/html; scripts/build_site --serve shows it
+	@scripts/build_site
 
 format: ## rewrite the sources as .clang-format says
 	@scripts/check_format --fix
