@@ -1,4 +1,4 @@
-"""allgather: every chip gets the blocks of all chips, one behind the other. -n counts the elements of a block."""
+"""allgather: every chip gets the blocks of all chips, in the order of their ranks. -n counts the elements of a block."""
 
 import pathlib
 import sys
