@@ -17,6 +17,7 @@
 #include <pto/instructions/move.hpp>
 #include <pto/instructions/reduce.hpp>
 #include <pto/instructions/scalar.hpp>
+#include <pto/instructions/transpose.hpp>
 #include <pto/instructions/unary.hpp>
 
 #endif

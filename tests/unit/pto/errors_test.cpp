@@ -61,7 +61,7 @@ TEST(Errors, AnUnsetValidSize) {
   tile.RowMaskInternal = 5;
   tile.ColMaskInternal = 8;
   EXPECT_FAILURE(TEXPANDS(tile, 1.0f), BATON_KERNEL_INVALID_ARGUMENT, "TEXPANDS", "5 x 8");
-  EXPECT_FAILURE(Open(5, 8), BATON_KERNEL_INVALID_ARGUMENT, "Tile", "1 to 4, got 5");
+  EXPECT_FAILURE(Open(5, 8), BATON_KERNEL_INVALID_ARGUMENT, "Tile", "0 to 4, got 5");
 }
 
 TEST(Errors, CapacityAndAlignment) {
@@ -98,7 +98,10 @@ TEST(Errors, ValidSizesThatDiffer) {
   EXPECT_FAILURE(TROWSUM(column, a, tmp), BATON_KERNEL_INVALID_ARGUMENT, "TROWSUM", "is 3");
   EXPECT_FAILURE(TROWEXPANDADD(a, a, column), BATON_KERNEL_INVALID_ARGUMENT, "TROWEXPANDADD", "is 3");
   EXPECT_FAILURE(TCOLSUM(b, a), BATON_KERNEL_INVALID_ARGUMENT, "TCOLSUM", "is 7");
-  EXPECT_FAILURE(TTRANS(a, b, tmp), BATON_KERNEL_INVALID_ARGUMENT, "TTRANS", "is 4");
+  EXPECT_FAILURE(TTRANS(a, b, tmp), BATON_KERNEL_OUT_OF_RANGE, "TTRANS", "7 x 4 elements do not fit into dst");
+  VecTile<float, 8, 8> c(8, 4);
+  TASSIGN(c, 2048);
+  EXPECT_FAILURE(TTRANS(c, b, tmp), BATON_KERNEL_INVALID_ARGUMENT, "TTRANS", "32 elements, but 112 are needed");
 }
 
 TEST(Errors, ShapesThatDoNotMatchTheTile) {
@@ -194,12 +197,16 @@ TEST(Errors, Products) {
   TASSIGN(left, 0);
   TASSIGN(right, 0);
   TASSIGN(acc, 0);
-  EXPECT_FAILURE(TMATMUL(acc, left, right), BATON_KERNEL_INVALID_ARGUMENT, "TMATMUL", "columns of left is 15");
+  right.SetValidRow(14);
+  EXPECT_FAILURE(TMATMUL(acc, left, right), BATON_KERNEL_INVALID_ARGUMENT, "TMATMUL", "only 14 valid rows");
   right.SetValidRow(15);
-  acc.SetValidCol(7);
-  EXPECT_FAILURE(TMATMUL(acc, left, right), BATON_KERNEL_INVALID_ARGUMENT, "TMATMUL", "columns of acc is 7");
-  acc.SetValidShape(9, 16);
-  EXPECT_FAILURE(TMATMUL_ACC(acc, left, right), BATON_KERNEL_INVALID_ARGUMENT, "TMATMUL_ACC", "rows of acc is 9");
+  TileAcc<float, 16, 32, 16, 16> wide;
+  TileRight<float, 16, 32> much;
+  TASSIGN(wide, 128 * 1024 - 1024);
+  TASSIGN(much, 0);
+  TMATMUL(wide, left, right);
+  EXPECT_FAILURE(TMATMUL(wide, left, much), BATON_KERNEL_OUT_OF_RANGE, "TMATMUL", "16 x 32 elements do not fit");
+  EXPECT_FAILURE(TMATMUL_ACC(acc, left, much), BATON_KERNEL_OUT_OF_RANGE, "TMATMUL_ACC", "which is 16 x 16");
 }
 
 TEST(Errors, AnInstructionWithEventsStillHasItsName) {

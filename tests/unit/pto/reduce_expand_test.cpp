@@ -232,11 +232,11 @@ TYPED_TEST_SUITE(Moves, AllElements);
 
 TYPED_TEST(Moves, Transpose) {
   const TestCore core;
-  VecTile<TypeParam, 16, 32> src(9, 31), tmp(9, 31);
-  VecTile<TypeParam, 32, 32> dst(31, 9);
+  VecTile<TypeParam, 16, 32> src(9, 31);
+  VecTile<TypeParam, 32, 32> tmp(32, 32), dst(1, 1);  // its valid size does not matter
   TASSIGN(src, 0);
   TASSIGN(tmp, 0x2000);
-  TASSIGN(dst, 0x4000);
+  TASSIGN(dst, 0x8000);
   Values values(5);
   const auto x = values.matrix<TypeParam>(9, 31);
   write_valid(src, x);
@@ -277,8 +277,9 @@ TYPED_TEST(Moves, MatToLeftAndRight) {
           same_bits(element(part, r, c), x[static_cast<std::size_t>(15 + r)][static_cast<std::size_t>(43 + c)]));
     }
   }
-  EXPECT_THROW(TEXTRACT(part, mat, 16, 43), KernelFailure);
-  EXPECT_THROW(TEXTRACT(part, mat, 0, -1), KernelFailure);
+  TEXTRACT(part, mat, 27, 57);  // beyond the valid region, within the tile
+  EXPECT_THROW(TEXTRACT(part, mat, 28, 57), KernelFailure);
+  EXPECT_THROW(TEXTRACT(part, mat, 0, 58), KernelFailure);
   TEXTRACT(part, mat);
   EXPECT_TRUE(same_bits(element(part, 0, 0), x[0][0]));
 }

@@ -82,7 +82,7 @@ class Values {
 
 template <typename TileData>
 typename TileData::DType& element(TileData& tile, int row, int col) {
-  return tile.data()[row * TileData::RowStride + col * TileData::ColStride];
+  return *baton::kernel::element_at(tile, row, col);
 }
 
 template <typename TileData>

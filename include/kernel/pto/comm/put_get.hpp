@@ -49,9 +49,9 @@ AICORE void copy_past_tiles(TileData* const (&tiles)[2], Element* dst, const Ele
   const auto bytes = static_cast<size_t>(element_count(extents)) * sizeof(Element);
   memcpy(static_cast<void*>(dst), static_cast<const void*>(src), bytes);
   if (!kChecks) return;
-  constexpr size_t kTileBytes = size_t{TileData::Rows} * size_t{TileData::Cols} * sizeof(Element);
   for (TileData* tile : tiles) {
-    memset(static_cast<void*>(tile->data()), 0xa5, kTileBytes < kConspicuousBytes ? kTileBytes : kConspicuousBytes);
+    const auto line = static_cast<size_t>(footprint_of(*tile).run_bytes);
+    memset(static_cast<void*>(tile->data()), 0xa5, line < kConspicuousBytes ? line : kConspicuousBytes);
   }
 }
 
@@ -64,6 +64,10 @@ struct Staging {
   static constexpr int RowStride = TileData::RowStride;
   static constexpr int ColStride = TileData::ColStride;
   static constexpr bool isRowMajor = TileData::isRowMajor;
+  static constexpr bool isBoxedLayout = false;
+  static constexpr pto::SLayout SFractal = pto::SLayout::NoneBox;
+  static constexpr int InnerRows = 1;
+  static constexpr int InnerCols = 1;
   using DType = typename TileData::DType;
   DType* bytes;
   int rows;
@@ -84,6 +88,7 @@ AICORE void check_put(const BatonPlace& place, const Dst& dst, const Src& src, c
   static_assert(Dst::layout == Src::layout, "TPUT, TGET: destination and source have different layouts");
   static_assert(layouts_match<TileData, Src, true>(), "TPUT, TGET: the tile's layout does not match the tensors'");
   check_tile(place, "tile", tile);
+  check_not_empty(place, "tile", tile);
   check_extents(place, from);
   check_inner_stride<Src::layout>(place, from);
   check_inner_stride<Dst::layout>(place, to);

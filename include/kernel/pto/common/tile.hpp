@@ -28,11 +28,10 @@ constexpr AICORE Box box_of(pto::SLayout layout, int fractal_bytes, int element_
 
 namespace pto {
 
-/// A handle: TASSIGN says where the bytes are. Boxes are an order of storage only, and no instruction shows it; here a
-/// boxed tile is stored row by row.
+/// A handle: TASSIGN says where the bytes are, Storage how they lie there.
 template <TileType LocOfTile, typename Element, int RowsOfTile, int ColsOfTile, BLayout BlockLayout = BLayout::RowMajor,
           int ValidRowOfTile = RowsOfTile, int ValidColOfTile = ColsOfTile, SLayout BoxLayout = SLayout::NoneBox,
-          int FractalBytes = 512, auto PadVal = PadValue::Null, CompactMode Compact = CompactMode::Null>
+          int FractalBytes = 512, auto PadValueOfTile = PadValue::Null, CompactMode Compact = CompactMode::Null>
 class Tile {
  public:
   using DType = Element;
@@ -46,14 +45,15 @@ class Tile {
   static constexpr BLayout BFractal = BlockLayout;
   static constexpr SLayout SFractal = BoxLayout;
   static constexpr int SFractalSize = FractalBytes;
+  static constexpr auto PadVal = PadValueOfTile;
   static constexpr bool isRowMajor = BlockLayout == BLayout::RowMajor;
   static constexpr bool isBoxedLayout = BoxLayout != SLayout::NoneBox;
   static constexpr int Numel = Rows * Cols;
   static constexpr int InnerRows = baton::kernel::box_of(BoxLayout, FractalBytes, int{sizeof(Element)}).rows;
   static constexpr int InnerCols = baton::kernel::box_of(BoxLayout, FractalBytes, int{sizeof(Element)}).cols;
-  /// Element (row, column) is data()[row * RowStride + column * ColStride].
-  static constexpr int RowStride = isBoxedLayout || isRowMajor ? Cols : 1;
-  static constexpr int ColStride = isBoxedLayout || isRowMajor ? 1 : Rows;
+  /// Without boxes, element (row, column) is data()[row * RowStride + column * ColStride].
+  static constexpr int RowStride = isRowMajor ? Cols : 1;
+  static constexpr int ColStride = isRowMajor ? 1 : Rows;
 
   static_assert(baton::kernel::is_element<Element>, "Tile: not an element type");
   static_assert(Rows > 0 && Cols > 0, "Tile: Rows and Cols are at least 1");
@@ -97,16 +97,15 @@ class Tile {
   AICORE int GetValidRow() const { return ValidRow == DYNAMIC ? RowMaskInternal : ValidRow; }
   AICORE int GetValidCol() const { return ValidCol == DYNAMIC ? ColMaskInternal : ValidCol; }
 
-  AICORE void SetValidRow(unsigned rows, baton::kernel::Where where = baton::kernel::Where::current()) {
+  AICORE void SetValidRow(int64_t rows, baton::kernel::Where where = baton::kernel::Where::current()) {
     static_assert(ValidRow == DYNAMIC, "SetValidRow: the type fixes the valid rows");
     set_rows(rows, where);
   }
-  AICORE void SetValidCol(unsigned cols, baton::kernel::Where where = baton::kernel::Where::current()) {
+  AICORE void SetValidCol(int64_t cols, baton::kernel::Where where = baton::kernel::Where::current()) {
     static_assert(ValidCol == DYNAMIC, "SetValidCol: the type fixes the valid columns");
     set_cols(cols, where);
   }
-  AICORE void SetValidShape(unsigned rows, unsigned cols,
-                            baton::kernel::Where where = baton::kernel::Where::current()) {
+  AICORE void SetValidShape(int64_t rows, int64_t cols, baton::kernel::Where where = baton::kernel::Where::current()) {
     SetValidRow(rows, where);
     SetValidCol(cols, where);
   }
@@ -121,21 +120,25 @@ class Tile {
     data_[offset] = value;
   }
 
-  /// TASSIGN and TRESHAPE.
-  AICORE void set_data(TileDType data) { data_ = data; }
+  /// TASSIGN and TRESHAPE. `room_bytes` are left in the buffer from there on.
+  AICORE void set_data(TileDType data, int64_t room_bytes) {
+    data_ = data;
+    room_bytes_ = room_bytes;
+  }
+  AICORE int64_t room_bytes() const { return room_bytes_; }
 
  private:
   AICORE void set_rows(int64_t rows, baton::kernel::Where where) {
-    if (baton::kernel::kChecks && (rows < 1 || rows > Rows)) {
-      baton::kernel::fail(baton::kernel::place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, "valid rows are 1 to ",
+    if (baton::kernel::kChecks && (rows < 0 || rows > Rows)) {
+      baton::kernel::fail(baton::kernel::place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, "valid rows are 0 to ",
                           Rows, ", got ", rows);
     }
     RowMaskInternal = static_cast<int>(rows);
   }
   AICORE void set_cols(int64_t cols, baton::kernel::Where where) {
-    if (baton::kernel::kChecks && (cols < 1 || cols > Cols)) {
+    if (baton::kernel::kChecks && (cols < 0 || cols > Cols)) {
       baton::kernel::fail(baton::kernel::place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT,
-                          "valid columns are 1 to ", Cols, ", got ", cols);
+                          "valid columns are 0 to ", Cols, ", got ", cols);
     }
     ColMaskInternal = static_cast<int>(cols);
   }
@@ -147,15 +150,16 @@ class Tile {
     if (data_ == nullptr) {
       baton::kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tile has no place; call TASSIGN first");
     }
-    if (offset < 0 || offset >= Numel) {
+    if (offset < 0 || offset >= Numel || (offset + 1) * int64_t{sizeof(Element)} > room_bytes_) {
       baton::kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "offset ", offset, " is outside the tile, which has ",
-                          Numel, " elements");
+                          Numel, " elements, ", room_bytes_, " bytes before the end of the buffer");
     }
     const BatonTileRange range{static_cast<uint32_t>(Loc), access, data_ + offset, 1, sizeof(Element), sizeof(Element)};
     baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_S), range);
   }
 
   TileDType data_ = nullptr;
+  int64_t room_bytes_ = 0;
 };
 
 template <typename Element, int Rows, int Cols, int ValidRow = Rows, int ValidCol = Cols>

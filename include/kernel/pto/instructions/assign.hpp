@@ -13,7 +13,9 @@ namespace baton::kernel {
 template <typename TileData>
 AICORE void assign(TileData& tile, int64_t offset, Where where) {
   using Element = typename TileData::DType;
-  constexpr int64_t kBytes = int64_t{TileData::Numel} * int64_t{sizeof(Element)};
+  // What the type leaves open is checked when it is used.
+  constexpr bool kFixed = TileData::ValidRow != pto::DYNAMIC && TileData::ValidCol != pto::DYNAMIC;
+  constexpr int64_t kBytes = kFixed ? Storage<TileData>::footprint(TileData::ValidRow, TileData::ValidCol).reach() : 1;
   const BatonCore& core = current_core();
   const BatonBuffer& buffer = core.buffers[static_cast<int>(TileData::Loc)];
   if (kChecks) {
@@ -26,11 +28,11 @@ AICORE void assign(TileData& tile, int64_t offset, Where where) {
       fail(place, BATON_KERNEL_MISALIGNED, "offset ", offset, " is not a multiple of ", pto::BLOCK_BYTE_SIZE, " bytes");
     }
     if (offset < 0 || kBytes > static_cast<int64_t>(buffer.capacity) - offset) {
-      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile of ", kBytes, " bytes at offset ", offset,
+      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile that reaches over ", kBytes, " bytes at offset ", offset,
            " does not fit into the ", name_of(TileData::Loc), " buffer, which has ", buffer.capacity, " bytes");
     }
   }
-  tile.set_data(reinterpret_cast<Element*>(buffer.base + offset));
+  tile.set_data(reinterpret_cast<Element*>(buffer.base + offset), static_cast<int64_t>(buffer.capacity) - offset);
 }
 
 }  // namespace baton::kernel
@@ -66,7 +68,7 @@ AICORE RecordEvent TRESHAPE(DstTile& dst, SrcTile& src, baton::kernel::Where whe
   static_assert(DstTile::Numel * sizeof(Element) == SrcTile::Numel * sizeof(typename SrcTile::DType),
                 "TRESHAPE: the tiles have different numbers of bytes");
   baton::kernel::check_tile(baton::kernel::place_of("TRESHAPE", where), "src", src);
-  dst.set_data(reinterpret_cast<Element*>(src.data()));
+  dst.set_data(reinterpret_cast<Element*>(src.data()), src.room_bytes());
   return {};
 }
 PTO_WITH_EVENTS(TRESHAPE)

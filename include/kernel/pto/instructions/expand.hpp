@@ -90,7 +90,8 @@ PTO_WITH_EVENTS(TCOLEXPAND)
       Dst& dst, Src& src, Vector& vector, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) { \
     const BatonPlace place = baton::kernel::place_of("TROWEXPAND" #SUFFIX, where);                                  \
     baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_V), baton::kernel::scratch_range(tmp));                \
-    baton::kernel::check_disjoint(place, "tmp", tmp, "the vector", vector);                                         \
+    baton::kernel::check_apart(place, "tmp", baton::kernel::scratch_range(tmp), "the vector",                       \
+                               baton::kernel::reads(vector));                                                       \
     baton::kernel::check_and_clobber(place, tmp, dst, src);                                                         \
     return TROWEXPAND##SUFFIX(dst, src, vector, where);                                                             \
   }                                                                                                                 \

@@ -7,6 +7,7 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/global_access.hpp>
 #include <pto/instructions/numbers.hpp>
+#include <pto/instructions/tile_lines.hpp>
 #include <pto/target/atomics.hpp>
 
 namespace baton::kernel {
@@ -17,10 +18,11 @@ constexpr AICORE bool layouts_match() {
   constexpr pto::Layout kLayout = GlobalData::layout;
   constexpr bool kOneLine = TileData::Rows == 1 || TileData::Cols == 1;
   if (TileData::isBoxedLayout) {
-    if (kLayout == pto::Layout::NZ) return lies_in<TileData, pto::TileType::Vec, pto::TileType::Mat>;
-    if (kLayout == pto::Layout::DN) return false;
-    return lies_in<TileData, pto::TileType::Acc> || (lies_in<TileData, pto::TileType::Mat> && !TileData::isRowMajor &&
-                                                     TileData::SFractal == pto::SLayout::RowMajor);
+    constexpr bool kBoxesAreRows = TileData::SFractal == pto::SLayout::RowMajor;
+    if (kLayout == pto::Layout::NZ) return lies_in<TileData, pto::TileType::Vec, pto::TileType::Mat> && kBoxesAreRows;
+    if (lies_in<TileData, pto::TileType::Acc>) return kLayout == pto::Layout::ND;
+    return lies_in<TileData, pto::TileType::Mat> && (kLayout == pto::Layout::ND) == kBoxesAreRows &&
+           TileData::isRowMajor != kBoxesAreRows;
   }
   if (kLayout == pto::Layout::NZ || lies_in<TileData, pto::TileType::Acc>) return false;
   return (kLayout == pto::Layout::ND) == TileData::isRowMajor || (kIsStore && kOneLine);
@@ -33,13 +35,18 @@ inline constexpr bool leading_shapes_are_one =
 template <typename TileData, typename GlobalData, bool kIsStore>
 AICORE void check_transfer(const BatonPlace& place, const TileData& tile, const GlobalData& tensor,
                            const Extents& extents) {
-  static_assert(TileData::Rows <= 4095, "TLOAD, TSTORE: a tile has at most 4095 rows");
-  static_assert(layouts_match<TileData, GlobalData, kIsStore>(),
-                "TLOAD, TSTORE: layouts do not match (ND goes with row-major tiles, DN with column-major ones)");
+  static_assert(TileData::Rows <= 4095 || lies_in<TileData, pto::TileType::Mat>,
+                "TLOAD, TSTORE: a tile has at most 4095 rows");
+  static_assert(TileData::Rows <= 16384, "TLOAD, TSTORE: a Mat tile has at most 16384 rows");
+  static_assert(
+      layouts_match<TileData, GlobalData, kIsStore>(),
+      "TLOAD, TSTORE: layouts do not match (ND goes with row-major tiles, DN with column-major ones; with boxes "
+      "inside of Mat alike, if their bands go the other way)");
   static_assert(!lies_in<TileData, pto::TileType::Mat> || !TileData::isBoxedLayout ||
-                    GlobalData::layout != pto::Layout::ND || leading_shapes_are_one<GlobalData>,
+                    GlobalData::layout == pto::Layout::NZ || leading_shapes_are_one<GlobalData>,
                 "TLOAD, TSTORE: a boxed Mat tile takes a tensor whose first three sizes are 1 in its type");
   check_tile(place, kIsStore ? "src" : "dst", tile);
+  check_not_empty(place, kIsStore ? "src" : "dst", tile);
   check_extents(place, extents);
   check_inner_stride<GlobalData::layout>(place, extents);
   const int64_t rows = rows_of<GlobalData::layout>(extents);
@@ -51,40 +58,39 @@ AICORE void check_transfer(const BatonPlace& place, const TileData& tile, const 
   check_access(place, kIsStore ? "dst" : "src", data_of(tensor), extents);
 }
 
-/// Where the line-th line of the transfer lies in the tile.
-template <typename TileData, pto::Layout layout>
-PTO_INLINE AICORE typename TileData::DType* line_in_tile(const TileData& tile, int64_t line, int64_t first) {
+/// Calls body(address, done, count) for the runs of the line-th line of the transfer in the tile.
+template <pto::Layout layout, typename TileData, typename Body>
+PTO_INLINE AICORE void for_runs_of_line(const TileData& tile, int64_t line, int64_t first, int64_t count, Body body) {
   if constexpr (layout == pto::Layout::DN) {
-    return tile.data() + line * TileData::ColStride;
+    for_runs_of_col(tile, 0, line, count, body);
   } else {
-    return tile.data() + line * TileData::RowStride + first;
+    for_runs_of_row(tile, line, first, count, body);
   }
 }
 
-/// Makes what lies outside the valid region unlike any data: NaN, or a conspicuous number. A chip leaves it undefined.
+/// A transfer moves blocks of 32 bytes. Makes what lies behind the valid region in the last block of each line unlike
+/// any data: NaN, or a conspicuous number. What lies beyond is another tile's, or as undefined as it was.
 template <typename TileData>
-AICORE void poison_outside_valid(const TileData& tile) {
+AICORE void poison_last_blocks(const TileData& tile) {
   if (!kChecks) return;
   using Element = typename TileData::DType;
-  constexpr bool kByRows = TileData::ColStride == 1;
-  constexpr int kLine = kByRows ? TileData::Cols : TileData::Rows;
-  constexpr int kLines = kByRows ? TileData::Rows : TileData::Cols;
+  constexpr bool kByRows = lies_by_rows<TileData>;
+  constexpr int kBlock = pto::BLOCK_BYTE_SIZE / int{sizeof(Element)};
+  constexpr int kPattern = is_whole<Element> ? 0xa5 : 0xff;
   const int valid = kByRows ? tile.GetValidCol() : tile.GetValidRow();
   const int lines = kByRows ? tile.GetValidRow() : tile.GetValidCol();
-  constexpr int kPattern = is_whole<Element> ? 0xa5 : 0xff;
-  if (valid < kLine) {
-    for (int line = 0; line < lines; ++line) {
-      memset(static_cast<void*>(tile.data() + line * kLine + valid), kPattern,
-             static_cast<size_t>(kLine - valid) * sizeof(Element));
-    }
+  const int rest = (kBlock - valid % kBlock) % kBlock;
+  if (rest == 0) return;
+  for (int line = 0; line < lines; ++line) {
+    Element* behind = kByRows ? element_at(tile, line, valid) : element_at(tile, valid, line);
+    memset(static_cast<void*>(behind), kPattern, static_cast<size_t>(rest) * sizeof(Element));
   }
-  memset(static_cast<void*>(tile.data() + lines * kLine), kPattern,
-         static_cast<size_t>(kLines - lines) * kLine * sizeof(Element));
 }
 
 /// Whether tile and tensor are the same run of elements.
 template <pto::Layout layout, typename TileData>
 AICORE bool is_without_gaps(const TileData& tile, const Extents& extents) {
+  if (TileData::isBoxedLayout) return false;
   const bool tile_has_none = TileData::ColStride == 1 ? tile.GetValidCol() == TileData::Cols || tile.GetValidRow() == 1
                                                       : tile.GetValidRow() == TileData::Rows || tile.GetValidCol() == 1;
   return tile_has_none && is_packed<layout>(extents);
@@ -93,15 +99,17 @@ AICORE bool is_without_gaps(const TileData& tile, const Extents& extents) {
 /// Copies a tensor into the tile's valid region; all is checked.
 template <pto::Layout layout, typename TileData, typename Element>
 AICORE void copy_to_tile(const TileData& tile, const Element* data, const Extents& extents) {
-  const auto line_bytes = static_cast<size_t>(extents.shape[inner_dimension(layout)]) * sizeof(Element);
   if (is_without_gaps<layout>(tile, extents)) {
     const auto count = static_cast<size_t>(tile.GetValidRow()) * static_cast<size_t>(tile.GetValidCol());
     memcpy(static_cast<void*>(tile.data()), static_cast<const void*>(data), count * sizeof(Element));
     return;
   }
+  const int64_t length = extents.shape[inner_dimension(layout)];
   for_each_line<layout>(extents, [&](int64_t line, int64_t first, int64_t offset) {
-    memcpy(static_cast<void*>(line_in_tile<TileData, layout>(tile, line, first)),
-           static_cast<const void*>(data + offset), line_bytes);
+    for_runs_of_line<layout>(tile, line, first, length, [&](auto* at, int64_t done, int64_t count) PTO_INLINE_LAMBDA {
+      memcpy(static_cast<void*>(at), static_cast<const void*>(data + offset + done),
+             static_cast<size_t>(count) * sizeof(Element));
+    });
   });
 }
 
@@ -127,9 +135,11 @@ AICORE void copy_from_tile(const TileData& tile, Element* data, const Extents& e
     store_line<atomic, kOthers>(data, tile.data(), int64_t{tile.GetValidRow()} * tile.GetValidCol());
     return;
   }
-  const int64_t count = extents.shape[inner_dimension(layout)];
+  const int64_t length = extents.shape[inner_dimension(layout)];
   for_each_line<layout>(extents, [&](int64_t line, int64_t first, int64_t offset) {
-    store_line<atomic, kOthers>(data + offset, line_in_tile<TileData, layout>(tile, line, first), count);
+    for_runs_of_line<layout>(tile, line, first, length, [&](auto* at, int64_t done, int64_t count) PTO_INLINE_LAMBDA {
+      store_line<atomic, kOthers>(data + offset + done, at, count);
+    });
   });
 }
 
@@ -149,7 +159,7 @@ AICORE void load(TileData& dst, GlobalData& src, Where where) {
   check_transfer<TileData, GlobalData, false>(place, dst, src, extents);
   issue_with_tile(place, pipe_bit(PIPE_MTE2), writes(dst), range_of(data_of(src), extents, BATON_READS));
   copy_to_tile<GlobalData::layout>(dst, data_of(src), extents);
-  poison_outside_valid(dst);
+  poison_last_blocks(dst);
 }
 
 template <pto::AtomicType atomic, typename GlobalData, typename TileData>

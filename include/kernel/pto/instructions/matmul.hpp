@@ -21,25 +21,61 @@ AICORE void check_matmul(const BatonPlace& place, const Acc& acc, const Left& le
   static_assert((std::is_same_v<Sum, float> && is_one_of<Element, float, half, bfloat16_t>) ||
                     (std::is_same_v<Sum, int32_t> && std::is_same_v<Element, int8_t>),
                 "TMATMUL: float from float, half or bfloat16; int32 from int8");
-  static_assert(Acc::Rows == Left::Rows && Left::Cols == Right::Rows && Acc::Cols == Right::Cols,
-                "TMATMUL: Rows and Cols of the tiles do not agree");
-  static_assert(Acc::Rows <= 4095 && Left::Cols <= 4095 && Acc::Cols <= 4095, "TMATMUL: sizes are 1 to 4095");
-  check_tile(place, "acc", acc);
+  static_assert(Acc::SFractal == pto::SLayout::RowMajor && !Acc::isRowMajor && Acc::InnerCols == 16,
+                "TMATMUL: acc lies in boxes of 16 x 16, column of boxes after column (TileAcc)");
+  static_assert(Left::SFractal == pto::SLayout::RowMajor && Left::SFractalSize == 512,
+                "TMATMUL: left lies in boxes of 512 bytes, each by rows (TileLeft)");
+  static_assert(Right::SFractal == pto::SLayout::ColMajor && Right::SFractalSize == 512 && Right::isRowMajor,
+                "TMATMUL: right lies in boxes of 512 bytes, each by columns, row of boxes after row (TileRight)");
+  static_assert(Left::Rows <= 4095 && Left::Cols <= 4095 && Right::Cols <= 4095, "TMATMUL: sizes are 1 to 4095");
   check_tile(place, "left", left);
   check_tile(place, "right", right);
-  check_equal(place, "the valid columns of left", left.GetValidCol(), "the valid rows of right", right.GetValidRow());
-  check_equal(place, "the valid rows of acc", acc.GetValidRow(), "those of left", left.GetValidRow());
-  check_equal(place, "the valid columns of acc", acc.GetValidCol(), "those of right", right.GetValidCol());
+  check_not_empty(place, "left", left);
+  check_not_empty(place, "right", right);
+  if (kChecks && right.GetValidRow() < left.GetValidCol()) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid columns of left are ", left.GetValidCol(),
+         ", but right has only ", right.GetValidRow(), " valid rows");
+  }
+  // The valid size of acc says nothing: kernels multiply fewer rows or columns than they store.
+  check_region(place, "acc", acc, left.GetValidRow(), right.GetValidCol());
+}
+
+/// What a product writes: m x n elements of acc.
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE AICORE BatonTileRange product_range(const Acc& acc, BatonAccess access, const Left& left,
+                                               const Right& right) {
+  return region_of(acc, access, 0, 0, left.GetValidRow(), right.GetValidCol());
+}
+
+/// What a product reads of right: as many rows as left has columns.
+template <typename Left, typename Right>
+PTO_INLINE AICORE BatonTileRange factor_range(const Left& left, const Right& right) {
+  return region_of(right, BATON_READS, 0, 0, left.GetValidCol(), right.GetValidCol());
+}
+
+/// Calls body(first element, first column) for each 16 columns of an accumulator. The rows of such a band, 16 elements
+/// each, follow each other.
+template <typename Acc, typename Body>
+PTO_INLINE AICORE void for_bands(const Acc& acc, int cols, Body body) {
+  for (int col = 0; col < cols; col += Acc::InnerCols) body(element_at(acc, 0, col), col);
+}
+
+template <typename Acc>
+PTO_INLINE AICORE size_t band_bytes(int rows) {
+  return static_cast<size_t>(rows) * Acc::InnerCols * sizeof(typename Acc::DType);
 }
 
 /// acc(r, c) += sum over k of left(r, k) * right(k, c); all is checked.
 template <typename Acc, typename Left, typename Right>
 AICORE void add_tile_product(Acc& acc, Left& left, Right& right) {
-  static_assert(Left::ColStride == 1 && Right::ColStride == 1 && Acc::ColStride == 1);
+  using Number = typename Acc::DType;
   using Element = typename Left::DType;
-  add_product<typename Acc::DType, Element>({acc.data(), Acc::Cols}, {left.data(), Left::Cols},
-                                            {right.data(), Right::Cols}, left.GetValidRow(), left.GetValidCol(),
-                                            right.GetValidCol());
+  using LeftStorage = Storage<Left>;
+  const Accumulator<Number> to{acc.data(), Storage<Acc>::kBand};
+  const LeftMatrix<Element> from{left.data(), Left::isRowMajor ? LeftStorage::kBox : LeftStorage::kBand,
+                                 Left::isRowMajor ? LeftStorage::kBand : LeftStorage::kBox};
+  const RightMatrix<Element> by{right.data(), Storage<Right>::kBand};
+  add_product(to, from, by, left.GetValidRow(), left.GetValidCol(), right.GetValidCol());
 }
 
 }  // namespace baton::kernel
@@ -52,10 +88,8 @@ AICORE RecordEvent TMATMUL(Acc& acc, Left& left, Right& right,
   using namespace baton::kernel;
   const BatonPlace place = place_of("TMATMUL", where);
   check_matmul(place, acc, left, right);
-  issue(place, pipe_bit(PIPE_M), reads(left), reads(right), writes(acc));
-  for (int row = 0; row < acc.GetValidRow(); ++row) {
-    memset(element_at(acc, row, 0), 0, static_cast<size_t>(acc.GetValidCol()) * sizeof(typename Acc::DType));
-  }
+  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), product_range(acc, BATON_WRITES, left, right));
+  for_bands(acc, right.GetValidCol(), [&](auto* band, int) { memset(band, 0, band_bytes<Acc>(left.GetValidRow())); });
   add_tile_product(acc, left, right);
   return {};
 }
@@ -71,12 +105,13 @@ requires(baton::kernel::is_tile<Right>) AICORE RecordEvent
   static_assert(lies_in<In, TileType::Acc> && std::is_same_v<typename Out::DType, typename In::DType>,
                 "TMATMUL_ACC: in is an Acc tile of out's element type");
   check_matmul(place, out, left, right);
-  check_tile(place, "in", in);
-  check_same_valid(place, "out", out, "in", in);
-  issue(place, pipe_bit(PIPE_M), reads(left), reads(right), reads(in), writes(out));
-  for (int row = 0; row < out.GetValidRow(); ++row) {
-    move_bytes(element_at(out, row, 0), element_at(in, row, 0),
-               static_cast<size_t>(out.GetValidCol()) * sizeof(typename Out::DType));
+  check_region(place, "in", in, left.GetValidRow(), right.GetValidCol());
+  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), product_range(in, BATON_READS, left, right),
+        product_range(out, BATON_WRITES, left, right));
+  if (static_cast<const void*>(out.data()) != static_cast<const void*>(in.data())) {
+    for_bands(out, right.GetValidCol(), [&](auto* band, int col) {
+      move_bytes(band, element_at(in, 0, col), band_bytes<Out>(left.GetValidRow()));
+    });
   }
   add_tile_product(out, left, right);
   return {};
@@ -101,10 +136,11 @@ AICORE RecordEvent TMATMUL_BIAS(Acc& acc, Left& left, Right& right, Bias& bias,
                 "TMATMUL_BIAS: bias is a Bias tile of one row and acc's element type");
   check_matmul(place, acc, left, right);
   check_tile(place, "bias", bias);
-  check_equal(place, "the valid columns of bias", bias.GetValidCol(), "those of acc", acc.GetValidCol());
-  issue(place, pipe_bit(PIPE_M), reads(left), reads(right), reads(bias), writes(acc));
-  for (int row = 0; row < acc.GetValidRow(); ++row) {
-    memcpy(element_at(acc, row, 0), bias.data(), static_cast<size_t>(acc.GetValidCol()) * sizeof(typename Acc::DType));
+  check_equal(place, "the valid columns of bias", bias.GetValidCol(), "those of right", right.GetValidCol());
+  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), reads(bias),
+        product_range(acc, BATON_WRITES, left, right));
+  for (int row = 0; row < left.GetValidRow(); ++row) {
+    for (int col = 0; col < right.GetValidCol(); ++col) *element_at(acc, row, col) = bias.data()[col];
   }
   add_tile_product(acc, left, right);
   return {};

@@ -1,9 +1,12 @@
-// TMOV, TEXTRACT: between on-chip buffers. TTRANS: rows to columns.
+// TMOV, TEXTRACT: between on-chip buffers.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
 
-#include <pto/instructions/reduce.hpp>
+#include <pto/instructions/events.hpp>
+#include <pto/instructions/numbers.hpp>
+#include <pto/instructions/tile_lines.hpp>
+#include <pto/target/transpose.hpp>
 #include <pto/target/vector_loop.hpp>
 
 namespace baton::kernel {
@@ -23,6 +26,79 @@ constexpr AICORE int move_pipe() {
   return lies_in<Src, Mat> ? PIPE_MTE1 : lies_in<Src, Acc> ? PIPE_FIX : PIPE_V;
 }
 
+/// One element after the other; the types may differ.
+template <typename Dst, typename Src>
+AICORE void move_elements(const Dst& dst, const Src& src, int64_t row0, int64_t col0, int64_t first_row,
+                          int64_t first_col, int64_t rows, int64_t cols) {
+  using Element = typename Dst::DType;
+  for (int64_t row = first_row; row < first_row + rows; ++row) {
+    for (int64_t col = first_col; col < first_col + cols; ++col) {
+      *element_at(dst, row, col) = stored_as<Element>(*element_at(src, row0 + row, col0 + col));
+    }
+  }
+}
+
+/// Between boxes that are stored by rows and boxes that are stored by columns, a block of 32-byte lines at a time.
+template <typename Dst, typename Src>
+AICORE void move_transposing(const Dst& dst, const Src& src, int64_t row0, int64_t col0) {
+  using Element = typename Dst::DType;
+  constexpr bool kFromRows = lies_by_rows<Src>;
+  constexpr int kSide = pto::BLOCK_BYTE_SIZE / int{sizeof(Element)};
+  constexpr int kSrcRun = kFromRows ? Storage<Src>::kRowRun : Storage<Src>::kColRun;
+  constexpr int kDstRun = kFromRows ? Storage<Dst>::kColRun : Storage<Dst>::kRowRun;
+  // Lines follow each other through a band only if boxes and bands go different ways.
+  constexpr bool kWhole = kSrcRun == kSide && kDstRun == kSide && Storage<Src>::kBandsAreRows != kFromRows &&
+                          Storage<Dst>::kBandsAreRows == kFromRows;
+  const int64_t rows = dst.GetValidRow();
+  const int64_t cols = dst.GetValidCol();
+  const bool aligned = (kFromRows ? col0 : row0) % kSide == 0;
+  for (int64_t row = 0; row < rows; row += kSide) {
+    const int64_t rows_here = rows - row < kSide ? rows - row : kSide;
+    for (int64_t col = 0; col < cols; col += kSide) {
+      const int64_t cols_here = cols - col < kSide ? cols - col : kSide;
+      if (kWhole && aligned && rows_here == kSide && cols_here == kSide) {
+        transpose_block<kSide>(element_at(dst, row, col), kDstRun,
+                               static_cast<const Element*>(element_at(src, row0 + row, col0 + col)), kSrcRun);
+      } else {
+        move_elements(dst, src, row0, col0, row, col, rows_here, cols_here);
+      }
+    }
+  }
+}
+
+/// Along the lines in which both tiles lie.
+template <typename Dst, typename Src>
+AICORE void move_lines(const Dst& dst, const Src& src, int64_t row0, int64_t col0) {
+  using Element = typename Dst::DType;
+  constexpr bool kRows = lies_by_rows<Dst>;
+  const int64_t lines = kRows ? dst.GetValidRow() : dst.GetValidCol();
+  const int64_t count = kRows ? dst.GetValidCol() : dst.GetValidRow();
+  constexpr int kRun = kRows ? Storage<Dst>::kRowRun : Storage<Dst>::kColRun;
+  // Whole bands of both: the lines of a run's width follow each other.
+  constexpr bool kBands = Dst::isBoxedLayout && Src::isBoxedLayout && Storage<Dst>::kBandsAreRows != kRows &&
+                          Storage<Src>::kBandsAreRows != kRows &&
+                          (kRows ? Storage<Src>::kRowRun : Storage<Src>::kColRun) == kRun;
+  const int64_t first = kRows ? col0 : row0;
+  if (kBands && first % kRun == 0) {
+    for (int64_t at = 0; at < count; at += kRun) {
+      move_bytes(static_cast<void*>(kRows ? element_at(dst, 0, at) : element_at(dst, at, 0)),
+                 static_cast<const void*>(kRows ? element_at(src, row0, col0 + at) : element_at(src, row0 + at, col0)),
+                 static_cast<size_t>(lines * kRun) * sizeof(Element));
+    }
+    return;
+  }
+  for_runs(dst, 0, 0, lines, count, [&](auto* to, int64_t line, int64_t done, int64_t here) PTO_INLINE_LAMBDA {
+    const auto copy = [&](auto* from, int64_t at, int64_t n) PTO_INLINE_LAMBDA {
+      move_bytes(static_cast<void*>(to + at), static_cast<const void*>(from), static_cast<size_t>(n) * sizeof(Element));
+    };
+    if constexpr (kRows) {
+      for_runs_of_row(src, row0 + line, col0 + done, here, copy);
+    } else {
+      for_runs_of_col(src, row0 + done, col0 + line, here, copy);
+    }
+  });
+}
+
 /// dst(r, c) = src(row0 + r, col0 + c) over dst's valid region.
 template <typename Dst, typename Src>
 AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, int row0, int col0) {
@@ -35,18 +111,14 @@ AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, int row0, i
   } else {
     static_assert(std::is_same_v<Element, Stored>, "TMOV, TEXTRACT: element types differ");
   }
-  issue(place, pipe_bit(move_pipe<Src>()), reads(src), writes(dst));
-  constexpr bool kSameRuns = std::is_same_v<Element, Stored> && Dst::ColStride == 1 && Src::ColStride == 1;
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    if constexpr (kSameRuns) {
-      move_bytes(static_cast<void*>(element_at(dst, row, 0)),
-                 static_cast<const void*>(element_at(src, row0 + row, col0)),
-                 static_cast<size_t>(dst.GetValidCol()) * sizeof(Element));
-    } else {
-      for (int col = 0; col < dst.GetValidCol(); ++col) {
-        *element_at(dst, row, col) = stored_as<Element>(*element_at(src, row0 + row, col0 + col));
-      }
-    }
+  issue(place, pipe_bit(move_pipe<Src>()),
+        region_of(src, BATON_READS, row0, col0, dst.GetValidRow(), dst.GetValidCol()), writes(dst));
+  if constexpr (!std::is_same_v<Element, Stored>) {
+    move_elements(dst, src, row0, col0, 0, 0, dst.GetValidRow(), dst.GetValidCol());
+  } else if constexpr (lies_by_rows<Dst> != lies_by_rows<Src>) {
+    move_transposing(dst, src, row0, col0);
+  } else {
+    move_lines(dst, src, row0, col0);
   }
 }
 
@@ -67,46 +139,19 @@ PTO_WITH_EVENTS(TMOV)
 
 /// The part of `src` that begins at (row0, col0) and has the valid size of `dst`.
 template <typename Dst, typename Src>
-AICORE RecordEvent TEXTRACT(Dst& dst, Src& src, int row0 = 0, int col0 = 0,
+AICORE RecordEvent TEXTRACT(Dst& dst, Src& src, uint16_t row0 = 0, uint16_t col0 = 0,
                             baton::kernel::Where where = baton::kernel::Where::current()) {
   const BatonPlace place = baton::kernel::place_of("TEXTRACT", where);
   baton::kernel::check_tile(place, "dst", dst);
   baton::kernel::check_tile(place, "src", src);
-  if (baton::kernel::kChecks && (row0 < 0 || col0 < 0 || dst.GetValidRow() > src.GetValidRow() - row0 ||
-                                 dst.GetValidCol() > src.GetValidCol() - col0)) {
+  if (baton::kernel::kChecks &&
+      (dst.GetValidRow() > Src::Rows - int{row0} || dst.GetValidCol() > Src::Cols - int{col0})) {
     baton::kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, dst.GetValidRow(), " x ", dst.GetValidCol(), " elements at (",
-                        row0, ", ", col0, ") are not within src, whose valid size is ", src.GetValidRow(), " x ",
-                        src.GetValidCol());
+                        row0, ", ", col0, ") are not within src, which is ", Src::Rows, " x ", Src::Cols);
   }
   baton::kernel::move_region(place, dst, src, row0, col0);
   return {};
 }
 PTO_WITH_EVENTS(TEXTRACT)
-
-/// dst(c, r) = src(r, c).
-template <typename Dst, typename Src, typename Tmp>
-AICORE RecordEvent TTRANS(Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
-  static_assert(baton::kernel::is_plain_vec<Dst> && baton::kernel::is_plain_vec<Src>,
-                "TTRANS takes row-major Vec tiles");
-  static_assert(std::is_same_v<typename Dst::DType, typename Src::DType>, "TTRANS: element types differ");
-  const BatonPlace place = baton::kernel::place_of("TTRANS", where);
-  baton::kernel::check_tile(place, "dst", dst);
-  baton::kernel::check_tile(place, "src", src);
-  baton::kernel::check_equal(place, "the valid rows of dst", dst.GetValidRow(), "the valid columns of src",
-                             src.GetValidCol());
-  baton::kernel::check_equal(place, "the valid columns of dst", dst.GetValidCol(), "the valid rows of src",
-                             src.GetValidRow());
-  baton::kernel::check_disjoint(place, "dst", dst, "src", src);
-  baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_V), baton::kernel::reads(src), baton::kernel::writes(dst),
-                       baton::kernel::scratch_range(tmp));
-  baton::kernel::check_and_clobber(place, tmp, dst, src);
-  for (int row = 0; row < src.GetValidRow(); ++row) {
-    for (int col = 0; col < src.GetValidCol(); ++col) {
-      *baton::kernel::element_at(dst, col, row) = *baton::kernel::element_at(src, row, col);
-    }
-  }
-  return {};
-}
-PTO_WITH_EVENTS(TTRANS)
 
 }  // namespace pto

@@ -3,8 +3,8 @@
 
 #include <pto/target/qualifiers.hpp>
 
-#include <string.h>
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/scratch.hpp>
 
 namespace baton::kernel {
 
@@ -36,26 +36,6 @@ AICORE Element reduce_run(Operation operation, const Element* run, int count) {
   return static_cast<Element>(result);
 }
 
-/// A scratch tile has a place and shares no byte with the operands. Its content is lost.
-template <typename Tmp, typename Dst, typename Src>
-AICORE void check_and_clobber(const BatonPlace& place, const Tmp& tmp, const Dst& dst, const Src& src) {
-  static_assert(lies_in<Tmp, pto::TileType::Vec>, "tmp is a Vec tile");
-  static_assert(std::is_same_v<typename Tmp::DType, typename Src::DType>, "tmp and src have different element types");
-  if (!kChecks) return;
-  if (tmp.data() == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has no place; call TASSIGN first");
-  check_disjoint(place, "tmp", tmp, "dst", dst);
-  check_disjoint(place, "tmp", tmp, "src", src);
-  constexpr int kElements = Tmp::Numel < Src::Numel ? Tmp::Numel : Src::Numel;
-  memset(static_cast<void*>(tmp.data()), 0xff, kElements * sizeof(typename Tmp::DType));
-}
-
-/// All bytes of a scratch tile, whose valid size does not matter.
-template <typename Tmp>
-AICORE BatonTileRange scratch_range(const Tmp& tmp) {
-  constexpr uint64_t kBytes = Tmp::Numel * sizeof(typename Tmp::DType);
-  return {static_cast<uint32_t>(Tmp::Loc), BATON_READS | BATON_WRITES, tmp.data(), 1, kBytes, kBytes};
-}
-
 template <typename Operation, typename Dst, typename Src, typename Tmp>
 AICORE void reduce_rows(const BatonPlace& place, Dst& dst, Src& src, Tmp& tmp) {
   using Element = typename Src::DType;
@@ -68,6 +48,7 @@ AICORE void reduce_rows(const BatonPlace& place, Dst& dst, Src& src, Tmp& tmp) {
   check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of src", src.GetValidRow());
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst), scratch_range(tmp));
   check_and_clobber(place, tmp, dst, src);
+  if (is_empty(src)) return;
   for (int row = 0; row < src.GetValidRow(); ++row) {
     *element_at(dst, row, 0) = reduce_run(Operation{}, element_at(src, row, 0), src.GetValidCol());
   }
@@ -83,6 +64,7 @@ AICORE void reduce_cols(const BatonPlace& place, Dst& dst, Src& src) {
   check_tile(place, "src", src);
   check_equal(place, "the valid columns of dst", dst.GetValidCol(), "those of src", src.GetValidCol());
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  if (is_empty(src)) return;
   constexpr int kPiece = 16;
   const int cols = src.GetValidCol();
   for (int first = 0; first < cols; first += kPiece) {

@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/tile_lines.hpp>
 
 namespace baton::kernel {
 
@@ -48,13 +49,12 @@ PTO_FUNCTION(Rectified, larger_of<Computed<Element>>(x, 0))
 
 template <typename Dst>
 AICORE void fill(const Dst& dst, typename Dst::DType value) {
-  constexpr bool kByRows = Dst::ColStride == 1;
+  constexpr bool kByRows = lies_by_rows<Dst>;
   const int lines = kByRows ? dst.GetValidRow() : dst.GetValidCol();
   const int count = kByRows ? dst.GetValidCol() : dst.GetValidRow();
-  for (int line = 0; line < lines; ++line) {
-    auto* run = dst.data() + line * (kByRows ? Dst::RowStride : Dst::ColStride);
-    vector_store(run, static_cast<size_t>(count), [=](size_t) PTO_INLINE_LAMBDA { return value; });
-  }
+  for_runs(dst, 0, 0, lines, count, [=](auto* at, int64_t, int64_t, int64_t here) PTO_INLINE_LAMBDA {
+    vector_store(at, static_cast<size_t>(here), [=](size_t) PTO_INLINE_LAMBDA { return value; });
+  });
 }
 
 }  // namespace baton::kernel

@@ -50,6 +50,7 @@ bool walk(const Runs& runs, std::size_t dimensions, std::uintptr_t at, FunctionR
 
 bool for_each_run(const BatonTileRange& range, FunctionRef<bool(ByteRange)> visit) {
   const auto at = reinterpret_cast<std::uintptr_t>(range.address);
+  if (range.rows == 0) return true;  // an empty tile
   if (range.row_bytes == range.pitch_bytes || range.rows == 1) {
     return visit({at, at + (range.rows - 1) * range.pitch_bytes + range.row_bytes});
   }

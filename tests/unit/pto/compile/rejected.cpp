@@ -65,8 +65,8 @@ void kernel() {
   TMATMUL(acc, left, right);
 #elif CASE == 15
   TileAcc<float, 16, 16> acc;
-  TileLeft<float, 16, 32> left;
-  TileRight<float, 16, 16> right;
+  TileLeft<float, 16, 16> left;
+  Tile<TileType::Right, float, 16, 16, BLayout::ColMajor, 16, 16, SLayout::RowMajor> right;
   TMATMUL(acc, left, right);
 #elif CASE == 16
   Global<float> dst;
