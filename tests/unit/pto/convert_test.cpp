@@ -213,6 +213,38 @@ void expect_narrowing_among_ordinary_numbers() {
 }
 TEST(Narrowing, FloatToHalfAmongOrdinaryNumbers) { expect_narrowing_among_ordinary_numbers<half>(); }
 TEST(Narrowing, FloatToBfloat16AmongOrdinaryNumbers) { expect_narrowing_among_ordinary_numbers<bfloat16_t>(); }
+TEST(Narrowing, Int32ToHalf) {
+  expect_narrowing<half, int32_t>({std::begin(kModes), std::end(kModes)});
+  std::vector<int32_t> input;
+  for (int32_t i = -66000; i <= 66000; i += 37) input.push_back(i);
+  for (const RoundMode mode : kModes) {
+    const auto got = converted<half>(input, mode);
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      ASSERT_EQ(got[i].bits, narrowed<half>(input[i], mode, SaturationMode::ON).bits) << input[i];
+    }
+  }
+}
+TEST(Narrowing, WithAScratchTile) {
+  const TestCore core;
+  VecTile<int32_t, 1, 32> src(1, 3);
+  VecTile<half, 1, 32> dst(1, 3);
+  VecTile<uint8_t, 1, 256> tmp(1, 256);
+  TASSIGN(src, 0);
+  TASSIGN(dst, 0x100);
+  TASSIGN(tmp, 0x200);
+  for (int i = 0; i < 3; ++i) element(src, 0, i) = 2049 * i;
+  TCVT(dst, src, tmp, RoundMode::CAST_ROUND, SaturationMode::OFF);
+  EXPECT_EQ(static_cast<float>(element(dst, 0, 1)), 2050.0f);
+  TCVT(dst, src, tmp, RoundMode::CAST_RINT);
+  EXPECT_EQ(static_cast<float>(element(dst, 0, 1)), 2048.0f);
+  EXPECT_EQ(tmp.data()[255], 0xff);
+  VecTile<float, 1, 16> x(1, 4);
+  TASSIGN(x, 0x400);
+  TEXPANDS(x, 4.0f);
+  TRSQRT(x, x, src);
+  EXPECT_EQ(element(x, 0, 3), 0.5f);
+  EXPECT_THROW(TRSQRT(x, x, x), KernelFailure);
+}
 TEST(Narrowing, Int16ToHalf) { expect_narrowing<half, int16_t>({std::begin(kModes), std::end(kModes)}); }
 
 template <typename Whole>

@@ -225,6 +225,99 @@ TYPED_TEST(Reduce, Expansions) {
   }
 }
 
+/// The vector as a column, as blocks of 32 bytes, and as either operand.
+template <typename Element, typename Instruction, typename Expected>
+void expect_either_operand(Instruction instruction, Expected expected) {
+  constexpr int block = 32 / static_cast<int>(sizeof(Element));
+  for (const auto& size : {std::pair{1, 1}, {7, 64}, {8, 33}, {8, block}, {0, 0}}) {
+    const int rows = size.first;
+    const int cols = size.second;
+    const TestCore core;
+    VecTile<Element, 8, 64> full(rows, cols), dst(rows, cols);
+    VecTile<Element, 8, block> blocks(rows, rows == 0 ? 0 : block);
+    Tile<TileType::Vec, Element, 16, 1, BLayout::ColMajor, DYNAMIC, 1> column(rows);
+    TASSIGN(full, 0);
+    TASSIGN(dst, 0x2000);
+    TASSIGN(blocks, 0x4000);
+    TASSIGN(column, 0x6000);
+    const auto x = small_numbers<Element>(rows, cols, 5);
+    const auto v = small_numbers<Element>(rows, block, 6, 3);
+    write_valid(full, x);
+    write_valid(blocks, v);
+    for (int r = 0; r < rows; ++r) element(column, r, 0) = v[static_cast<std::size_t>(r)][0];
+    const auto check = [&](int kind, bool swapped) {
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        for (std::size_t c = 0; c < x[r].size(); ++c) {
+          const Element a = x[r][c];
+          const Element b = v[r][kind == 0 ? 0 : c % static_cast<std::size_t>(block)];
+          const auto wanted = static_cast<Element>(swapped ? expected(b, a) : expected(a, b));
+          ASSERT_TRUE(same_value(element(dst, static_cast<int>(r), static_cast<int>(c)), wanted))
+              << rows << " x " << cols << " at " << r << ", " << c << (swapped ? " swapped" : "");
+        }
+      }
+    };
+    instruction(dst, full, column);
+    check(0, false);
+    instruction(dst, column, full);
+    check(0, true);
+    instruction(dst, full, blocks);
+    check(1, false);
+    if (cols != block) {
+      instruction(dst, blocks, full);
+      check(1, true);
+    }
+  }
+}
+
+TYPED_TEST(Reduce, EitherOperandIsExpanded) {
+  using E = TypeParam;
+  expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDADD(d, a, b); }, [](E a, E b) { return a + b; });
+  expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDSUB(d, a, b); }, [](E a, E b) { return a - b; });
+  expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDMUL(d, a, b); }, [](E a, E b) { return a * b; });
+  expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDMAX(d, a, b); },
+                           [](E a, E b) { return a > b ? a : b; });
+  expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDMIN(d, a, b); },
+                           [](E a, E b) { return a < b ? a : b; });
+  if constexpr (!std::is_integral_v<E>) {
+    expect_either_operand<E>([](auto& d, auto& a, auto& b) { TROWEXPANDDIV(d, a, b); }, [](E a, E b) { return a / b; });
+  }
+  const TestCore core;
+  VecTile<E, 8, 64> full(8, 64), odd(8, 5);
+  TASSIGN(full, 0);
+  TASSIGN(odd, 0x2000);
+  EXPECT_THROW(TROWEXPANDADD(full, full, odd), KernelFailure);
+}
+
+template <typename Element>
+void expect_exponentials() {
+  const TestCore core;
+  VecTile<Element, 8, 64> src(7, 50);
+  VecTile<Element, 1, 64> row(1, 50);
+  TASSIGN(src, 0);
+  TASSIGN(row, 0x4000);
+  Values values(3);
+  const auto x = values.moderate_matrix<Element>(7, 50);
+  const auto v = values.moderate_matrix<Element>(1, 50);
+  write_valid(src, x);
+  write_valid(row, v);
+  TCOLEXPANDEXPDIF(src, src, row);
+  for (int r = 0; r < 7; ++r) {
+    for (int c = 0; c < 50; ++c) {
+      const float difference = static_cast<float>(x[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]) -
+                               static_cast<float>(v[0][static_cast<std::size_t>(c)]);
+      const double wanted = std::exp(static_cast<double>(difference));
+      const double got = static_cast<float>(element(src, r, c));
+      if (std::is_same_v<Element, half> && (wanted > 65000 || wanted < 7e-5)) continue;
+      ASSERT_NEAR(got, wanted, wanted * (std::is_same_v<Element, half> ? 0x1p-10 : 0x1p-20)) << r << ", " << c;
+    }
+  }
+}
+
+TEST(Expand, ExponentialOfADifference) {
+  expect_exponentials<float>();
+  expect_exponentials<half>();
+}
+
 template <typename Element>
 class Moves : public ::testing::Test {};
 using AllElements = ::testing::Types<float, half, bfloat16_t, int8_t, uint8_t, int16_t, int32_t, int64_t>;

@@ -5,6 +5,7 @@
 
 #include <pto/common/bfloat16.hpp>
 #include <pto/common/half.hpp>
+#include <pto/common/mx.hpp>
 
 namespace baton::kernel {
 

@@ -28,7 +28,7 @@ struct GlobalTensorDim {
 enum class TileType { Vec, Mat, Left, Right, Acc, Bias, Scaling };
 enum class BLayout { RowMajor, ColMajor };
 enum class SLayout { NoneBox, RowMajor, ColMajor };
-enum class Layout { ND, DN, NZ };
+enum class Layout { ND, DN, NZ, MX_A_ZZ, MX_B_NN };
 enum class RoundMode { CAST_NONE, CAST_RINT, CAST_ROUND, CAST_FLOOR, CAST_CEIL, CAST_TRUNC, CAST_ODD };
 enum class SaturationMode { ON, OFF };
 enum class AtomicType { AtomicNone, AtomicAdd };

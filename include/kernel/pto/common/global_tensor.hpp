@@ -16,7 +16,11 @@ class GlobalTensor {
   using Stride = StrideOfTensor;
   using DType = Element;
   using RawDType = std::remove_cv_t<Element>;
-  static_assert(baton::kernel::is_element<RawDType>, "GlobalTensor: not an element type");
+  static_assert(!baton::kernel::is_mx_element<RawDType> && LayoutOfTensor != Layout::MX_A_ZZ &&
+                    LayoutOfTensor != Layout::MX_B_NN,
+                "GlobalTensor: MX formats are not supported");
+  static_assert(baton::kernel::is_element<RawDType> || baton::kernel::is_mx_element<RawDType>,
+                "GlobalTensor: not an element type");
 
   static constexpr Layout layout = LayoutOfTensor;
   static constexpr int64_t staticShape[5] = {Shape::staticShape[0], Shape::staticShape[1], Shape::staticShape[2],

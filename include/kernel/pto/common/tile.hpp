@@ -55,7 +55,9 @@ class Tile {
   static constexpr int RowStride = isRowMajor ? Cols : 1;
   static constexpr int ColStride = isRowMajor ? 1 : Rows;
 
-  static_assert(baton::kernel::is_element<Element>, "Tile: not an element type");
+  static_assert(!baton::kernel::is_mx_element<Element>, "Tile: MX formats are not supported");
+  static_assert(baton::kernel::is_element<Element> || baton::kernel::is_mx_element<Element>,
+                "Tile: not an element type");
   static_assert(Rows > 0 && Cols > 0, "Tile: Rows and Cols are at least 1");
   static_assert(ValidRow == DYNAMIC || (ValidRow >= 1 && ValidRow <= Rows), "Tile: ValidRow is not within Rows");
   static_assert(ValidCol == DYNAMIC || (ValidCol >= 1 && ValidCol <= Cols), "Tile: ValidCol is not within Cols");

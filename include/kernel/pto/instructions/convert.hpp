@@ -6,6 +6,7 @@
 #include <string.h>
 #include <pto/instructions/elementwise.hpp>
 #include <pto/instructions/rounding.hpp>
+#include <pto/instructions/scratch.hpp>
 
 namespace baton::kernel {
 
@@ -15,7 +16,7 @@ constexpr AICORE bool can_convert() {
   if (std::is_same_v<Src, half>) return is_one_of<Dst, float, int32_t, int16_t, int8_t, uint8_t>;
   if (std::is_same_v<Src, bfloat16_t>) return is_one_of<Dst, float, int32_t>;
   if (std::is_same_v<Src, int16_t>) return is_one_of<Dst, half, float>;
-  if (std::is_same_v<Src, int32_t>) return is_one_of<Dst, float, int16_t, int64_t>;
+  if (std::is_same_v<Src, int32_t>) return is_one_of<Dst, float, half, int16_t, int64_t>;
   if (std::is_same_v<Src, int64_t>) return is_one_of<Dst, float, int32_t>;
   return is_one_of<Src, int8_t, uint8_t> && std::is_same_v<Dst, half>;
 }
@@ -98,7 +99,20 @@ AICORE void convert_run(Dst* dst, const Src* src, size_t count, Conversion how) 
                           (!kFromWhole && std::is_same_v<Dst, float>);
   const bool saturates = how.saturation == pto::SaturationMode::ON;
   const auto cast = [](Src value) PTO_INLINE_LAMBDA { return static_cast<Dst>(value); };
-  if constexpr (kExact) {
+  if constexpr (kFromWhole && std::is_same_v<Dst, half> && sizeof(Src) == 4) {
+    // As floats: those that are inexact there are far outside half's range.
+    convert_pieces(dst, src, count, [how, saturates](auto& after, const auto& before) PTO_INLINE_LAMBDA {
+      float wide[kConvertPiece];
+      for (size_t k = 0; k < kConvertPiece; ++k) wide[k] = static_cast<float>(before[k]);
+      if (!rounds_to_nearest_even(how.mode)) {
+        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = narrow<Dst>(wide[k], how.mode, how.saturation);
+      } else if (saturates) {
+        narrow_saturating(after, wide);
+      } else {
+        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = static_cast<Dst>(wide[k]);
+      }
+    });
+  } else if constexpr (kExact) {
     convert_pieces(dst, src, count, to_each(cast));
   } else if constexpr (kFromWhole && kToWhole) {
     if (!saturates) return convert_pieces(dst, src, count, to_each(cast));
@@ -174,6 +188,26 @@ requires(sizeof...(Events) > 0) AICORE RecordEvent
     TCVT(Dst& dst, Src& src, RoundMode mode, SaturationMode saturation, Events&... events) {
   (events.Wait(), ...);
   return TCVT<NeedSetCtrl>(dst, src, mode, saturation, baton::kernel::Where::unknown());
+}
+
+/// With a scratch tile, which is lost.
+template <bool NeedSetCtrl = true, typename Dst, typename Src, typename Tmp>
+requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
+    TCVT(Dst& dst, Src& src, Tmp& tmp, RoundMode mode, SaturationMode saturation,
+         baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  const BatonPlace place = place_of("TCVT", where);
+  check_scratch(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
+  clobber(tmp);
+  return TCVT<NeedSetCtrl>(dst, src, mode, saturation, where);
+}
+template <bool NeedSetCtrl = true, typename Dst, typename Src, typename Tmp>
+requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
+    TCVT(Dst& dst, Src& src, Tmp& tmp, RoundMode mode, baton::kernel::Where where = baton::kernel::Where::current()) {
+  constexpr SaturationMode kDefault = baton::kernel::default_saturation<typename Dst::DType, typename Src::DType>();
+  return TCVT<NeedSetCtrl>(dst, src, tmp, mode, kDefault, where);
 }
 
 }  // namespace pto

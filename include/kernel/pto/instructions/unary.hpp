@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/scratch.hpp>
 #include <pto/instructions/tile_lines.hpp>
 
 namespace baton::kernel {
@@ -81,6 +82,19 @@ PTO_UNARY(TRELU, Rectified, is_vector_number, "half, float, int16, int32")
 PTO_UNARY(TNOT, Complement, is_whole, "integers")
 
 #undef PTO_UNARY
+
+/// With a scratch tile, which is lost.
+template <typename Dst, typename Src, typename Tmp>
+requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
+    TRSQRT(Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  const BatonPlace place = place_of("TRSQRT", where);
+  check_scratch(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
+  clobber(tmp);
+  return TRSQRT(dst, src, where);
+}
 
 template <typename Dst, typename Scalar>
 requires std::is_convertible_v<Scalar, typename Dst::DType> AICORE RecordEvent

@@ -34,4 +34,16 @@ PTO_INLINE AICORE void issue_with_tile(const BatonPlace& place, uint32_t pipes, 
   core.table->issue(&core, &issue);
 }
 
+/// Any operands.
+template <uint32_t tile_count, uint32_t global_count>
+PTO_INLINE AICORE void issue_all(const BatonPlace& place, uint32_t pipes, const BatonTileRange (&tiles)[tile_count],
+                                 const BatonGlobalRange (&globals)[global_count]) {
+  PTO_INSTRUCTION_BOUNDARY();
+  if (!kChecks) return;
+  BatonCore& core = current_core();
+  if ((core.watches & BATON_WATCH_ISSUE) == 0) return;
+  const BatonIssue issue{&place, pipes, tile_count, tiles, globals, global_count, 0};
+  core.table->issue(&core, &issue);
+}
+
 }  // namespace baton::kernel

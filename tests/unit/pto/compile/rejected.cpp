@@ -104,5 +104,25 @@ void kernel() {
   Vec<float, 4096, 8> tile;
   Global<float> tensor;
   TLOAD(tile, tensor);
+#elif CASE == 25
+  Vec<float8_e4m3_t, 4, 32> tile;
+  static_cast<void>(tile);
+#elif CASE == 26
+  Global<float4_e2m1x2_t> tensor;
+  static_cast<void>(tensor);
+#elif CASE == 27
+  Vec<float> tile;
+  TMATMUL_MX(tile, tile, tile, tile, tile);
+#elif CASE == 28
+  Vec<float, 4, 8> tile;  // without a pad value
+  TFILLPAD(tile, tile);
+#elif CASE == 29
+  Vec<int64_t, 4, 8> tile;
+  Vec<int32_t, 4, 8> idx;
+  TGATHER(tile, tile, idx, idx);
+#elif CASE == 30
+  Vec<int32_t, 4, 32> tile;
+  Vec<uint32_t, 4, 32> idx;
+  TSORT32(tile, tile, idx);
 #endif
 }

@@ -1,0 +1,127 @@
+// TGATHER: elements of a tile by their place in storage, or every so many columns of it.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <pto/instructions/scratch.hpp>
+#include <pto/target/vector_loop.hpp>
+
+namespace pto {
+
+/// Which columns TGATHER keeps: of each four the digits from the right on.
+enum class MaskPattern { P0101 = 1, P1010, P0001, P0010, P0100, P1000, P1111 };
+
+}  // namespace pto
+
+namespace baton::kernel {
+
+/// dst[i] = src[index[i]]. Gives the first index that is not below `limit`, or -1: negative ones are large, too.
+template <typename Element, typename Index>
+PTO_INLINE AICORE int64_t gather_run(Element* dst, const Element* src, const Index* index, int64_t count,
+                                     uint64_t limit) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<uint32_t>(index[i]);
+    largest = at > largest ? at : largest;
+  }
+  if (largest >= limit) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (static_cast<uint32_t>(index[i]) >= limit) return i;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) dst[i] = src[static_cast<uint32_t>(index[i])];
+  return -1;
+}
+
+/// The columns that a pattern keeps: the first one, and every so many.
+struct KeptColumns {
+  int first;
+  int step;
+};
+
+constexpr AICORE KeptColumns columns_of(pto::MaskPattern pattern) {
+  using enum pto::MaskPattern;
+  switch (pattern) {
+    case P0101: return {0, 2};
+    case P1010: return {1, 2};
+    case P0001: return {0, 4};
+    case P0010: return {1, 4};
+    case P0100: return {2, 4};
+    case P1000: return {3, 4};
+    case P1111: return {0, 1};
+  }
+  return {0, 1};
+}
+
+}  // namespace baton::kernel
+
+namespace pto {
+
+/// dst(r, c) = the idx(r, c)-th element of src's storage, from its offset on. `tmp` is lost.
+template <typename Dst, typename Src, typename Index, typename Tmp>
+requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
+    TGATHER(Dst& dst, Src& src, Index& idx, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  using Element = typename Dst::DType;
+  static_assert(is_plain_vec<Dst> && is_plain_vec<Src> && is_plain_vec<Index>, "TGATHER takes row-major Vec tiles");
+  static_assert(std::is_same_v<Element, typename Src::DType> && (sizeof(Element) == 2 || sizeof(Element) == 4),
+                "TGATHER: dst and src have one type of 2 or 4 bytes");
+  static_assert(
+      is_one_of<typename Index::DType, int32_t, uint32_t> && is_one_of<typename Tmp::DType, int32_t, uint32_t>,
+      "TGATHER: idx and tmp are int32 or uint32");
+  const BatonPlace place = place_of("TGATHER", where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_tile(place, "idx", idx);
+  check_tile(place, "tmp", tmp);
+  check_same_valid(place, "dst", dst, "idx", idx);
+  check_same_valid(place, "dst", dst, "tmp", tmp);
+  if (!is_empty(dst)) check_equal(place, "dst's valid size in columns", dst.GetValidCol(), "its Cols", Dst::Cols);
+  check_scratch(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  check_apart(place, "dst", writes(dst), "src", reads(src));
+  check_apart(place, "dst", writes(dst), "idx", reads(idx));
+  issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), writes(dst), scratch_range(tmp));
+  const auto limit = static_cast<uint64_t>(src.room_bytes()) / sizeof(Element);
+  for (int row = 0; row < dst.GetValidRow(); ++row) {
+    const typename Index::DType* index = element_at(idx, row, 0);
+    const int64_t wrong = gather_run(element_at(dst, row, 0), static_cast<const Element*>(src.data()), index,
+                                     dst.GetValidCol(), kChecks ? limit : UINT64_MAX);
+    if (wrong >= 0) {
+      fail(place, BATON_KERNEL_OUT_OF_RANGE, "idx(", row, ", ", wrong, ") is ", index[wrong], ", but from src on the ",
+           "buffer has ", limit, " elements");
+    }
+  }
+  clobber(tmp);
+  return {};
+}
+
+/// Packs the columns that `pattern` keeps of each row of src.
+template <typename Dst, typename Src, MaskPattern pattern>
+AICORE RecordEvent TGATHER(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  using Element = typename Dst::DType;
+  using Stored = typename Src::DType;
+  static_assert(is_plain_vec<Dst> && is_plain_vec<Src>, "TGATHER takes row-major Vec tiles");
+  static_assert(sizeof(Element) == sizeof(Stored) && (sizeof(Element) == 2 || sizeof(Element) == 4),
+                "TGATHER: elements of dst and src have equal sizes of 2 or 4 bytes");
+  constexpr KeptColumns kKept = columns_of(pattern);
+  const BatonPlace place = place_of("TGATHER", where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of src", src.GetValidRow());
+  check_equal(place, "the valid columns of dst", dst.GetValidCol(), "the columns of src that are kept",
+              src.GetValidCol() / kKept.step);
+  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  for (int row = 0; row < dst.GetValidRow(); ++row) {
+    Element* to = element_at(dst, row, 0);
+    const Stored* from = element_at(src, row, kKept.first);
+    for (int col = 0; col < dst.GetValidCol(); ++col) {
+      memcpy(static_cast<void*>(to + col), static_cast<const void*>(from + int64_t{col} * kKept.step), sizeof(Element));
+    }
+  }
+  return {};
+}
+
+}  // namespace pto

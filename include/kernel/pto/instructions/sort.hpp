@@ -1,0 +1,277 @@
+// TSORT32 and TMRGSORT: pairs of a value and an index, sorted by value, the largest first.
+//
+// A pair has 8 bytes: a float and 4 bytes of index, or a half, 2 bytes of nothing and 4 bytes of index. Equal values
+// keep their order. NaN goes before all numbers.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <string.h>
+#include <pto/instructions/scratch.hpp>
+
+namespace pto {
+
+/// How many pairs TMRGSORT has taken of each list.
+struct MrgSortExecutedNumList {
+  uint16_t mrgSortList0;
+  uint16_t mrgSortList1;
+  uint16_t mrgSortList2;
+  uint16_t mrgSortList3;
+};
+
+}  // namespace pto
+
+namespace baton::kernel {
+
+inline constexpr int kSorted = 32;
+inline constexpr int kPairBytes = 8;
+
+/// Elements of a pair.
+template <typename Element>
+inline constexpr int kPairElements = kPairBytes / int{sizeof(Element)};
+
+/// Before all keys; those of numbers lie between.
+inline constexpr int32_t kLeastKey = -0x7fffffff - 1;
+
+/// Orders floats as integers; both zeros are alike, and so are all NaNs.
+PTO_INLINE AICORE int32_t key_of(float value) {
+  const float zero_is_positive = value + 0.0f;
+  const auto bits = __builtin_bit_cast(int32_t, zero_is_positive);
+  const int32_t key = bits < 0 ? bits ^ 0x7fffffff : bits;
+  return value != value ? 0x7f800001 : key;
+}
+PTO_INLINE AICORE int32_t key_of(half value) { return key_of(static_cast<float>(value)); }
+
+/// Where each of 32 keys goes: behind all larger ones, and behind equal ones before it. The inner loop is a few
+/// vectors.
+PTO_INLINE AICORE void rank_keys(const int32_t (&keys)[kSorted], int32_t (&ranks)[kSorted]) {
+  // Key j goes before key i if it is larger, or equal and j < i: larger than keys[i] - 1 while i is still to come.
+  int32_t limits[kSorted];
+  for (int i = 0; i < kSorted; ++i) {
+    ranks[i] = 0;
+    limits[i] = keys[i] - 1;
+  }
+  for (int j = 0; j < kSorted; ++j) {
+    const int32_t key = keys[j];
+    limits[j] = key;
+    PTO_VECTOR_LOOP
+    for (int i = 0; i < kSorted; ++i) ranks[i] += key > limits[i] ? 1 : 0;
+  }
+}
+
+/// Sorts `count` values, filled up with minus infinity, into 32 pairs or, of a whole block, as many as there are.
+template <typename Element>
+AICORE void sort_block(unsigned char* pairs, const Element* values, const uint32_t* indices, int count) {
+  int32_t keys[kSorted];
+  int32_t ranks[kSorted];
+  for (int i = 0; i < kSorted; ++i) keys[i] = i < count ? key_of(values[i]) : kLeastKey + 1;
+  rank_keys(keys, ranks);
+  for (int i = 0; i < kSorted; ++i) {
+    unsigned char pair[kPairBytes] = {};
+    const Element value = i < count ? values[i] : static_cast<Element>(-__builtin_inff());
+    const uint32_t index = i < count ? indices[i] : 0;
+    memcpy(pair, static_cast<const void*>(&value), sizeof value);
+    memcpy(pair + 4, &index, sizeof index);
+    memcpy(pairs + static_cast<int64_t>(ranks[i]) * kPairBytes, pair, kPairBytes);
+  }
+}
+
+template <typename Dst, typename Src, typename Index>
+AICORE void sort_rows(const BatonPlace& place, Dst& dst, Src& src, Index& idx) {
+  using Element = typename Src::DType;
+  constexpr int kWide = kPairElements<Element>;
+  static_assert(is_plain_vec<Dst> && is_plain_vec<Src> && is_plain_vec<Index>, "TSORT32 takes row-major Vec tiles");
+  static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
+                "TSORT32: src and dst are half or float");
+  static_assert(std::is_same_v<typename Index::DType, uint32_t>, "TSORT32: idx is uint32");
+  check_tile(place, "src", src);
+  check_tile(place, "idx", idx);
+  const int rows = src.GetValidRow();
+  const int cols = src.GetValidCol();
+  const int blocks = (cols + kSorted - 1) / kSorted;
+  check_region(place, "dst", dst, rows, int64_t{blocks} * kSorted * kWide);
+  if (kChecks && (idx.GetValidCol() < cols || (idx.GetValidRow() != rows && idx.GetValidRow() != 1))) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "idx is ", idx.GetValidRow(), " x ", idx.GetValidCol(), ", src is ",
+         rows, " x ", cols);
+  }
+  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, rows, int64_t{blocks} * kSorted * kWide);
+  check_apart(place, "dst", written, "src", reads(src));
+  check_apart(place, "dst", written, "idx", reads(idx));
+  issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), written);
+  for (int row = 0; row < rows; ++row) {
+    const Element* values = element_at(src, row, 0);
+    const uint32_t* indices = element_at(idx, idx.GetValidRow() == 1 ? 0 : row, 0);
+    auto* pairs = reinterpret_cast<unsigned char*>(element_at(dst, row, 0));
+    for (int first = 0; first < cols; first += kSorted) {
+      sort_block(pairs + static_cast<int64_t>(first) * kPairBytes, values + first, indices + first,
+                 cols - first < kSorted ? cols - first : kSorted);
+    }
+  }
+}
+
+/// A sorted list of pairs that is merged with others.
+template <typename Element>
+struct PairList {
+  const unsigned char* next;
+  int64_t left;
+
+  PTO_INLINE AICORE int32_t key() const {
+    if (left == 0) return kLeastKey;
+    Element value;
+    memcpy(static_cast<void*>(&value), next, sizeof value);
+    return key_of(value);
+  }
+};
+
+/// Merges the first pairs of four lists, of equal ones those of the earlier list. Ends after `most` pairs or, if
+/// `until_one_ends`, with the first list that has no more. Gives how many it wrote.
+template <typename Element>
+AICORE int64_t merge_lists(unsigned char* out, PairList<Element> (&lists)[4], int64_t most, bool until_one_ends) {
+  int32_t keys[4];
+  int64_t total = 0;
+  for (int i = 0; i < 4; ++i) {
+    keys[i] = lists[i].key();
+    total += lists[i].left;
+  }
+  const int64_t count = most < total ? most : total;
+  for (int64_t written = 0; written < count; ++written) {
+    const int low = keys[1] > keys[0] ? 1 : 0;
+    const int high = keys[3] > keys[2] ? 3 : 2;
+    const int from = keys[high] > keys[low] ? high : low;
+    PairList<Element>& list = lists[from];
+    memcpy(out, list.next, kPairBytes);
+    out += kPairBytes;
+    list.next += kPairBytes;
+    --list.left;
+    keys[from] = list.key();
+    if (until_one_ends && list.left == 0) return written + 1;
+  }
+  return count;
+}
+
+template <typename TileData>
+AICORE PairList<typename TileData::DType> list_in(const TileData& tile) {
+  constexpr int kWide = kPairElements<typename TileData::DType>;
+  return {reinterpret_cast<const unsigned char*>(tile.data()), is_empty(tile) ? 0 : tile.GetValidCol() / kWide};
+}
+
+template <typename Dst, typename TileData>
+AICORE void check_list(const BatonPlace& place, const BatonTileRange& written, const TileData& tile) {
+  using Element = typename TileData::DType;
+  static_assert(is_plain_vec<TileData> && TileData::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
+  static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
+                "TMRGSORT takes half or float, the same for all");
+  check_tile(place, "a list", tile);
+  if (kChecks && tile.GetValidCol() % kPairElements<Element> != 0) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a list has ", tile.GetValidCol(), " valid columns, not whole pairs");
+  }
+  check_apart(place, "dst", written, "a list", reads(tile));
+}
+
+/// Merges the lists into the first columns of dst.
+template <bool exhausted, typename Dst, typename Tmp, typename... Lists>
+AICORE void merge_tiles(const BatonPlace& place, Dst& dst, pto::MrgSortExecutedNumList& executed, Tmp& tmp,
+                        Lists&... lists) {
+  using Element = typename Dst::DType;
+  static_assert(is_plain_vec<Dst> && Dst::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
+  check_tile(place, "dst", dst);
+  check_scratch(place, tmp, (int64_t{lists.GetValidCol()} + ...));
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  (check_list<Dst>(place, writes(dst), lists), ...);
+  (check_apart(place, "tmp", scratch_range(tmp), "a list", reads(lists)), ...);
+  issue(place, pipe_bit(PIPE_V), reads(lists)..., writes(dst), scratch_range(tmp));
+  clobber(tmp);
+  PairList<Element> all[4] = {list_in(lists)...};
+  int64_t before[4];
+  for (int i = 0; i < 4; ++i) before[i] = all[i].left;
+  const int64_t most = is_empty(dst) ? 0 : dst.GetValidCol() / kPairElements<Element>;
+  // Lists that are not there never end.
+  merge_lists<Element>(reinterpret_cast<unsigned char*>(dst.data()), all, most, exhausted);
+  const auto taken = [&](int i) { return static_cast<uint16_t>(before[i] - all[i].left); };
+  executed = {taken(0), taken(1), taken(2), taken(3)};
+}
+
+}  // namespace baton::kernel
+
+namespace pto {
+
+/// Each 32 columns of src with their indices, sorted, as 32 pairs.
+template <typename Dst, typename Src, typename Index>
+AICORE RecordEvent TSORT32(Dst& dst, Src& src, Index& idx,
+                           baton::kernel::Where where = baton::kernel::Where::current()) {
+  const BatonPlace place = baton::kernel::place_of("TSORT32", where);
+  if (baton::kernel::kChecks && src.GetValidCol() % baton::kernel::kSorted != 0) {
+    baton::kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "src has ", src.GetValidCol(),
+                        " valid columns, not a multiple of 32; pass a tmp tile");
+  }
+  baton::kernel::sort_rows(place, dst, src, idx);
+  return {};
+}
+
+/// The same for any number of columns: the last pairs of the last block are minus infinity.
+template <typename Dst, typename Src, typename Index, typename Tmp>
+requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
+    TSORT32(Dst& dst, Src& src, Index& idx, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  const BatonPlace place = place_of("TSORT32", where);
+  check_scratch(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  check_apart(place, "tmp", scratch_range(tmp), "idx", reads(idx));
+  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
+  clobber(tmp);
+  sort_rows(place, dst, src, idx);
+  return {};
+}
+PTO_WITH_EVENTS(TSORT32)
+
+/// Of each four runs of `len` elements (not pairs), each sorted, one.
+template <typename Dst, typename Src>
+AICORE RecordEvent TMRGSORT(Dst& dst, Src& src, uint32_t len,
+                            baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
+  using Element = typename Src::DType;
+  const BatonPlace place = place_of("TMRGSORT", where);
+  const int64_t group = int64_t{4} * len;
+  const int64_t cols = src.GetValidCol();
+  check_region(place, "dst", dst, 1, cols);
+  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidRow(), cols);
+  check_list<Dst>(place, written, src);
+  if (kChecks && (len == 0 || len % 64 != 0 || cols % group != 0 || cols / group > 255)) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "runs have a multiple of 64 elements, src 1 to 255 times four of them; ",
+         "got runs of ", len, " in ", cols, " columns");
+  }
+  issue(place, pipe_bit(PIPE_V), reads(src), written);
+  if (is_empty(src)) return {};
+  const int64_t run_bytes = int64_t{len} * int64_t{sizeof(Element)};
+  const auto* from = reinterpret_cast<const unsigned char*>(src.data());
+  auto* to = reinterpret_cast<unsigned char*>(dst.data());
+  for (int64_t at = 0; at < cols; at += group, from += 4 * run_bytes, to += 4 * run_bytes) {
+    PairList<Element> lists[4];
+    for (int i = 0; i < 4; ++i) lists[i] = {from + i * run_bytes, run_bytes / kPairBytes};
+    merge_lists<Element>(to, lists, 4 * run_bytes / kPairBytes, false);
+  }
+  return {};
+}
+
+/// The sorted lists s0, s1 and so on as one; dst takes as many as its valid columns hold. With `exhausted`, stops when
+/// a list ends; `executed` tells how many pairs of each were taken.
+template <typename Dst, typename Tmp, typename S0, typename S1, bool exhausted>
+AICORE RecordEvent TMRGSORT(Dst& dst, MrgSortExecutedNumList& executed, Tmp& tmp, S0& s0, S1& s1,
+                            baton::kernel::Where where = baton::kernel::Where::current()) {
+  baton::kernel::merge_tiles<exhausted>(baton::kernel::place_of("TMRGSORT", where), dst, executed, tmp, s0, s1);
+  return {};
+}
+template <typename Dst, typename Tmp, typename S0, typename S1, typename S2, bool exhausted>
+AICORE RecordEvent TMRGSORT(Dst& dst, MrgSortExecutedNumList& executed, Tmp& tmp, S0& s0, S1& s1, S2& s2,
+                            baton::kernel::Where where = baton::kernel::Where::current()) {
+  baton::kernel::merge_tiles<exhausted>(baton::kernel::place_of("TMRGSORT", where), dst, executed, tmp, s0, s1, s2);
+  return {};
+}
+template <typename Dst, typename Tmp, typename S0, typename S1, typename S2, typename S3, bool exhausted>
+AICORE RecordEvent TMRGSORT(Dst& dst, MrgSortExecutedNumList& executed, Tmp& tmp, S0& s0, S1& s1, S2& s2, S3& s3,
+                            baton::kernel::Where where = baton::kernel::Where::current()) {
+  baton::kernel::merge_tiles<exhausted>(baton::kernel::place_of("TMRGSORT", where), dst, executed, tmp, s0, s1, s2, s3);
+  return {};
+}
+
+}  // namespace pto
