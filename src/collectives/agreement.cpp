@@ -78,6 +78,17 @@ void HostMover::look_around() const {
         call_in(Word(at<RecordLine>(peer, record_offset()).state).load(std::memory_order_acquire)) == calls_;
     if (has_begun && !agrees(peer)) throw_mismatch(rank(), peer);
   }
+  // Pairs with close() in give_up().
+  if (!is_given_up(first_given_up().load(std::memory_order_acquire))) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    auto& line = at<GivenUpLine>(peer, Layout::kGivenUpAt);
+    const auto code = static_cast<Code>(Word(line.code).load(std::memory_order_relaxed));
+    if (!is_given_up(Word(line.call).load(std::memory_order_relaxed)) || code != Code::mismatch) continue;
+    // It makes no call any more, and may have noticed in one that this rank has not made, or has left behind.
+    for (int other = 0; other < size(); ++other) {
+      if (first_disagreement(peer, other) != 0) throw_mismatch(peer, other);
+    }
+  }
 }
 
 std::optional<int> HostMover::give_up(Code code) noexcept {
@@ -139,10 +150,8 @@ std::string HostMover::describe_record(int peer, std::uint64_t call) const {
   return fmt::format("rank {} has not made call {}", peer, call);
 }
 
-/// The first of the last calls in which both have a part but not the same one; ranks that lost each other are further
-/// apart by now.
 std::uint64_t HostMover::first_disagreement(int a, int b) const {
-  std::uint64_t first = calls_;
+  std::uint64_t first = 0;
   for (std::uint64_t slot = 0; slot < kRecords; ++slot) {
     auto& one = at<RecordLine>(a, record_offset(slot));
     auto& other = at<RecordLine>(b, record_offset(slot));
@@ -151,14 +160,15 @@ std::uint64_t HostMover::first_disagreement(int a, int b) const {
     const bool same =
         Word(one.fingerprint).load(std::memory_order_relaxed) ==
             Word(other.fingerprint).load(std::memory_order_relaxed) &&
-        Word(one.details).load(std::memory_order_relaxed) == Word(other.details).load(std::memory_order_relaxed);
-    if (!same) first = std::min(first, call);
+        Word(one.history).load(std::memory_order_relaxed) == Word(other.history).load(std::memory_order_relaxed);
+    if (!same && (first == 0 || call < first)) first = call;
   }
   return first;
 }
 
 void HostMover::throw_mismatch(int a, int b) const {
-  const std::uint64_t call = first_disagreement(a, b);
+  const std::uint64_t found = first_disagreement(a, b);
+  const std::uint64_t call = found != 0 ? found : calls_;
   std::vector<std::string> notes = {describe_record(a, call), describe_record(b, call)};
   const auto fingerprint = [&](int rank) {
     return Word(at<RecordLine>(rank, record_offset(call)).fingerprint).load(std::memory_order_relaxed);

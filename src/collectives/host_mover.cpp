@@ -42,7 +42,7 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
     const bool gives = call.operation == Operation::broadcast || call.operation == Operation::scatter;
     roots_.note(call.root, gives ? RootForecast::Root::gives : RootForecast::Root::takes);
   }
-  details_ = details;
+  history_ = mix(mix(history_, fingerprint_), details);
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;
   all_have_begun_ = false;
@@ -64,7 +64,7 @@ bool HostMover::fill_record() noexcept {
   is_recorded_ = true;
   auto& record = at<RecordLine>(rank(), record_offset());
   Word(record.fingerprint).store(fingerprint_, std::memory_order_relaxed);
-  Word(record.details).store(details_, std::memory_order_relaxed);
+  Word(record.history).store(history_, std::memory_order_relaxed);
   return true;
 }
 

@@ -167,13 +167,14 @@ class HostMover final : public Mover {
     // Pairs with the stores in record() and announce().
     return call_in(Word(record.state).load(std::memory_order_acquire)) == calls_ &&
            Word(record.fingerprint).load(std::memory_order_relaxed) == fingerprint_ &&
-           Word(record.details).load(std::memory_order_relaxed) == details_;
+           Word(record.history).load(std::memory_order_relaxed) == history_;
   }
   void check_agreement(int peer) {
     if (!agrees(peer)) [[unlikely]]
       disagree_with(peer);
   }
   [[noreturn]] void disagree_with(int peer);
+  /// Throws if another rank is known to have made another call than this one, or than a third.
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
   /// Whether somebody gave this call, or one before it, up.
@@ -184,6 +185,8 @@ class HostMover final : public Mover {
   /// Throws if a member has died, be it the one whose death made `peer` give this call up.
   void look_for_a_death(int peer) const;
   [[noreturn]] void throw_unreachable(int peer, int error) const;
+  /// The first of the last calls that both made, but not alike; 0: there is none. Ranks that lost each other are
+  /// further apart by now.
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
   [[nodiscard]] std::string describe_record(int peer, std::uint64_t call) const;
   void wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout);
@@ -219,7 +222,9 @@ class HostMover final : public Mover {
   std::size_t contribution_bytes_ = 0;
   std::array<Plan, kOperations> last_plan_;
   std::uint64_t fingerprint_ = 0;
-  std::uint64_t details_ = 0;
+  /// A hash of this call and all before it, with what a fingerprint does not hold. In a call that some ranks leave
+  /// before others have looked at theirs, nobody may notice a disagreement: in the next one somebody does.
+  std::uint64_t history_ = 0;
   std::chrono::nanoseconds timeout_{0};
   /// Every member knows that every member has begun this call, and so has finished the one before.
   bool all_have_begun_ = false;

@@ -57,7 +57,7 @@ inline constexpr unsigned kRoundShift = 20;
 struct alignas(kLine) RecordLine {
   std::uint64_t state;        // begun(call), then announced(call)
   std::uint64_t fingerprint;  // Call as one word
-  std::uint64_t details;      // a hash of what else must agree
+  std::uint64_t history;      // a hash of all that must agree, in this call and those before it
   std::byte contribution[kInlineBytes];
 };
 static_assert(sizeof(RecordLine) == kLine);

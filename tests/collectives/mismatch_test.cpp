@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <limits>
 #include <thread>
 
 #include <baton/collectives.hpp>
@@ -73,6 +75,48 @@ TEST(Mismatch, OfElementsOperationsAndRoots) {
     reduce(me, x, 0);
   });
   EXPECT_THAT(roots[0] + roots[1], HasSubstr("root 1"));
+}
+
+/// Some ranks give their data and go on: nobody looks at what they called before the next call.
+TEST(Mismatch, OfRootsThatDoNotWaitIsToldInTheNextCall) {
+  const auto scattered = [](Domain& me, std::size_t count, int root) {
+    const std::vector<float> in(count * static_cast<std::size_t>(me.size()));
+    std::vector<float> out(count);
+    scatter(me, in, out, root);
+  };
+  const auto broadcasted = [](Domain& me, std::size_t count, int root) {
+    std::vector<float> x(count);
+    broadcast(me, x, root);
+  };
+  const std::function<void(Domain&)> next_calls[] = {
+      [](Domain& me) { barrier(me); },
+      [](Domain& me) {
+        std::vector<float> x(1);
+        allreduce(me, x);
+      },
+      // Nobody but rank 1, which then makes no call any more, looks at what rank 1 called.
+      [](Domain& me) {
+        std::vector<float> x(1);
+        for (int call = 0; call < 40; ++call) broadcast(me, x, 0);
+      },
+  };
+  for (const auto& [name, first] : {std::pair<std::string, std::function<void(Domain&, std::size_t, int)>>{
+                                        "scatter", scattered},
+                                    {"broadcast", broadcasted}}) {
+    for (const std::size_t count : {2U, 20'000U}) {
+      for (const auto& next : next_calls) {
+        const auto reports = caught(4, [&, &first = first](Domain& me) {
+          first(me, count, me.rank() == 1 ? 1 : 0);
+          next(me);
+        });
+        for (const std::string& report : reports) {
+          EXPECT_THAT(report, HasSubstr("disagree about collective call 1"));
+          EXPECT_THAT(report, HasSubstr("rank 1 called " + name + " of " + std::to_string(count) + " float32, root 1"));
+          EXPECT_THAT(report, HasSubstr(name + " of " + std::to_string(count) + " float32, root 0"));
+        }
+      }
+    }
+  }
 }
 
 TEST(Mismatch, OfTheOrderOfCalls) {
