@@ -64,4 +64,8 @@ enum class Algorithm : std::uint8_t {
   return 1;
 }
 
+/// Whether it is one of those above; any number can be cast to one.
+[[nodiscard]] constexpr bool is_known(Element element) noexcept { return element <= Element::uint64; }
+[[nodiscard]] constexpr bool is_known(ReduceOp op) noexcept { return op <= ReduceOp::avg; }
+
 }  // namespace baton

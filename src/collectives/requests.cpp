@@ -1,7 +1,7 @@
 #include "collectives/requests.hpp"
 
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -11,8 +11,20 @@ namespace baton::collectives {
 
 namespace {
 
+/// No process has memory behind this, on any 64-bit processor: a count beyond it was calculated wrongly.
+constexpr std::uintptr_t kEndOfMemory = std::uintptr_t{1} << 56U;
+
+std::size_t bytes_behind(const std::byte* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  return at < kEndOfMemory ? kEndOfMemory - at : 0;
+}
+
 /// What is wrong with data that fails a check. The checks themselves are short: they are part of every call.
 [[noreturn]] void throw_unsound(const Call& call, const char* which, const ConstData& data) {
+  if (!is_known(data.element())) {
+    throw Error(Code::invalid_argument, fmt::format("{}: `{}` has elements of kind {}, which does not exist",
+                                                    name_of(call.operation), which, static_cast<int>(data.element())));
+  }
   if (data.address() == nullptr && data.count() != 0) {
     throw Error(Code::invalid_argument,
                 fmt::format("{}: `{}` has {} elements at no address", describe(call), which, data.count()));
@@ -22,19 +34,22 @@ namespace {
     throw Error(Code::misaligned, fmt::format("{}: `{}` is not aligned to its elements of {} bytes", describe(call),
                                               which, element_bytes));
   }
+  if (data.count() > bytes_behind(data.address()) / element_bytes) {
+    throw Error(Code::out_of_range, fmt::format("{}: `{}` ends beyond the memory of any process", describe(call), which));
+  }
   throw Error(Code::out_of_range, fmt::format("{}: `{}` is outside of this rank's part of \"{}\", which has {} bytes",
                                               describe(call), which, data.window()->name(), data.window()->bytes()));
 }
 
 bool is_sound(const ConstData& data) {
+  if (!is_known(data.element())) return false;
   const std::size_t element_bytes = size_of(data.element());  // a power of two
-  std::size_t bytes = 0;
   if ((data.address() == nullptr && data.count() != 0) ||
       (reinterpret_cast<std::uintptr_t>(data.address()) & (element_bytes - 1)) != 0 ||
-      __builtin_mul_overflow(data.count(), element_bytes, &bytes)) {
+      data.count() > bytes_behind(data.address()) / element_bytes) {
     return false;
   }
-  return data.window() == nullptr || data.window()->is_local(data.address(), bytes);
+  return data.window() == nullptr || data.window()->is_local(data.address(), data.count() * element_bytes);
 }
 
 }  // namespace
@@ -62,6 +77,24 @@ void check_count(const Call& call, const char* which, const ConstData& data, std
   }
 }
 
+void check_op(const Call& call) {
+  if (is_known(call.op)) return;
+  throw Error(Code::invalid_argument, fmt::format("{}: there is no operation {} on elements", name_of(call.operation),
+                                                  static_cast<int>(call.op)));
+}
+
+/// Of data that was checked.
+void check_apart(const Call& call, int rank, const ConstData& in, const ConstData& out) {
+  const std::size_t element_bytes = size_of(call.element);
+  if (lie_apart(call.operation, rank, in.address(), in.count() * element_bytes, out.address(),
+                out.count() * element_bytes)) {
+    return;
+  }
+  throw Error(Code::invalid_argument,
+              fmt::format("{}: `in` and `out` overlap by a part: {} elements at {} and {} at {}", describe(call),
+                          in.count(), fmt::ptr(in.address()), out.count(), fmt::ptr(out.address())));
+}
+
 void check_root(const Domain& me, const Call& call) {
   if (call.root < 0 || call.root >= me.size()) {
     throw Error(Code::out_of_range, fmt::format("{}: rank {} is outside 0..{} of \"{}\"", name_of(call.operation),
@@ -70,6 +103,20 @@ void check_root(const Domain& me, const Call& call) {
 }
 
 std::size_t ranks_of(const Domain& me) { return static_cast<std::size_t>(me.size()); }
+
+/// Of so many blocks; more than any data has if that is too much to be said.
+std::size_t blocks_of(std::size_t count, const Domain& me) {
+  std::size_t all = 0;
+  return __builtin_mul_overflow(count, ranks_of(me), &all) ? std::numeric_limits<std::size_t>::max() : all;
+}
+
+std::size_t sum_of(std::span<const std::size_t> counts) {
+  std::size_t sum = 0;
+  for (const std::size_t count : counts) {
+    if (__builtin_add_overflow(sum, count, &sum)) return std::numeric_limits<std::size_t>::max();
+  }
+  return sum;
+}
 
 Request request_of(const Call& call, ConstData in, Data out, const CollectiveOptions& options) {
   if (options.algorithm != Algorithm::automatic && find_algorithm(call.operation, options.algorithm) == nullptr) {
@@ -95,14 +142,20 @@ Request reduce_request(const Domain& me, ConstData in, Data out, int root, Reduc
   const Call call{Operation::reduce, in.element(), op, root, in.count()};
   check_root(me, call);
   check_data(call, "in", in);
-  if (me.rank() == root) check_count(call, "out", out, in.count());
+  check_op(call);
+  if (me.rank() == root) {
+    check_count(call, "out", out, in.count());
+    check_apart(call, me.rank(), in, out);
+  }
   return request_of(call, in, out, options);
 }
 
 Request allreduce_request(ConstData in, Data out, ReduceOp op, const CollectiveOptions& options) {
   const Call call{Operation::allreduce, in.element(), op, 0, in.count()};
   check_data(call, "in", in);
+  check_op(call);
   check_count(call, "out", out, in.count());
+  check_apart(call, 0, in, out);
   return request_of(call, in, out, options);
 }
 
@@ -110,14 +163,17 @@ Request reduce_scatter_request(const Domain& me, ConstData in, Data out, ReduceO
                                const CollectiveOptions& options) {
   const Call call{Operation::reduce_scatter, out.element(), op, 0, out.count()};
   check_data(call, "out", out);
-  check_count(call, "in", in, out.count() * ranks_of(me));
+  check_op(call);
+  check_count(call, "in", in, blocks_of(out.count(), me));
+  check_apart(call, me.rank(), in, out);
   return request_of(call, in, out, options);
 }
 
 Request allgather_request(const Domain& me, ConstData in, Data out, const CollectiveOptions& options) {
   const Call call{Operation::allgather, in.element(), ReduceOp::sum, 0, in.count()};
   check_data(call, "in", in);
-  check_count(call, "out", out, in.count() * ranks_of(me));
+  check_count(call, "out", out, blocks_of(in.count(), me));
+  check_apart(call, me.rank(), in, out);
   return request_of(call, in, out, options);
 }
 
@@ -125,7 +181,8 @@ Request gather_request(const Domain& me, ConstData in, Data out, int root, const
   const Call call{Operation::gather, in.element(), ReduceOp::sum, root, in.count()};
   check_root(me, call);
   check_data(call, "in", in);
-  if (me.rank() == root || out.window() != nullptr) check_count(call, "out", out, in.count() * ranks_of(me));
+  if (me.rank() == root || out.window() != nullptr) check_count(call, "out", out, blocks_of(in.count(), me));
+  if (me.rank() == root) check_apart(call, root, in, out);
   return request_of(call, in, out, options);
 }
 
@@ -133,7 +190,8 @@ Request scatter_request(const Domain& me, ConstData in, Data out, int root, cons
   const Call call{Operation::scatter, out.element(), ReduceOp::sum, root, out.count()};
   check_root(me, call);
   check_data(call, "out", out);
-  if (me.rank() == root || in.window() != nullptr) check_count(call, "in", in, out.count() * ranks_of(me));
+  if (me.rank() == root || in.window() != nullptr) check_count(call, "in", in, blocks_of(out.count(), me));
+  if (me.rank() == root) check_apart(call, root, in, out);
   return request_of(call, in, out, options);
 }
 
@@ -141,6 +199,7 @@ Request all_to_all_request(const Domain& me, ConstData in, Data out, const Colle
   const Call call{Operation::all_to_all, in.element(), ReduceOp::sum, 0, in.count() / ranks_of(me)};
   check_count(call, "in", in, call.count * ranks_of(me));
   check_count(call, "out", out, in.count());
+  check_apart(call, me.rank(), in, out);
   return request_of(call, in, out, options);
 }
 
@@ -151,11 +210,9 @@ Request all_to_all_v_request(const Domain& me, ConstData in, std::span<const std
     throw Error(Code::invalid_argument, fmt::format("{}: {} and {} counts for {} ranks", describe(call),
                                                     send_counts.size(), receive_counts.size(), me.size()));
   }
-  const auto sum = [](std::span<const std::size_t> counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  };
-  check_count(call, "in", in, sum(send_counts));
-  check_count(call, "out", out, sum(receive_counts));
+  check_count(call, "in", in, sum_of(send_counts));
+  check_count(call, "out", out, sum_of(receive_counts));
+  check_apart(call, me.rank(), in, out);
   return request_of(call, in, out, options);
 }
 

@@ -383,6 +383,16 @@ TEST(GraphCollectives, SayWhatIsWrong) {
             [&](Graph& graph) { all_to_all_v(graph, room, x, whole, x, whole); });
     refused(Code::invalid_argument, "x has float32, y has int64",
             [&](Graph& graph) { all_to_all_v(graph, room, x, whole, wide, whole); });
+    refused(Code::invalid_argument, "there is no operation 77 on elements",
+            [&](Graph& graph) { allreduce(graph, room, x, x, static_cast<ReduceOp>(77)); });
+    refused(Code::invalid_argument, "x and y overlap by a part",
+            [&](Graph& graph) { allreduce(graph, room, x.slice(0, 6), x.slice(4, 10)); });
+    refused(Code::invalid_argument, "x and y overlap by a part",
+            [&](Graph& graph) { allgather(graph, room, x.slice(1, 5), x.slice(0, 8)); });
+    const Tensor counts = chip.alloc<std::int32_t>({2});
+    refused(Code::invalid_argument, "x and y overlap", [&](Graph& graph) {
+      all_to_all_v(graph, room, x.slice(0, 6), counts, x.slice(4, 10), counts);
+    });
     refused(Code::invalid_argument, "not contiguous",
             [&](Graph& graph) { allreduce(graph, room, x.slice(0, 10, 2), small); });
     me.barrier();

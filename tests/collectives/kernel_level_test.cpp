@@ -246,23 +246,25 @@ TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
     const auto needed = static_cast<std::size_t>(collectives::signals_needed(me.size()));
     // Rank 0 makes a call that cannot be done, the others one that could.
     const auto call = [&](std::size_t room_bytes, Algorithm algorithm, ReduceOp op, Element element,
-                          std::size_t signal_count) {
+                          std::int64_t count, std::ptrdiff_t distance) {
       auto window = me.window<std::int32_t>("window", needed + 64);
       const bool wrong = me.rank() == 0;
       const Tensor x = Tensor::over(std::span(window.data(), 1));
-      const Tensor signals = Tensor::over(std::span(window.data(), wrong ? signal_count : needed));
+      const Tensor y = Tensor::over(std::span(window.data() + (wrong ? distance : 0), 1));
+      const Tensor signals = Tensor::over(std::span(window.data(), needed));
       std::byte* rest = reinterpret_cast<std::byte*>(window.data() + needed);
       const Tensor room = Tensor::over(std::span(rest, wrong ? room_bytes : 64));
       chip.run([&](Graph& graph) {
-        graph.submit(kCallCollective, {Argument(Access::in, x), Argument(Access::no_dependency, x),
+        graph.submit(kCallCollective, {Argument(Access::in, x), Argument(Access::no_dependency, y),
                                        Argument(Access::inout, room), Argument(Access::inout, signals),
                                        Argument(Access::no_dependency, x), window.context(), Operation::allreduce,
-                                       element, wrong ? op : ReduceOp::sum, 0, wrong ? algorithm : Algorithm::mesh, 4});
+                                       element, wrong ? op : ReduceOp::sum, 0, wrong ? algorithm : Algorithm::mesh,
+                                       wrong ? count : 4});
       });
     };
     const auto refused = [&](std::string_view part, std::size_t room_bytes, Algorithm algorithm, ReduceOp op,
-                             Element element) {
-      const auto make = [&] { call(room_bytes, algorithm, op, element, needed); };
+                             Element element, std::int64_t count = 4, std::ptrdiff_t distance = 0) {
+      const auto make = [&] { call(room_bytes, algorithm, op, element, count, distance); };
       if (me.rank() == 0) {
         require_error(Code::invalid_argument, {part}, make);
       } else {
@@ -274,6 +276,11 @@ TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
     refused("the room has 3 bytes", 3, mesh, ReduceOp::sum, Element::float32);
     refused("allreduce has no algorithm", 64, bruck, ReduceOp::sum, Element::float32);
     refused("no avg", 64, mesh, ReduceOp::avg, Element::int32);
+    refused("there is no operation 77 on elements", 64, mesh, static_cast<ReduceOp>(77), Element::float32);
+    refused("overlap by a part", 64, mesh, ReduceOp::sum, Element::float32, 4, 2);
+    refused("a collective of -4 elements", 64, mesh, ReduceOp::sum, Element::float32, -4);
+    refused("a collective of 4611686018427387904 elements", 64, mesh, ReduceOp::sum, Element::float32,
+            std::int64_t{1} << 62U);
   });
   run_ranks(1, [](Domain me) {
     auto window = me.window<std::int32_t>("window", 16);

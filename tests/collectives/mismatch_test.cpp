@@ -264,6 +264,78 @@ TEST(Arguments, ThatMakeNoSenseAreRefused) {
   });
 }
 
+TEST(Arguments, OfNoKnownKindAreRefused) {
+  run_ranks(2, [](Domain me) {
+    std::vector<float> x(4);
+    std::vector<float> y(4);
+    const Data strange(x.data(), 4, static_cast<Element>(77));
+    const auto op = static_cast<ReduceOp>(77);
+    require_error(Code::invalid_argument, {"`x` has elements of kind 77"}, [&] { broadcast(me, strange, 0); });
+    require_error(Code::invalid_argument, {"`in` has elements of kind 77"}, [&] { allreduce(me, strange); });
+    require_error(Code::invalid_argument, {"elements of kind 77"}, [&] { send(me, 1 - me.rank(), strange); });
+    require_error(Code::invalid_argument, {"allreduce: there is no operation 77"}, [&] { allreduce(me, x, op); });
+    require_error(Code::invalid_argument, {"reduce: there is no operation 77"}, [&] { reduce(me, x, y, 0, op); });
+    require_error(Code::invalid_argument, {"there is no operation 77"},
+                  [&] { reduce_scatter(me, x, Data(y).slice(0, 2), op); });
+    // What was refused is no call.
+    barrier(me);
+  });
+}
+
+TEST(Arguments, LargerThanMemoryAreRefused) {
+  run_ranks(2, [](Domain me) {
+    std::vector<float> x(4);
+    for (const std::size_t count : {std::numeric_limits<std::size_t>::max() / 4, std::size_t{1} << 62U,
+                                    std::size_t{1} << 61U, std::size_t{1} << 55U}) {
+      const Data all(x.data(), count, Element::float32);
+      const auto refused = [](const std::function<void()>& call) {
+        require_error(Code::out_of_range, {"ends beyond the memory of any process"}, call);
+      };
+      refused([&] { broadcast(me, all, 0); });
+      refused([&] { allreduce(me, all); });
+      refused([&] { allgather(me, all, x); });
+      refused([&] { send(me, 1 - me.rank(), all); });
+    }
+    const std::vector<std::size_t> counts = {std::numeric_limits<std::size_t>::max() - 3, 8};
+    require_error(Code::invalid_argument, {"`in` has 4 float32"}, [&] {
+      all_to_all_v(me, std::vector<float>(4), counts, x, counts);
+    });
+    barrier(me);
+  });
+}
+
+TEST(Arguments, ThatOverlapByAPartAreRefused) {
+  run_ranks(2, [](Domain me) {
+    std::vector<float> memory(12);
+    const auto window = me.window<float>("w", 12);
+    const std::vector<std::size_t> counts = {2, 2};
+    for (const Data& all : {Data(memory), Data(window)}) {
+      const auto at = [&](std::size_t first, std::size_t count) { return all.slice(first, count); };
+      const auto refused = [](const std::function<void()>& call) {
+        require_error(Code::invalid_argument, {"`in` and `out` overlap"}, call);
+      };
+      refused([&] { allreduce(me, at(0, 4), at(2, 4)); });
+      refused([&] { reduce_scatter(me, at(0, 8), at(3, 4)); });
+      refused([&] { reduce_scatter(me, at(0, 8), at(me.rank() == 0 ? 4 : 0, 4)); });  // the other's block
+      refused([&] { allgather(me, at(1, 4), at(0, 8)); });
+      refused([&] { all_to_all(me, at(0, 4), at(1, 4)); });
+      refused([&] { all_to_all_v(me, at(0, 4), counts, at(0, 4), counts); });
+      if (me.rank() == 0) {
+        refused([&] { reduce(me, at(0, 4), at(3, 4), 0); });
+        refused([&] { gather(me, at(5, 4), at(0, 8), 0); });
+        refused([&] { scatter(me, at(0, 8), at(1, 4), 0); });
+      }
+      // These do no harm.
+      const std::size_t own = me.rank() == 0 ? 0 : 4;
+      allreduce(me, at(0, 4), at(4, 4));
+      allreduce(me, at(0, 4), at(0, 4));
+      reduce_scatter(me, at(0, 8), at(own, 4));
+      allgather(me, at(own, 4), at(0, 8));
+      all_to_all(me, at(0, 4), at(0, 4));
+    }
+  });
+}
+
 TEST(TheEnvironment, ForcesAlgorithms) {
   EXPECT_EQ(collectives::forced_by("allreduce:ring,broadcast:tree", Operation::allreduce), Algorithm::ring);
   EXPECT_EQ(collectives::forced_by("allreduce:ring,broadcast:tree", Operation::broadcast), Algorithm::tree);

@@ -76,6 +76,12 @@ TEST_P(NodeCollectives, SayWhatIsWrong) {
           [&](Orchestration& orch) { allreduce(orch, xs, std::span<const int>(chips).first(2)); });
   refused("`ys` must be contiguous, 18 elements of float32",
           [&](Orchestration& orch) { allgather(orch, xs, ys, chips); });
+  refused("there is no operation 77 on elements",
+          [&](Orchestration& orch) { allreduce(orch, xs, chips, static_cast<ReduceOp>(77)); });
+  std::vector<Tensor> parts;
+  for (const Tensor& x : xs) parts.push_back(x.slice(1, 3));
+  refused("xs[0] and ys[0] overlap by a part",
+          [&](Orchestration& orch) { reduce_scatter(orch, xs, parts, chips); });
   refused("rank 3 is outside 0..2", [&](Orchestration& orch) { broadcast(orch, xs, chips, 3); });
 }
 

@@ -137,6 +137,18 @@ def test_algorithms_and_what_is_wrong_are_told():
     assert on_ranks(body) == [4.0**4] * SIZE
 
 
+def test_data_that_overlaps_by_a_part_is_refused():
+    def body(me):
+        x = np.zeros(12, dtype="f4")
+        for call in (lambda: me.allreduce(x[:4], x[2:6]), lambda: me.allgather(x[1:4], x[:12]),
+                     lambda: me.reduce_scatter(x, x[1:4]), lambda: me.all_to_all(x[:8], x[4:])):
+            with pytest.raises(baton.Error, match="overlap by a part"):
+                call()
+        me.allgather(x[3 * me.rank:3 * me.rank + 3], x)
+
+    on_ranks(body)
+
+
 def test_ranks_that_call_different_things_are_told():
     def body(me):
         with pytest.raises(baton.Error) as raised:

@@ -46,11 +46,25 @@ AICORE std::byte* bytes_of(T* data) {
 template <typename T>
 AICORE void check_combines(const Member<T>& me, ReduceOp op) {
   static_assert(OneElement<T>::kCombines, "tiles combine float, half, bfloat16_t, int16_t and int32_t");
+  if (!is_known(op)) me.fail("there is no operation ", static_cast<int>(op), " on elements");
   if (!can_combine(element_of<T>(), op)) me.fail("tiles divide no integers: there is no avg of them");
 }
 template <typename T>
 AICORE void check_root(const Member<T>& me, int root) {
   if (root < 0 || root >= me.size()) me.fail("root ", root, " is outside of 0 to ", me.size() - 1);
+}
+
+/// x and y with so many blocks of `count` elements; 0 blocks: this rank has none.
+template <typename T>
+AICORE void check_data(const Member<T>& me, Operation operation, const T* x, int x_blocks, const T* y, int y_blocks,
+                       int64_t count) {
+  constexpr int64_t kMostBytes = int64_t{1} << 56;  // more than any memory
+  if (count < 0 || count > kMostBytes / static_cast<int64_t>(sizeof(T)) / me.size())
+    me.fail("a collective of ", count, " elements");
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
+  if (!lie_apart(operation, me.rank(), bytes_of(x), bytes * static_cast<std::size_t>(x_blocks), bytes_of(y),
+                 bytes * static_cast<std::size_t>(y_blocks)))
+    me.fail("x and y of a collective overlap by a part");
 }
 
 }  // namespace detail
@@ -66,6 +80,7 @@ template <typename T>
 AICORE void allreduce(Member<T>& me, const T* x, T* y, int64_t count, ReduceOp op = ReduceOp::sum,
                       Algorithm algorithm = Algorithm::automatic) {
   detail::check_combines(me, op);
+  detail::check_data(me, Operation::allreduce, x, 1, y, 1, count);
   run_allreduce(me, work_of<T>(count, op), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
@@ -75,6 +90,7 @@ AICORE void reduce(Member<T>& me, const T* x, T* y, int64_t count, int root, Red
                    Algorithm algorithm = Algorithm::automatic) {
   detail::check_combines(me, op);
   detail::check_root(me, root);
+  detail::check_data(me, Operation::reduce, x, 1, y, me.rank() == root ? 1 : 0, count);
   run_reduce(me, work_of<T>(count, op, root), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
@@ -83,6 +99,7 @@ template <typename T>
 AICORE void broadcast(Member<T>& me, const T* x, T* y, int64_t count, int root,
                       Algorithm algorithm = Algorithm::automatic) {
   detail::check_root(me, root);
+  detail::check_data(me, Operation::broadcast, x, me.rank() == root ? 1 : 0, y, 1, count);
   run_broadcast(me, work_of<T>(count, ReduceOp::sum, root), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
@@ -91,12 +108,14 @@ template <typename T>
 AICORE void reduce_scatter(Member<T>& me, const T* x, T* y, int64_t block, ReduceOp op = ReduceOp::sum,
                            Algorithm algorithm = Algorithm::automatic) {
   detail::check_combines(me, op);
+  detail::check_data(me, Operation::reduce_scatter, x, me.size(), y, 1, block);
   run_reduce_scatter(me, work_of<T>(block, op), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
 /// y = the blocks of all ranks, by rank.
 template <typename T>
 AICORE void allgather(Member<T>& me, const T* x, T* y, int64_t block, Algorithm algorithm = Algorithm::automatic) {
+  detail::check_data(me, Operation::allgather, x, 1, y, me.size(), block);
   run_allgather(me, work_of<T>(block), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
@@ -104,6 +123,7 @@ AICORE void allgather(Member<T>& me, const T* x, T* y, int64_t block, Algorithm 
 template <typename T>
 AICORE void gather(Member<T>& me, const T* x, T* y, int64_t block, int root) {
   detail::check_root(me, root);
+  detail::check_data(me, Operation::gather, x, 1, y, me.rank() == root ? me.size() : 0, block);
   run_gather(me, work_of<T>(block, ReduceOp::sum, root), Algorithm::automatic, detail::bytes_of(x),
              detail::bytes_of(y));
 }
@@ -112,6 +132,7 @@ AICORE void gather(Member<T>& me, const T* x, T* y, int64_t block, int root) {
 template <typename T>
 AICORE void scatter(Member<T>& me, const T* x, T* y, int64_t block, int root) {
   detail::check_root(me, root);
+  detail::check_data(me, Operation::scatter, x, me.rank() == root ? me.size() : 0, y, 1, block);
   run_scatter(me, work_of<T>(block, ReduceOp::sum, root), Algorithm::automatic, detail::bytes_of(x),
               detail::bytes_of(y));
 }
@@ -119,6 +140,7 @@ AICORE void scatter(Member<T>& me, const T* x, T* y, int64_t block, int root) {
 /// Block r of x becomes this rank's block in the y of rank r. y may be x.
 template <typename T>
 AICORE void all_to_all(Member<T>& me, const T* x, T* y, int64_t block, Algorithm algorithm = Algorithm::automatic) {
+  detail::check_data(me, Operation::all_to_all, x, me.size(), y, me.size(), block);
   run_all_to_all(me, work_of<T>(block), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
@@ -132,15 +154,18 @@ AICORE void all_to_all_v(Member<T>& me, const T* x, const int32_t* send_counts, 
 /// To rank `to`, which calls recv() with the same count; in the order of the calls. Returns when it has been taken.
 template <typename T>
 AICORE void send(Member<T>& me, int to, const T* x, int64_t count) {
+  detail::check_data<T>(me, Operation::barrier, x, 1, nullptr, 0, count);
   run_messages(me, work_of<T>(count), {.to = to}, detail::bytes_of(x), nullptr);
 }
 template <typename T>
 AICORE void recv(Member<T>& me, int from, T* y, int64_t count) {
+  detail::check_data<T>(me, Operation::barrier, nullptr, 0, y, 1, count);
   run_messages(me, work_of<T>(count), {.from = from}, nullptr, detail::bytes_of(y));
 }
 /// Both at once: x to `to`, y from `from`. Whoever sends to each other uses this.
 template <typename T>
 AICORE void send_recv(Member<T>& me, int to, const T* x, int from, T* y, int64_t count) {
+  detail::check_data<T>(me, Operation::barrier, x, 1, y, 1, count);
   run_messages(me, work_of<T>(count), {to, from}, detail::bytes_of(x), detail::bytes_of(y));
 }
 

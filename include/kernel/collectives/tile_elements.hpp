@@ -30,6 +30,7 @@ AICORE constexpr Element element_of() {
 
 /// The vector unit has no other numbers, and divides no integers.
 [[nodiscard]] AICORE constexpr bool can_combine(Element element, ReduceOp op) {
+  if (!is_known(op)) return false;
   switch (element) {
     case Element::float32:
     case Element::float16:

@@ -147,6 +147,28 @@ template <class Mover>
   return block_at(mover.at(work.input, peer), block, work.input_stride);
 }
 
+/// Whether the input and the output of a call may lie like this: apart, or so that a rank replaces only what nobody
+/// needs any more, at the same place or as its own block of the other.
+[[nodiscard]] AICORE inline bool lie_apart(Operation operation, int rank, const std::byte* in, std::size_t in_bytes,
+                                           const std::byte* out, std::size_t out_bytes) noexcept {
+  const auto in_at = reinterpret_cast<std::uintptr_t>(in);
+  const auto out_at = reinterpret_cast<std::uintptr_t>(out);
+  if (in_at + in_bytes <= out_at || out_at + out_bytes <= in_at || in_bytes == 0 || out_bytes == 0) return true;
+  switch (operation) {
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::all_to_all:
+    case Operation::barrier: return in_at == out_at;  // messages are barriers with data
+    case Operation::reduce_scatter:
+    case Operation::scatter: return block_at(in, rank, out_bytes) == out;
+    case Operation::allgather:
+    case Operation::gather: return block_at(out, rank, in_bytes) == in;
+    case Operation::all_to_all_v: break;
+  }
+  return false;
+}
+
 /// to = first op second.
 template <class Mover>
 AICORE void combine_two(Mover& mover, const Work& work, std::byte* to, const std::byte* first, const std::byte* second,

@@ -53,6 +53,7 @@ CollectiveSubmission::CollectiveSubmission(Graph& graph, const CollectiveRoom& r
 
 void CollectiveSubmission::reduces(ReduceOp op) {
   op_ = op;
+  if (!is_known(op)) refuse(fmt::format("there is no operation {} on elements", static_cast<int>(op)));
   if (!can_combine(element_of(x_.dtype()), op)) {
     refuse(fmt::format("chips have no {} of {}", name_of(op), name_of(x_.dtype())));
   }
@@ -94,6 +95,7 @@ TaskId CollectiveSubmission::submit() {
   count_ = static_cast<std::uint64_t>(all / one_blocks);
   check(x_, "x", has_x_, x_blocks_);
   check(y_, "y", has_y_, y_blocks_);
+  check_apart();
   choose();
   return is_direct_ ? submit_in_windows() : submit_through_room();
 }
@@ -138,12 +140,17 @@ void CollectiveSubmission::check(const Tensor& tensor, const char* which, bool p
   }
 }
 
+void CollectiveSubmission::check_apart() const {
+  if (!has_x_ || !has_y_) return;
+  if (lie_apart(operation_, room_.rank(), address_of(x_), bytes_of(x_), address_of(y_), bytes_of(y_))) return;
+  refuse(fmt::format("x and y overlap by a part: {} and {}", x_.describe(), y_.describe()));
+}
+
 const RawWindow* CollectiveSubmission::window_of(const GraphData& data, const char* which) const {
   const RawWindow* window = data.window();
   if (window == nullptr) return nullptr;
   const Tensor& tensor = data.tensor();
-  const std::size_t bytes = static_cast<std::size_t>(tensor.element_count()) * size_of(tensor.dtype());
-  if (tensor.is_contiguous() && !window->is_local(address_of(tensor), bytes)) {
+  if (tensor.is_contiguous() && !window->is_local(address_of(tensor), bytes_of(tensor))) {
     refuse(fmt::format("`{}` does not lie in this rank's part of window \"{}\"", which, window->name()));
   }
   return window->belongs_to(room_.domain()) ? window : nullptr;

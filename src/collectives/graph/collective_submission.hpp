@@ -35,6 +35,7 @@ class CollectiveSubmission {
   [[noreturn]] void refuse(const std::string& why) const;
   [[nodiscard]] std::string place() const;
   void check(const Tensor& tensor, const char* which, bool present, int blocks) const;
+  void check_apart() const;
   /// The window of this data if others can use it where it is; data in windows of other domains is data anywhere.
   [[nodiscard]] const RawWindow* window_of(const GraphData& data, const char* which) const;
   [[nodiscard]] bool is_message() const { return operation_ == Operation::barrier; }

@@ -30,4 +30,9 @@ namespace baton::collectives {
   return reinterpret_cast<const std::byte*>(tensor.address());
 }
 
+/// Of one whose elements follow each other.
+[[nodiscard]] inline std::size_t bytes_of(const Tensor& tensor) noexcept {
+  return static_cast<std::size_t>(tensor.element_count()) * size_of(tensor.dtype());
+}
+
 }  // namespace baton::collectives

@@ -14,6 +14,8 @@
 namespace baton {
 namespace {
 
+using collectives::address_of;
+using collectives::bytes_of;
 using collectives::CollectiveSubmission;
 using collectives::element_of;
 using collectives::Operation;
@@ -36,6 +38,10 @@ void check_all_to_all_v(const CollectiveRoom& room, const Tensor& x, const Tenso
     if (counts->dtype() != DType::int32 || counts->element_count() != room.size()) {
       refuse(fmt::format("counts are {} int32, one for each rank; got {}", room.size(), counts->describe()));
     }
+  }
+  if (!collectives::lie_apart(Operation::all_to_all_v, room.rank(), address_of(x), bytes_of(x), address_of(y),
+                              bytes_of(y))) {
+    refuse(fmt::format("x and y overlap: {} and {}", x.describe(), y.describe()));
   }
 }
 

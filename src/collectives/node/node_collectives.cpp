@@ -16,6 +16,8 @@
 namespace baton {
 namespace {
 
+using collectives::address_of;
+using collectives::bytes_of;
 using collectives::element_of;
 using collectives::Operation;
 
@@ -52,8 +54,16 @@ struct NodeCall {
     for (const Tensor& x : xs) fits(x, "xs", x_blocks);
     for (const Tensor& y : ys) fits(y, "ys", y_blocks);
     const bool reduces = operation == Operation::allreduce || operation == Operation::reduce_scatter;
+    if (!is_known(op)) refuse(fmt::format("there is no operation {} on elements", static_cast<int>(op)));
     if (reduces && !collectives::can_combine(element_of(xs[0].dtype()), op)) {
       refuse(fmt::format("chips have no {} of {}", collectives::name_of(op), name_of(xs[0].dtype())));
+    }
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      if (!collectives::lie_apart(operation, static_cast<int>(i), address_of(xs[i]), bytes_of(xs[i]), address_of(ys[i]),
+                                  bytes_of(ys[i]))) {
+        refuse(fmt::format("xs[{0}] and ys[{0}] overlap by a part: {1} and {2}", i, xs[i].describe(),
+                           ys[i].describe()));
+      }
     }
     if (root < 0 || root >= static_cast<int>(workers.size())) {
       refuse(fmt::format("rank {} is outside 0..{}", root, workers.size() - 1));
