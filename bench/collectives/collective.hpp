@@ -58,19 +58,30 @@ struct Sizes {
   return put_in(origin, self * sizes.block + inside, round);
 }
 
-/// Measures `library.run(operation, root)`, with the root going round, on the spans library.in() and library.out().
+/// Roots at random: the same for every rank and every contender, and for nobody to foresee.
+class Roots {
+ public:
+  explicit Roots(int ranks) noexcept : ranks_(static_cast<std::uint64_t>(ranks)) {}
+  [[nodiscard]] int next() noexcept {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int>((state_ >> 32U) * ranks_ >> 32U);
+  }
+
+ private:
+  std::uint64_t ranks_;
+  std::uint64_t state_ = 1;
+};
+
+/// Measures `library.run(operation, root)`, with roots at random, on the spans library.in() and library.out().
 /// Then checks a few rounds with changing contents. `largest` as in measure_together().
 template <class Library, class Largest>
 [[nodiscard]] Measured measure_collective(Library& library, const std::string& operation, const Sizes& sizes, int rank,
                                           int ranks, std::chrono::nanoseconds budget, Largest&& largest) {
   for (float& element : library.in()) element = 1;
   for (float& element : library.out()) element = 1;
-  int root = 0;
+  Roots roots(ranks);
   const auto run = [&](std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      library.run(operation, root);
-      root = root + 1 == ranks ? 0 : root + 1;
-    }
+    for (std::int64_t i = 0; i < n; ++i) library.run(operation, roots.next());
   };
   const Measured measured = measure_together(budget, run, largest);
   const bool in_place = library.in().data() == library.out().data();

@@ -13,6 +13,9 @@ OPERATIONS = (
 )
 SIZES = (8, 512, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB)
 RANKS = (2, 4, 8, 16)
+# Between those, in windows: what is chosen for the grid alone shows here.
+BETWEEN_SIZES = (1000, 24 * KIB, 300 * KIB, 5 * MIB)
+BETWEEN_RANKS = (3, 5, 6, 12)
 # Where our data is: in windows of the domain, in memory of each rank alone, or in windows with all ranks in one process.
 MEMORIES = ("windows", "private", "inproc")
 QUICK = {
@@ -31,6 +34,11 @@ def cases(plan):
         found += [
             suite.case(memory, operation, ranks, size) for operation in OPERATIONS for ranks in RANKS for size in SIZES
         ]
+    found += [suite.case("windows", "barrier", ranks, 0) for ranks in BETWEEN_RANKS]
+    found += [
+        suite.case("windows", operation, ranks, size)
+        for operation in OPERATIONS for ranks in BETWEEN_RANKS for size in BETWEEN_SIZES
+    ]
     return found
 
 

@@ -21,6 +21,15 @@ def test_every_operation_size_and_number_of_ranks_is_there():
     assert "inproc/barrier/16" in names
 
 
+def test_sizes_and_ranks_between_those_are_there():
+    names = set(cases())
+    for operation in suite.OPERATIONS:
+        for ranks in (3, 5, 6, 12):
+            for size in ("1000", "24K", "300K", "5M"):
+                assert f"windows/{operation}/{ranks}/{size}" in names
+    assert len(names) == len(suite.cases(Plan("/programs", "/baton", processors=2)))
+
+
 def test_names_of_quick_cases_exist():
     found = cases(quick=True)
     assert suite.QUICK <= set(found)

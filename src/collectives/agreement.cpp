@@ -33,8 +33,6 @@ std::chrono::nanoseconds HostMover::timeout_or_default(std::chrono::nanoseconds 
 void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
   record();
   fetch_for_next_call();  // while nothing else is to be done
-  if (needed == Needed::owner && roots_.is_worth_waiting(rank(), owner) && look_for_root_before(owner, offset, value))
-    return;
   const std::chrono::nanoseconds timeout = timeout_or_default(timeout_);
   std::chrono::nanoseconds left = timeout;
   for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
@@ -53,18 +51,6 @@ void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, 
                   error.notes());
     }
   }
-}
-
-bool HostMover::look_for_root_before(int owner, std::size_t offset, std::uint64_t value) {
-  constexpr int kMostMoments = 32;
-  const Word word(at<std::uint64_t>(owner, offset));
-  bool came = false;
-  for (int moments = std::min(size(), kMostMoments); moments > 0 && !came; --moments) {
-    // Pairs with the store in RawWindow::advance().
-    came = look_for_a_moment([&] { return word.load(std::memory_order_acquire) >= value; });
-  }
-  roots_.learn(came);
-  return came;
 }
 
 void HostMover::disagree_with(int peer) {

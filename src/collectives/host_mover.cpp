@@ -26,7 +26,6 @@ HostMover::HostMover(Domain domain, std::optional<StagingRing> ring, PeerMemory:
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
       memory_(scratch_, Layout::kProcessAt, domain.rank(), domain.size(), within),
-      roots_(domain.size()),
       begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
@@ -38,10 +37,6 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
                       std::chrono::nanoseconds timeout) {
   ++calls_;
   fingerprint_ = fingerprint_of(call);
-  if (has_root(call.operation)) {
-    const bool gives = call.operation == Operation::broadcast || call.operation == Operation::scatter;
-    roots_.note(call.root, gives ? RootForecast::Root::gives : RootForecast::Root::takes);
-  }
   history_ = mix(mix(history_, fingerprint_), details);
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;

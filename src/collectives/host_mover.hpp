@@ -18,7 +18,6 @@
 #include "collectives/call.hpp"
 #include "collectives/mover.hpp"
 #include "collectives/peer_memory.hpp"
-#include "collectives/root_forecast.hpp"
 #include "collectives/scratch.hpp"
 #include "collectives/selection.hpp"
 
@@ -149,9 +148,6 @@ class HostMover final : public Mover {
     if (word.load(std::memory_order_acquire) < value) wait_longer(owner, offset, value, needed);
   }
   void wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed);
-  /// For a root that waits for the one before it: keeps the processor for as long as that may need to get its turn.
-  /// Returns whether the word came.
-  [[nodiscard]] bool look_for_root_before(int owner, std::size_t offset, std::uint64_t value);
   /// Shows that this rank has begun this call, and what it called; at the latest before it waits for anything.
   void record();
   /// The same but for the word that says so; false if it was done before.
@@ -202,7 +198,6 @@ class HostMover final : public Mover {
   /// The last one that ended, and the last one in which others were let write to memory of this rank.
   std::uint64_t ended_ = 0;
   std::uint64_t written_in_ = 0;
-  RootForecast roots_;
   std::uint64_t meetings_ = 0;
   /// How many had not arrived at the last one when this rank did.
   std::uint64_t missing_ = 0;

@@ -86,8 +86,7 @@ SCENARIO(EveryAlgorithm, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}})
   }
 }
 
-/// The next root keeps its processor, also where the order changes and where it is wrong about itself.
-SCENARIO(RootsGoRound, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}}) {
+SCENARIO(RootsChange, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}}) {
   constexpr int kCalls = 15;
   for (const Operation operation : {Operation::broadcast, Operation::scatter, Operation::gather, Operation::reduce}) {
     std::vector<Case> cases = cases_of(operation, Algorithm::automatic);
@@ -191,8 +190,8 @@ TEST(Processes, GetRightResultsFromEveryAlgorithm) {
     EXPECT_TRUE(run_scenario(scenario_named("EveryAlgorithm"), Hosting::processes, size));
 }
 
-TEST(Processes, GetRightResultsWhileRootsGoRound) {
-  for (const int size : {2, 3, 5}) EXPECT_TRUE(run_scenario(scenario_named("RootsGoRound"), Hosting::processes, size));
+TEST(Processes, GetRightResultsWhileRootsChange) {
+  for (const int size : {2, 3, 5}) EXPECT_TRUE(run_scenario(scenario_named("RootsChange"), Hosting::processes, size));
 }
 
 TEST(Processes, AreToldWhoseDataIsNotThere) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -106,8 +107,8 @@ class Bench {
   [[nodiscard]] Data out(Location location, std::size_t count) {
     return (location == Location::in_windows ? Data(out_window_) : Data(out_own_)).slice(0, count);
   }
-  /// Goes round.
-  [[nodiscard]] int root() noexcept { return root_ = (root_ + 1) % me_.size(); }
+  /// At random, the same on all ranks.
+  [[nodiscard]] int root() { return static_cast<int>(roots_() % static_cast<unsigned>(me_.size())); }
 
   Domain& me_;
   std::size_t elements_;
@@ -116,7 +117,7 @@ class Bench {
   std::vector<float> in_own_;
   std::vector<float> out_own_;
   std::vector<std::size_t> counts_;
-  int root_ = 0;
+  std::minstd_rand roots_;
 };
 
 }  // namespace
