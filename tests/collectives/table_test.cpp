@@ -1,6 +1,8 @@
 // The table of the fastest algorithms: read, written, and made from measurements.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "cli/tune/rules.hpp"
 #include "collectives/selection.hpp"
 #include "support/require.hpp"
@@ -13,6 +15,7 @@ using collectives::kAnyBytes;
 using collectives::kAnyRanks;
 using collectives::Location;
 using collectives::Operation;
+using collectives::Reach;
 using collectives::TunedRule;
 
 TEST(Table, ReadsWhatItWrites) {
@@ -30,6 +33,38 @@ TEST(Table, NamesTheLineThatMakesNoSense) {
     require_error(Code::bad_option, {"line 2 of my.table", line},
                   [&] { static_cast<void>(collectives::parse_table(std::string("\n") + line, "my.table")); });
   }
+}
+
+/// Calls `body(operation, location, memory, bytes)` for all that a call may be.
+void for_each_kind(const std::function<void(Operation, Location, Reach, std::size_t)>& body) {
+  for (int operation = 0; operation < collectives::kOperations; ++operation) {
+    for (const Location location : {Location::in_windows, Location::elsewhere}) {
+      for (const Reach memory : {Reach::this_rank, Reach::all_ranks}) {
+        for (std::size_t bytes = 0; bytes < std::size_t{1} << 32U; bytes = bytes * 3 / 2 + 8)
+          body(static_cast<Operation>(operation), location, memory, bytes);
+      }
+    }
+  }
+}
+
+TEST(TheShippedTable, ChoosesWhatCanBeDone) {
+  for_each_kind([](Operation operation, Location location, Reach memory, std::size_t bytes) {
+    for (const int ranks : {2, 3, 64, 1000}) {
+      const auto& chosen = collectives::default_algorithm(operation, bytes, ranks, location, memory);
+      ASSERT_EQ(chosen.operation, operation);
+      ASSERT_TRUE(operation == Operation::barrier || collectives::takes(chosen, bytes, memory))
+          << collectives::name_of(operation) << " of " << bytes << " by "
+          << collectives::name_of(chosen.algorithm);
+    }
+  });
+}
+
+TEST(TheShippedTable, KnowsTwoRanksAndMore) {
+  for_each_kind([](Operation operation, Location location, Reach memory, std::size_t bytes) {
+    const auto& three = collectives::default_algorithm(operation, bytes, 3, location, memory);
+    for (int ranks = 4; ranks <= 64; ++ranks)
+      ASSERT_EQ(&collectives::default_algorithm(operation, bytes, ranks, location, memory), &three);
+  });
 }
 
 Measurement measured(int ranks, std::size_t bytes, Algorithm algorithm, double microseconds) {
