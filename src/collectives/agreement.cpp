@@ -1,9 +1,6 @@
-// How ranks notice that they made different calls, also while they wait for what will never come, and that another's
-// memory is no longer there.
-#include <sched.h>
-
+// How ranks notice that they made different calls, also while they wait for what will never come, and that another has
+// given a call up.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,9 +8,6 @@
 #include <baton/error.hpp>
 #include <baton/options.hpp>
 
-#include "base/deadline.hpp"
-#include "base/fiber.hpp"
-#include "base/parking.hpp"
 #include "collectives/host_mover.hpp"
 
 namespace baton::collectives {
@@ -86,16 +80,7 @@ std::optional<int> HostMover::give_up(Code code) noexcept {
   WriteGate::close(first_given_up(), call);
   // Pairs with the one in check_kept().
   order_stores();
-  if (written_in_ != call) return std::nullopt;
-  const Deadline deadline = Deadline::within(options().wait_timeout);
-  for (int peer = 0; peer < size(); ++peer) {
-    while (WriteGate::is_inside(writing(peer), call) && !memory_.is_gone(peer)) {
-      // It copies some megabytes at most, if it runs.
-      if (deadline.passed()) return peer;
-      on_fiber() ? yield_fiber() : static_cast<void>(::sched_yield());
-    }
-  }
-  return std::nullopt;
+  return memory_.take_back(call);
 }
 
 void HostMover::throw_given_up() const {
@@ -119,13 +104,6 @@ void HostMover::look_for_a_death(int peer) const {
   } catch (const Error& waited) {
     if (waited.code() != Code::wait_timeout) throw;
   }
-}
-
-void HostMover::throw_unreachable(int peer, int error) const {
-  check_kept();
-  look_for_a_death(peer);
-  throw Error(Code::invalid_argument,
-              fmt::format("the data of rank {} is not all in its memory: {}", peer, std::strerror(error)));
 }
 
 std::string HostMover::describe_record(int peer, std::uint64_t call) const {

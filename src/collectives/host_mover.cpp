@@ -25,7 +25,7 @@ HostMover::HostMover(Domain domain, std::optional<StagingRing> ring, PeerMemory:
       ring_(ring.value_or(ring_of(domain.size()))),
       domain_name_(domain.name()),
       scratch_(domain.raw_window("collectives", layout_.bytes)),
-      memory_(scratch_, Layout::kProcessAt, domain.rank(), domain.size(), within),
+      memory_(*this, scratch_, within),
       begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),
       chunks_received_(static_cast<std::size_t>(domain.size())) {
@@ -227,26 +227,6 @@ void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   } else {
     std::memcpy(to, from, bytes);
   }
-}
-
-void HostMover::read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);
-}
-
-void HostMover::write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  // In pieces: whoever takes its memory back waits for one.
-  constexpr std::size_t kPiece = std::size_t{4} * 1024 * 1024;
-  for (std::size_t done = 0; done < bytes; done += kPiece) {
-    if (!WriteGate::enter(first_given_up(), writing(rank()), calls_)) throw_given_up();
-    const int error = memory_.write(peer, from + done, to + done, std::min(kPiece, bytes - done));
-    WriteGate::leave(writing(rank()));
-    if (error != 0) throw_unreachable(peer, error);
-  }
-}
-
-std::byte* HostMover::bounce(std::size_t bytes) {
-  if (bounce_.size() < bytes) bounce_.resize(bytes);
-  return bounce_.data();
 }
 
 void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,

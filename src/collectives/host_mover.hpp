@@ -16,8 +16,8 @@
 
 #include "base/fences.hpp"
 #include "collectives/call.hpp"
+#include "collectives/memory_mover.hpp"
 #include "collectives/mover.hpp"
-#include "collectives/peer_memory.hpp"
 #include "collectives/scratch.hpp"
 #include "collectives/selection.hpp"
 
@@ -90,15 +90,9 @@ class HostMover final : public Mover {
     return parts_[static_cast<std::size_t>(rank)] + layout_.staging;
   }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
-  /// Whether all members reach all memory of all, as read_from() and write_to() do. They throw where there is none, or
-  /// its owner has gone.
-  [[nodiscard]] bool reaches_all_memory() const noexcept { return memory_.is_open(); }
-  void read_from(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
-  /// To memory that `peer` said others may write to in this call.
-  void write_to(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const;
-  void let_others_write() noexcept { written_in_ = calls_; }
-  /// Memory of this rank for what it reads, as long as it asks for no more.
-  [[nodiscard]] std::byte* bounce(std::size_t bytes);
+  /// For data anywhere, where all members reach all memory of all.
+  [[nodiscard]] MemoryMover& memory() noexcept { return memory_; }
+  [[nodiscard]] const MemoryMover& memory() const noexcept { return memory_; }
 
   [[nodiscard]] std::byte* room() override;
   void announce() override;
@@ -123,6 +117,9 @@ class HostMover final : public Mover {
                std::chrono::nanoseconds timeout);
 
  private:
+  /// It uses lines of the scratch window, and says what others gave up, as this class does.
+  friend class MemoryMover;
+  [[nodiscard]] std::uint64_t call_number() const noexcept { return calls_; }
   template <class T>
   [[nodiscard]] T& at(int rank, std::size_t offset) const {
     return *reinterpret_cast<T*>(parts_[static_cast<std::size_t>(rank)] + offset);
@@ -176,11 +173,9 @@ class HostMover final : public Mover {
   /// Whether somebody gave this call, or one before it, up.
   [[nodiscard]] bool is_given_up(std::uint64_t first) const noexcept { return WriteGate::is_closed(first, calls_); }
   [[nodiscard]] WriteGate::Word& first_given_up() const { return at<GivenUpLine>(0, Layout::kGivenUpAt).first; }
-  [[nodiscard]] WriteGate::Word& writing(int of) const { return at<WritingLine>(of, Layout::kWritingAt).writing; }
   [[noreturn]] void throw_given_up() const;
   /// Throws if a member has died, be it the one whose death made `peer` give this call up.
   void look_for_a_death(int peer) const;
-  [[noreturn]] void throw_unreachable(int peer, int error) const;
   /// The first of the last calls that both made, but not alike; 0: there is none. Ranks that lost each other are
   /// further apart by now.
   [[nodiscard]] std::uint64_t first_disagreement(int a, int b) const;
@@ -191,13 +186,11 @@ class HostMover final : public Mover {
   StagingRing ring_;
   std::string domain_name_;
   RawWindow scratch_;
-  PeerMemory memory_;
-  std::vector<std::byte> bounce_;
   std::vector<std::byte*> parts_;
+  MemoryMover memory_;
   std::uint64_t calls_ = 0;
-  /// The last one that ended, and the last one in which others were let write to memory of this rank.
+  /// The last one that ended.
   std::uint64_t ended_ = 0;
-  std::uint64_t written_in_ = 0;
   std::uint64_t meetings_ = 0;
   /// How many had not arrived at the last one when this rank did.
   std::uint64_t missing_ = 0;

@@ -50,7 +50,7 @@ Shape shape_of(const Domain& me, const Request& request) {
   const bool in_the_way = call.operation == Operation::all_to_all && shape.one_buffer;
   plan.direct = (shape.input_in_window || !needs.input) && (shape.output_in_window || !needs.output) && !in_the_way;
   const Location location = plan.direct ? Location::in_windows : Location::elsewhere;
-  const Reach memory = host.reaches_all_memory() && !in_the_way ? Reach::all_ranks : Reach::this_rank;
+  const Reach memory = host.memory().is_open() && !in_the_way ? Reach::all_ranks : Reach::this_rank;
   plan.algorithm = &choose_algorithm(call, shape.asked, plan.bytes, ranks, location, memory);
   switch (plan.algorithm->needs) {
     case Needs::outputs:

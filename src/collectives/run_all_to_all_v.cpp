@@ -156,7 +156,7 @@ class VectorRun {
   /// All have the same numbers, and so the same way.
   void move_blocks(std::size_t longest) {
     const Location location = direct_ ? Location::in_windows : Location::elsewhere;
-    const Reach memory = host_.reaches_all_memory() ? Reach::all_ranks : Reach::this_rank;
+    const Reach memory = host_.memory().is_open() ? Reach::all_ranks : Reach::this_rank;
     const std::size_t typical = longest * static_cast<std::size_t>(host_.size()) * bytes_;
     const AlgorithmInfo& chosen =
         choose_algorithm(request_.call, request_.algorithm, typical, host_.size(), location, memory);
@@ -179,7 +179,7 @@ class VectorRun {
       if (from == host_.rank()) {
         mover_.copy(to, where + others * bytes_, block);
       } else {
-        host_.read_from(from, where + others * bytes_, to, block);
+        host_.memory().read(from, where + others * bytes_, to, block);
       }
     }
     mover_.meet();

@@ -38,10 +38,10 @@ class ReadRun {
           read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
         });
       case Operation::gather:
-        if (me == call_.root) host_.let_others_write();
+        if (me == call_.root) host_.memory().let_others_write();
         return with_root([&](const Place& root) {
           if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
-          host_.write_to(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
+          host_.memory().write(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
         });
       case Operation::allgather: return among_all([&] { read_blocks([](const Place& place) { return place.input; }); });
       case Operation::all_to_all:
@@ -90,7 +90,7 @@ class ReadRun {
   }
 
   void read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) {
-    if (peer != host_.rank()) host_.read_from(peer, from, to, bytes);
+    if (peer != host_.rank()) host_.memory().read(peer, from, to, bytes);
   }
 
   template <class Body>
@@ -160,7 +160,7 @@ class ReadRun {
     return std::clamp(kAll / static_cast<std::size_t>(host_.size()) / kLine * kLine, kLeast, kMost);
   }
   [[nodiscard]] std::byte* bounce(int rank) const {
-    return host_.bounce(bounce_bytes() * static_cast<std::size_t>(host_.size())) +
+    return host_.memory().bounce(bounce_bytes() * static_cast<std::size_t>(host_.size())) +
            bounce_bytes() * static_cast<std::size_t>(rank);
   }
 
