@@ -9,6 +9,7 @@ import os
 import sys
 
 from harness import build, machine, mpi, programs
+from harness.beside import busy_programs
 from harness.cases import Plan
 from harness.page import page_of
 from harness.progress import Progress
@@ -25,6 +26,7 @@ examples:
   {program} comm --quick                       the first table within a minute
   {program} --quick --html page.html           all suites, and a page with plots
   {program} collectives --case 'windows/allreduce/*' --json results.json
+  {program} comm --case 'barrier*/8' --beside 2   the same, while others have work for both processors
   {program} --html page.html --from results.json
 
 docs/how-to/benchmark.md says more."""
@@ -51,6 +53,8 @@ def parser(program):
     result.add_argument("--quick", action="store_true", help="fewer cases and shorter runs: about a minute a suite")
     result.add_argument("--case", action="append", metavar="GLOB", help="only cases with such a name; may be repeated")
     result.add_argument("--repeats", type=int, metavar="N", help=f"rounds ({REPEATS}, or {QUICK_REPEATS} with --quick)")
+    result.add_argument("--beside", type=int, default=0, metavar="N",
+                        help="N busy programs run beside what is measured, on the processors in turns (0)")
     result.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     result.add_argument("--json", metavar="PATH",
                         help="where the results go (BUILD/bench/SUITE.json); those of several suites are a list")
@@ -139,6 +143,9 @@ def main(argv=None, program="bench/run"):
     if options.repeats is not None and options.repeats < 1:
         say(f"--repeats {options.repeats}: at least 1")
         return 2
+    if options.beside < 0:
+        say(f"--beside {options.beside}: at least 0")
+        return 2
     if options.recorded is not None:
         return draw_recorded(options)
     if not (options.list or options.no_build):
@@ -191,12 +198,13 @@ def measure_suite(suite, cases, repeats, options):
     built = build.build_facts(options.build_dir)
     # A suite with peers of its own says which.
     versions = getattr(suite, "versions", mpi.versions)()
-    header = {"suite": name, "quick": options.quick} | machine.facts(SOURCE_DIR, versions, built)
+    header = {"suite": name, "quick": options.quick, "beside": options.beside} | machine.facts(SOURCE_DIR, versions, built)
     warn(header)
     table = Table(cases, lambda line: print(line, flush=True))
     table.head()
     progress = Progress(sys.stderr, cases, sum(runs_of(case, repeats) for case in cases))
-    results = measure(cases, repeats, programs.run, table, progress)
+    with busy_programs(options.beside):
+        results = measure(cases, repeats, programs.run, table, progress)
     table.foot()
     return {"header": header, "results": results}
 

@@ -137,3 +137,20 @@ def test_help_names_the_program_that_was_called_and_what_the_suites_are_about(ca
     assert said.startswith("usage: baton bench ") and "bench/run" not in said
     for name in cli.suites():
         assert cli.about(name) in said
+
+
+def test_beside_runs_busy_programs_while_it_measures(programs, script, tmp_path):
+    """One on each processor, and none is left."""
+    seen = tmp_path / "seen"
+    script("bin/bench/comm_ours", f"""ps -eo args | grep -c '^[^ ]*python.*while True: pass' > {seen}
+echo '{{"median_ns": 10, "count": 10}}'""")
+    programs.add("floor", 100)
+    assert run(programs, "--quick", "--case", "signal", "--beside", "2", "--repeats", "1") == 0
+    assert int(seen.read_text()) >= 2
+    with open(f"{programs.build_dir}/bench/comm.json", encoding="utf-8") as file:
+        assert json.load(file)["header"]["beside"] == 2
+
+
+def test_a_negative_load_is_an_error(programs, capsys):
+    assert run(programs, "--beside", "-1") == 2
+    assert "--beside -1" in capsys.readouterr().err
