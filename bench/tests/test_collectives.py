@@ -14,19 +14,10 @@ def argument(command, name):
 
 def test_every_operation_size_and_number_of_ranks_is_there():
     names = set(cases())
-    for operation in suite.OPERATIONS:
-        for ranks in (2, 4, 8, 16):
-            for size in ("8", "4K", "1M", "64M"):
-                assert f"windows/{operation}/{ranks}/{size}" in names
-    assert "inproc/barrier/16" in names
-
-
-def test_sizes_and_ranks_between_those_are_there():
-    names = set(cases())
-    for operation in suite.OPERATIONS:
-        for ranks in (3, 5, 6, 12):
-            for size in ("1000", "24K", "300K", "5M"):
-                assert f"windows/{operation}/{ranks}/{size}" in names
+    for all_ranks, sizes in ((2, 4, 8, 16), ("8", "4K", "1M", "64M")), ((3, 5, 6, 12), ("1000", "24K", "300K", "5M")):
+        for operation in suite.OPERATIONS:
+            assert {f"windows/{operation}/{ranks}/{size}" for ranks in all_ranks for size in sizes} <= names
+    assert {"inproc/barrier/16", "windows/barrier/12"} <= names
     assert len(names) == len(suite.cases(Plan("/programs", "/baton", processors=2)))
 
 

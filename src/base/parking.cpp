@@ -35,13 +35,17 @@ Crowding crowding_of(std::size_t participants) {
   return participants <= static_cast<std::size_t>(usable_processors()) ? Crowding::spare : Crowding::crowded;
 }
 
-bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
+bool spin_until(FunctionRef<bool()> test, Crowding crowding) {
   if (test()) return true;
   for (int i = spins(crowding); i > 0; --i) {
     if (test()) return true;
     relax();
   }
-  return yield_until(test);
+  return false;
+}
+
+bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding) {
+  return spin_until(test, crowding) || yield_until(test);
 }
 
 bool look_for_a_moment(FunctionRef<bool()> test) {

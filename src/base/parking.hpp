@@ -42,20 +42,22 @@ struct ParkingPlace {
 /// awake is no longer worth it.
 [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
 
+/// Its first rung alone: looks without giving the processor away.
+[[nodiscard]] bool spin_until(FunctionRef<bool()> test, Crowding crowding);
+
 /// Its rung of yields alone, in place. Where others have work, each yield takes milliseconds, and a waiter may have a
-/// deadline: then there are fewer of them.
+/// deadline: they end after `long_enough`, which by default is many times what all take between ranks alone.
 template <class Test>
-[[nodiscard]] bool yield_until(const Test& test) {
+[[nodiscard]] bool yield_until(const Test& test, std::chrono::nanoseconds long_enough = std::chrono::milliseconds(10)) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kYields = 50;                           // docs/investigations/waiting-ladder.md
-  constexpr std::chrono::milliseconds kLongEnough{10};  // many times what that many take between ranks alone
+  constexpr int kYields = 50;  // docs/investigations/waiting-ladder.md
   Clock::time_point begin;
   for (int i = 0; i < kYields; ++i) {
     ::sched_yield();
     if (test()) return true;
     const Clock::time_point now = Clock::now();
     if (i == 0) begin = now;
-    if (now - begin > kLongEnough) return false;
+    if (now - begin > long_enough) return false;
   }
   return false;
 }

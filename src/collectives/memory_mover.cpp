@@ -19,9 +19,7 @@ namespace baton::collectives {
 MemoryMover::MemoryMover(const HostMover& host, const RawWindow& scratch, PeerMemory::Within within)
     : host_(host), memory_(scratch, Layout::kProcessAt, host.rank(), host.size(), within) {}
 
-WriteGate::Word& MemoryMover::writing(int of) const {
-  return host_.at<WritingLine>(of, Layout::kWritingAt).writing;
-}
+WriteGate::Word& MemoryMover::writing(int of) const { return host_.at<WritingLine>(of, Layout::kWritingAt).writing; }
 
 void MemoryMover::read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
   if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);

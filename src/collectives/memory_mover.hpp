@@ -1,7 +1,7 @@
 // Moves data straight out of, or into, any memory of another rank, by a call of the system.
 //
-// A rank that gives a call up may use its memory for something else while others still reach for it. Those who have read
-// look afterwards (HostMover::check_kept()); those who write show it first, and the owner waits for them
+// A rank that gives a call up may use its memory for something else while others still reach for it. Those who have
+// read look afterwards (HostMover::check_kept()); those who write show it first, and the owner waits for them
 // (write_gate.hpp).
 #pragma once
 

@@ -35,7 +35,8 @@ std::size_t bytes_behind(const std::byte* address) {
                                               which, element_bytes));
   }
   if (data.count() > bytes_behind(data.address()) / element_bytes) {
-    throw Error(Code::out_of_range, fmt::format("{}: `{}` ends beyond the memory of any process", describe(call), which));
+    throw Error(Code::out_of_range,
+                fmt::format("{}: `{}` ends beyond the memory of any process", describe(call), which));
   }
   throw Error(Code::out_of_range, fmt::format("{}: `{}` is outside of this rank's part of \"{}\", which has {} bytes",
                                               describe(call), which, data.window()->name(), data.window()->bytes()));

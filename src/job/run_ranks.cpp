@@ -61,6 +61,7 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
       {.workers = workers,
        .stack_bytes = inproc_options.stack_bytes,
        .seed = options().seed,
+       .gives_way_to_strangers = workers <= usable_processors(),
        .place = {&job->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(workers))}});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     job->enter(rank);

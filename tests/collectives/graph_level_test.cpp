@@ -390,9 +390,8 @@ TEST(GraphCollectives, SayWhatIsWrong) {
     refused(Code::invalid_argument, "x and y overlap by a part",
             [&](Graph& graph) { allgather(graph, room, x.slice(1, 5), x.slice(0, 8)); });
     const Tensor counts = chip.alloc<std::int32_t>({2});
-    refused(Code::invalid_argument, "x and y overlap", [&](Graph& graph) {
-      all_to_all_v(graph, room, x.slice(0, 6), counts, x.slice(4, 10), counts);
-    });
+    refused(Code::invalid_argument, "x and y overlap",
+            [&](Graph& graph) { all_to_all_v(graph, room, x.slice(0, 6), counts, x.slice(4, 10), counts); });
     refused(Code::invalid_argument, "not contiguous",
             [&](Graph& graph) { allreduce(graph, room, x.slice(0, 10, 2), small); });
     me.barrier();

@@ -245,8 +245,8 @@ TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
     Chip chip(me, {.clusters = 1, .workers = 1});
     const auto needed = static_cast<std::size_t>(collectives::signals_needed(me.size()));
     // Rank 0 makes a call that cannot be done, the others one that could.
-    const auto call = [&](std::size_t room_bytes, Algorithm algorithm, ReduceOp op, Element element,
-                          std::int64_t count, std::ptrdiff_t distance) {
+    const auto call = [&](std::size_t room_bytes, Algorithm algorithm, ReduceOp op, Element element, std::int64_t count,
+                          std::ptrdiff_t distance) {
       auto window = me.window<std::int32_t>("window", needed + 64);
       const bool wrong = me.rank() == 0;
       const Tensor x = Tensor::over(std::span(window.data(), 1));
@@ -255,11 +255,11 @@ TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
       std::byte* rest = reinterpret_cast<std::byte*>(window.data() + needed);
       const Tensor room = Tensor::over(std::span(rest, wrong ? room_bytes : 64));
       chip.run([&](Graph& graph) {
-        graph.submit(kCallCollective, {Argument(Access::in, x), Argument(Access::no_dependency, y),
-                                       Argument(Access::inout, room), Argument(Access::inout, signals),
-                                       Argument(Access::no_dependency, x), window.context(), Operation::allreduce,
-                                       element, wrong ? op : ReduceOp::sum, 0, wrong ? algorithm : Algorithm::mesh,
-                                       wrong ? count : 4});
+        graph.submit(kCallCollective,
+                     {Argument(Access::in, x), Argument(Access::no_dependency, y), Argument(Access::inout, room),
+                      Argument(Access::inout, signals), Argument(Access::no_dependency, x), window.context(),
+                      Operation::allreduce, element, wrong ? op : ReduceOp::sum, 0, wrong ? algorithm : Algorithm::mesh,
+                      wrong ? count : 4});
       });
     };
     const auto refused = [&](std::string_view part, std::size_t room_bytes, Algorithm algorithm, ReduceOp op,

@@ -100,9 +100,9 @@ TEST(Mismatch, OfRootsThatDoNotWaitIsToldInTheNextCall) {
         for (int call = 0; call < 40; ++call) broadcast(me, x, 0);
       },
   };
-  for (const auto& [name, first] : {std::pair<std::string, std::function<void(Domain&, std::size_t, int)>>{
-                                        "scatter", scattered},
-                                    {"broadcast", broadcasted}}) {
+  for (const auto& [name, first] :
+       {std::pair<std::string, std::function<void(Domain&, std::size_t, int)>>{"scatter", scattered},
+        {"broadcast", broadcasted}}) {
     for (const std::size_t count : {2U, 20'000U}) {
       for (const auto& next : next_calls) {
         const auto reports = caught(4, [&, &first = first](Domain& me) {
@@ -297,9 +297,8 @@ TEST(Arguments, LargerThanMemoryAreRefused) {
       refused([&] { send(me, 1 - me.rank(), all); });
     }
     const std::vector<std::size_t> counts = {std::numeric_limits<std::size_t>::max() - 3, 8};
-    require_error(Code::invalid_argument, {"`in` has 4 float32"}, [&] {
-      all_to_all_v(me, std::vector<float>(4), counts, x, counts);
-    });
+    require_error(Code::invalid_argument, {"`in` has 4 float32"},
+                  [&] { all_to_all_v(me, std::vector<float>(4), counts, x, counts); });
     barrier(me);
   });
 }

@@ -80,8 +80,7 @@ TEST_P(NodeCollectives, SayWhatIsWrong) {
           [&](Orchestration& orch) { allreduce(orch, xs, chips, static_cast<ReduceOp>(77)); });
   std::vector<Tensor> parts;
   for (const Tensor& x : xs) parts.push_back(x.slice(1, 3));
-  refused("xs[0] and ys[0] overlap by a part",
-          [&](Orchestration& orch) { reduce_scatter(orch, xs, parts, chips); });
+  refused("xs[0] and ys[0] overlap by a part", [&](Orchestration& orch) { reduce_scatter(orch, xs, parts, chips); });
   refused("rank 3 is outside 0..2", [&](Orchestration& orch) { broadcast(orch, xs, chips, 3); });
 }
 

@@ -53,8 +53,7 @@ TEST(TheShippedTable, ChoosesWhatCanBeDone) {
       const auto& chosen = collectives::default_algorithm(operation, bytes, ranks, location, memory);
       ASSERT_EQ(chosen.operation, operation);
       ASSERT_TRUE(operation == Operation::barrier || collectives::takes(chosen, bytes, memory))
-          << collectives::name_of(operation) << " of " << bytes << " by "
-          << collectives::name_of(chosen.algorithm);
+          << collectives::name_of(operation) << " of " << bytes << " by " << collectives::name_of(chosen.algorithm);
     }
   });
 }

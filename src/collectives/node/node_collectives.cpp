@@ -61,8 +61,8 @@ struct NodeCall {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       if (!collectives::lie_apart(operation, static_cast<int>(i), address_of(xs[i]), bytes_of(xs[i]), address_of(ys[i]),
                                   bytes_of(ys[i]))) {
-        refuse(fmt::format("xs[{0}] and ys[{0}] overlap by a part: {1} and {2}", i, xs[i].describe(),
-                           ys[i].describe()));
+        refuse(
+            fmt::format("xs[{0}] and ys[{0}] overlap by a part: {1} and {2}", i, xs[i].describe(), ys[i].describe()));
       }
     }
     if (root < 0 || root >= static_cast<int>(workers.size())) {
