@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
+#include "base/process_stat.hpp"
 #include "node_fixture.hpp"
 #include "node_kernels.hpp"
 #include "support/require.hpp"
@@ -36,7 +39,15 @@ void expect_usable(Worker& worker, std::int64_t value) {
 
 class StoppedChip : public testing::Test {
  protected:
-  void stop() { ASSERT_EQ(::kill(victim_, SIGSTOP), 0); }
+  /// Returns when it has stopped: on another processor it may answer once more before the signal arrives.
+  void stop() {
+    ASSERT_EQ(::kill(victim_, SIGSTOP), 0);
+    const auto stopped = [this] {
+      const auto process = read_process_stat(static_cast<std::uint32_t>(victim_));
+      return process && process->state == 'T';
+    };
+    while (!stopped()) std::this_thread::yield();
+  }
   void go_on() { ASSERT_EQ(::kill(victim_, SIGCONT), 0); }
 
   Worker worker{node_options({Isolation::processes, 4})};

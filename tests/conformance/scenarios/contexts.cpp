@@ -23,8 +23,9 @@ void check_table(Domain domain) {
   REQUIRE_EQUAL(context.rankId, static_cast<std::uint32_t>(domain.rank()));
   REQUIRE_EQUAL(context.rankNum, static_cast<std::uint32_t>(domain.size()));
   REQUIRE_EQUAL(context.winSize, window.bytes());
-  REQUIRE_EQUAL(context.workSpace, 0U);
-  REQUIRE_EQUAL(context.workSpaceSize, 0U);
+  // Kernels return at once when there is no workspace.
+  REQUIRE(context.workSpace != 0);
+  REQUIRE(context.workSpaceSize != 0);
   REQUIRE_EQUAL(window_of(context, context.rankId), reinterpret_cast<std::uint64_t>(window.local()));
   for (std::uint32_t rank = 0; rank < context.rankNum; ++rank) {
     if (rank < COMM_MAX_RANK_NUM) REQUIRE_EQUAL(context.windowsIn[rank], context.windowsOut[rank]);
