@@ -16,12 +16,6 @@ namespace chip {
 class CapturedState;
 }
 
-/// For one run: where the graph was captured with the memory of one tensor, it uses that of another.
-struct Binding {
-  Tensor captured;
-  Tensor instead;
-};
-
 /// Made by Chip::capture() and run by the same chip. Owns the outputs that the orchestration made; the memory of other
 /// tensors stays alive as long as the graph runs.
 class BATON_API CapturedGraph {
@@ -45,6 +39,7 @@ class BATON_API CapturedGraph {
 
  private:
   friend class Chip;
+  friend class Graph;
   void set_scalar_slot(TaskId task, std::size_t scalar, std::int64_t slot);
 
   std::unique_ptr<chip::CapturedState> state_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <baton/export.hpp>
 #include <baton/kernel_handle.hpp>
 #include <baton/place.hpp>
+#include <baton/signal.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton {
@@ -63,6 +65,14 @@ class Argument {
   std::int64_t slot_ = 0;
 };
 
+/// Whether a task runs at all: `element CMP value`, read when the task is ready.
+struct Predicate {
+  /// One element of an integer type. The task waits for whoever writes it, as if it were an argument that is read.
+  Tensor element;
+  WaitCmp comparison = WaitCmp::ne;
+  std::int64_t value = 0;
+};
+
 /// How a task is run.
 struct TaskOptions {
   /// N blocks of the kernel, each with its own get_block_idx().
@@ -75,6 +85,11 @@ struct TaskOptions {
   std::vector<TaskId> after = {};
   /// And for whoever outputs these. The kernel does not see them.
   std::vector<Tensor> tokens = {};
+  /// Without it: always. A task that does not run is complete at once; what it would have written stays as it is.
+  std::optional<Predicate> only_if = std::nullopt;
+  /// For kernels of the older form: one more scalar, the address of a completion queue. The task is complete when the
+  /// conditions hold that the kernel has put there.
+  bool completion_queue = false;
 };
 
 /// The kernels of a task for a whole cluster. All get the same arguments. Null: that core has nothing to do.
@@ -102,6 +117,14 @@ struct ArgumentFor<Scalar, false> {
 
   Argument argument;
   Place place;
+};
+
+class CapturedGraph;
+
+/// Where a graph was captured with the memory of one tensor, it uses that of another.
+struct Binding {
+  Tensor captured;
+  Tensor instead;
 };
 
 /// Used by the orchestration, on its thread, until it returns.
@@ -150,12 +173,36 @@ class BATON_API Graph {
     return submit_empty(std::span<const Argument>(arguments.begin(), arguments.size()), options, where);
   }
 
+  /// Submits all tasks of a captured graph, without calling its orchestration: with other memory where `bindings` say
+  /// so, and with outputs of their own, which live until the last of these tasks is complete. Edges to other tasks of
+  /// this graph are found as for each of them alone. One of them waits for notifications as in one run more of that
+  /// graph.
+  void submit_graph(CapturedGraph& graph, std::span<const Binding> bindings, Place where = Place::here());
+  void submit_graph(CapturedGraph& graph, std::initializer_list<Binding> bindings = {}, Place where = Place::here()) {
+    submit_graph(graph, std::span<const Binding>(bindings.begin(), bindings.size()), where);
+  }
+
   /// A task that completes when `*signal >= expected`. Whoever takes the token as an input waits for that.
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected,
                                                 Place where = Place::here());
 
   /// Memory of the runtime: it lives until the scope ends and nobody uses it any more.
-  [[nodiscard]] Tensor output(DType dtype, std::initializer_list<std::int64_t> shape, Place where = Place::here());
+  [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, Place where = Place::here());
+  [[nodiscard]] Tensor output(DType dtype, std::initializer_list<std::int64_t> shape, Place where = Place::here()) {
+    return output(dtype, std::span<const std::int64_t>(shape.begin(), shape.size()), where);
+  }
+  /// The same with `value` in every element when the task runs that is submitted next.
+  template <class T>
+  [[nodiscard]] Tensor filled_output(std::span<const std::int64_t> shape, T value, Place where = Place::here()) {
+    return filled_output(kDTypeOf<T>, shape, &value, where);
+  }
+  template <class T>
+  [[nodiscard]] Tensor filled_output(std::initializer_list<std::int64_t> shape, T value, Place where = Place::here()) {
+    return filled_output(kDTypeOf<T>, std::span<const std::int64_t>(shape.begin(), shape.size()), &value, where);
+  }
+  /// `value` points to one element.
+  [[nodiscard]] Tensor filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
+                                     Place where = Place::here());
   /// The tensor lives on in the scope around the present one.
   void keep(const Tensor& output);
 
@@ -175,22 +222,37 @@ class BATON_API Graph {
     std::uint64_t id_;
     Edges edges_after_;
   };
+  /// Inside it, edges are as around it.
   [[nodiscard]] Scope scope(Place where = Place::here());
+  [[nodiscard]] Scope scope(Edges edges, Place where = Place::here());
   /// Inside it, edges are named.
-  [[nodiscard]] Scope manual_scope(Place where = Place::here());
+  [[nodiscard]] Scope manual_scope(Place where = Place::here()) { return scope(Edges::named, where); }
 
-  /// One element; waits for the tasks that write it.
+  /// One element; waits for the tasks that write it. While a graph is captured, of memory that none of its tasks
+  /// writes.
   template <class T>
-  [[nodiscard]] T get(const Tensor& tensor, std::initializer_list<std::int64_t> position) {
+  [[nodiscard]] T get(const Tensor& tensor, std::span<const std::int64_t> position) {
     T value{};
     get_element(tensor, kDTypeOf<T>, position, &value);
     return value;
   }
-  /// Waits for the tasks that write or read the element, then changes it.
   template <class T>
-  void set(const Tensor& tensor, std::initializer_list<std::int64_t> position, T value) {
+  [[nodiscard]] T get(const Tensor& tensor, std::initializer_list<std::int64_t> position) {
+    return get<T>(tensor, std::span<const std::int64_t>(position.begin(), position.size()));
+  }
+  /// Waits for the tasks that write or read the element, then changes it. While a graph is captured, of memory that
+  /// none of its tasks uses.
+  template <class T>
+  void set(const Tensor& tensor, std::span<const std::int64_t> position, T value) {
     set_element(tensor, kDTypeOf<T>, position, &value);
   }
+  template <class T>
+  void set(const Tensor& tensor, std::initializer_list<std::int64_t> position, T value) {
+    set<T>(tensor, std::span<const std::int64_t>(position.begin(), position.size()), value);
+  }
+  /// The same where the type is known at run time: `into` and `from` are one element.
+  void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
+  void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
 
   /// Waits until the task is complete.
   void wait(TaskId task);
@@ -199,13 +261,13 @@ class BATON_API Graph {
 
   [[nodiscard]] int clusters() const noexcept;
   [[nodiscard]] int vector_cores() const noexcept;
+  /// What kernels pass to asynchronous copies as the workspace of the DMA engine: not null where there is one.
+  [[nodiscard]] void* dma_workspace() const noexcept;
 
  private:
   /// Arguments in the order of the signature.
   TaskId submit_signed(const Kernel& kernel, std::span<const Argument> arguments, const TaskOptions& options,
                        const Place& where);
-  void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
-  void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
 
   chip::GraphState* state_;
 };

@@ -8,13 +8,13 @@ namespace baton {
 /// How notify changes a signal.
 enum class NotifyOp : std::uint8_t { add, set };
 
-/// What wait and test compare: `signal CMP value`, signed.
+/// What wait and test compare: `signal CMP value`, signed; also what a task may be run on.
 enum class WaitCmp : std::uint8_t { eq, ne, gt, ge, lt, le };
 
 /// Whose departure makes a wait hopeless.
 enum class Needed : std::uint8_t { owner, every_member };
 
-[[nodiscard]] constexpr bool holds(std::int32_t signal, WaitCmp comparison, std::int32_t value) noexcept {
+[[nodiscard]] constexpr bool holds(std::int64_t signal, WaitCmp comparison, std::int64_t value) noexcept {
   switch (comparison) {
     case WaitCmp::eq: return signal == value;
     case WaitCmp::ne: return signal != value;

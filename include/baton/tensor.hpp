@@ -63,6 +63,8 @@ class BATON_API Tensor {
   [[nodiscard]] static Buffer buffer_of(std::span<T> data) noexcept {
     return {.address = reinterpret_cast<std::uint64_t>(data.data()), .bytes = data.size_bytes()};
   }
+  /// Without elements: one extent at least is 0. It has no memory and no views; kernels see its shape.
+  [[nodiscard]] static Tensor empty(DType dtype, Extents shape);
   /// Carries an edge and no data. Tokens of the same number are the same.
   [[nodiscard]] static Tensor token(std::uint64_t number);
 
@@ -80,6 +82,7 @@ class BATON_API Tensor {
     return buffer_.address + static_cast<std::uint64_t>(offset_) * size_of(dtype_);
   }
   [[nodiscard]] std::int64_t element_count() const noexcept;
+  [[nodiscard]] bool is_empty() const noexcept { return buffer_.bytes == 0; }
   /// Whether the elements follow each other without gaps in row-major order.
   [[nodiscard]] bool is_contiguous() const noexcept {
     std::int64_t expected = 1;

@@ -33,17 +33,20 @@ std::uint32_t narrow(const baton::Tensor& tensor, std::int64_t value, const char
 ChipTensor to_chip_tensor(const baton::Tensor& tensor, std::uint64_t owner_task) {
   ChipTensor chip{};
   chip.buffer = {tensor.buffer().address, tensor.buffer().bytes};
-  chip.owner_task_id = owner_task;
+  chip.owner_task_id = {owner_task};
+  if (tensor.buffer().space == MemorySpace::token) chip.address_space = kTokenSpace;
   chip.start_offset = static_cast<std::uint64_t>(tensor.offset());
   chip.dtype = static_cast<DataType>(tensor.dtype());
   chip.is_contiguous = tensor.is_contiguous() ? 1 : 0;
   const auto shape = tensor.shape();
   const auto strides = tensor.strides();
   std::uint64_t reach = 0;
+  bool empty = false;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     chip.shapes[dim] = narrow(tensor, shape[dim], "extent", dim);
     // The stride of a single element is never used.
     chip.strides[dim] = shape[dim] == 1 ? 1 : narrow(tensor, strides[dim], "stride", dim);
+    empty = empty || shape[dim] == 0;
     reach += std::uint64_t{chip.shapes[dim] - 1} * chip.strides[dim];
   }
   chip.ndims = static_cast<std::uint32_t>(shape.size());
@@ -52,7 +55,7 @@ ChipTensor to_chip_tensor(const baton::Tensor& tensor, std::uint64_t owner_task)
     chip.shapes[0] = 1;
     chip.strides[0] = 1;
   }
-  chip.extent_elem_cache = reach + 1;
+  chip.extent_elem_cache = empty ? 0 : reach + 1;
   return chip;
 }
 

@@ -89,6 +89,26 @@ void Tensor::check_reach() const {
        available, name_of(dtype_), describe());
 }
 
+Tensor Tensor::empty(DType dtype, Extents shape) {
+  if (shape.size() > kMaxDims) {
+    fail(Code::invalid_argument, "a tensor has at most {} dimensions, not {}", kMaxDims, shape.size());
+  }
+  Tensor made;
+  made.dtype_ = dtype;
+  made.dims_ = static_cast<std::int32_t>(shape.size());
+  bool has_none = false;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] < 0) {
+      fail(Code::invalid_argument, "dimension {} of an empty tensor has {} elements", dim, shape[dim]);
+    }
+    has_none = has_none || shape[dim] == 0;
+    made.shape_[dim] = shape[dim];
+    made.strides_[dim] = 1;
+  }
+  if (!has_none) fail(Code::invalid_argument, "an empty tensor of shape {} would have elements", shape);
+  return made;
+}
+
 Tensor Tensor::token(std::uint64_t number) {
   return Tensor({.address = number, .bytes = 1, .space = MemorySpace::token}, DType::uint8, {1});
 }

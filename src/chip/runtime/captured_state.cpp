@@ -23,7 +23,7 @@ CapturedState::~CapturedState() { memory_->remove_buffer(heap_pages_.data()); }
 
 void CapturedState::add_descriptor(const Tensor& tensor, Access access, ChipTensor& descriptor) {
   const Buffer& buffer = tensor.buffer();
-  if (buffer.space != MemorySpace::host) return;
+  if (buffer.space != MemorySpace::host || tensor.is_empty()) return;
   const bool written = access == Access::out || access == Access::inout || access == Access::no_dependency;
   if (!pieces_.empty()) {
     // Most tasks use what the one before used.
@@ -34,6 +34,13 @@ void CapturedState::add_descriptor(const Tensor& tensor, Access access, ChipTens
     }
   }
   pieces_.push_back({buffer.address, buffer.address + buffer.bytes, written, {&descriptor}});
+}
+
+void CapturedState::add_submission(std::span<const Argument> arguments, Edges edges) {
+  submitted_.push_back({accesses_.size(), edges});
+  for (const Argument& argument : arguments) {
+    if (argument.tensor() != nullptr) accesses_.push_back(argument.access());
+  }
 }
 
 void CapturedState::close() {
@@ -96,19 +103,22 @@ void CapturedState::check_apart() const {
   }
 }
 
+void CapturedState::check_room(const Binding& binding) const {
+  const Buffer& captured = binding.captured.buffer();
+  const Buffer& instead = binding.instead.buffer();
+  if (instead.bytes < captured.bytes || instead.space != captured.space) {
+    fail(Code::invalid_argument, "{} has no room for {}", binding.instead.describe(), binding.captured.describe());
+  }
+  if (!memory_->known(reinterpret_cast<const void*>(instead.address), captured.bytes)) {
+    fail(Code::released, "{} is no memory of this chip, or was freed before", binding.instead.describe());
+  }
+}
+
 void CapturedState::bind(std::span<const Binding> bindings) {
   for (Piece& piece : pieces_) piece.move_by = 0;
   for (const Binding& binding : bindings) {
-    Piece& piece = piece_of(binding);
-    const Buffer& captured = binding.captured.buffer();
-    const Buffer& instead = binding.instead.buffer();
-    if (instead.bytes < captured.bytes || instead.space != captured.space) {
-      fail(Code::invalid_argument, "{} has no room for {}", binding.instead.describe(), binding.captured.describe());
-    }
-    if (!memory_->known(reinterpret_cast<const void*>(instead.address), captured.bytes)) {
-      fail(Code::released, "{} is no memory of this chip, or was freed before", binding.instead.describe());
-    }
-    piece.move_by = instead.address - captured.address;
+    check_room(binding);
+    piece_of(binding).move_by = binding.instead.buffer().address - binding.captured.buffer().address;
   }
   if (!bindings.empty()) check_apart();
   for (Piece& piece : pieces_) {
@@ -116,6 +126,10 @@ void CapturedState::bind(std::span<const Binding> bindings) {
     for (ChipTensor* descriptor : piece.descriptors) descriptor->buffer.addr += piece.move_by - piece.moved_by;
     piece.moved_by = piece.move_by;
   }
+}
+
+void CapturedState::fill_outputs() const {
+  for (const Fill& fill : fills_) fill_elements(fill.output, fill.value);
 }
 
 void CapturedState::set_scalar(TaskId task, std::size_t scalar, std::int64_t slot) {
@@ -134,7 +148,7 @@ std::string CapturedState::drawing() const {
   std::string text = "digraph captured {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (TaskId id = 1; id <= tasks_.newest(); ++id) {
     const TaskPlan& plan = tasks_[id].plan;
-    const char* name = *plan.name != '\0' ? plan.name : plan.counter != nullptr ? "notification wait" : "empty";
+    const char* name = *plan.name != '\0' ? plan.name : plan.waits_for_counter() ? "notification wait" : "empty";
     const std::string blocks = plan.blocks > 1 ? fmt::format(" x {}", plan.blocks) : "";
     text += fmt::format("  t{} [label=\"{} {}{}\"];\n", id, id, name, blocks);
   }

@@ -132,8 +132,8 @@ void ChipState::remove(const Tensor& external) { free(external); }
 CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                  const Place& where) {
   auto captured = std::make_unique<CapturedState>(*this, memory_, heap_pages_.bytes());
-  GraphState state({scheduler_, captured->map(), captured->heap(), *memory_, clusters()}, options.edges,
-                   captured.get());
+  GraphState state({scheduler_, captured->map(), captured->heap(), *memory_, clusters(), cores_->dma_workspace(), this},
+                   options.edges, captured.get());
   Graph graph(state);
   const std::uint64_t scope = captured->heap().open_scope(where);
   orchestration(graph);
@@ -147,13 +147,15 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
     fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
   }
   graph.bind(bindings);
+  graph.fill_outputs();
   const ProfiledRun profiled(profiler_.get());
   scheduler_.run(graph.tasks());
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
   const ProfiledRun profiled(profiler_.get());
-  GraphState state({scheduler_, map_, heap_, *memory_, clusters(), profiler_.get()}, options.edges);
+  GraphState state({scheduler_, map_, heap_, *memory_, clusters(), cores_->dma_workspace(), this, profiler_.get()},
+                   options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;

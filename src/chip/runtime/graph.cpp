@@ -1,3 +1,4 @@
+#include <baton/captured_graph.hpp>
 #include <baton/graph.hpp>
 
 #include <vector>
@@ -76,21 +77,29 @@ TaskId Graph::submit_empty(std::span<const Argument> arguments, const TaskOption
   return state_->submit({.arguments = arguments, .options = options, .where = where});
 }
 
+void Graph::submit_graph(CapturedGraph& graph, std::span<const Binding> bindings, Place where) {
+  state_->submit_graph(*graph.state_, bindings, where);
+}
+
 Tensor Graph::submit_notification_wait(const std::int32_t* signal, std::int32_t expected, Place where) {
   return state_->submit_notification_wait(signal, expected, where);
 }
 
-Tensor Graph::output(DType dtype, std::initializer_list<std::int64_t> shape, Place where) {
-  return state_->output(dtype, {shape.begin(), shape.size()}, where);
+Tensor Graph::output(DType dtype, std::span<const std::int64_t> shape, Place where) {
+  return state_->output(dtype, shape, where);
+}
+
+Tensor Graph::filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value, Place where) {
+  return state_->filled_output(dtype, shape, value, where);
 }
 
 void Graph::keep(const Tensor& output) { state_->keep(output); }
 
-Graph::Scope Graph::scope(Place where) { return {*this, state_->open_scope(state_->edges(), where), state_->edges()}; }
+Graph::Scope Graph::scope(Place where) { return scope(state_->edges(), where); }
 
-Graph::Scope Graph::manual_scope(Place where) {
+Graph::Scope Graph::scope(Edges edges, Place where) {
   const Edges before = state_->edges();
-  return {*this, state_->open_scope(Edges::named, where), before};
+  return {*this, state_->open_scope(edges, where), before};
 }
 
 Graph::Scope::~Scope() {
@@ -109,6 +118,7 @@ void Graph::set_element(const Tensor& tensor, DType dtype, std::span<const std::
 void Graph::wait(TaskId task) { state_->wait(task); }
 bool Graph::full() const noexcept { return state_->full(); }
 int Graph::clusters() const noexcept { return state_->clusters(); }
+void* Graph::dma_workspace() const noexcept { return state_->dma_workspace(); }
 int Graph::vector_cores() const noexcept { return chip::kVectorsPerCluster * state_->clusters(); }
 
 }  // namespace baton

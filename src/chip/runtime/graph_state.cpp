@@ -9,6 +9,7 @@
 
 #include "base/fail.hpp"
 #include "chip/graph/chip_tensor.hpp"
+#include "chip/runtime/fill.hpp"
 #include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
@@ -27,12 +28,15 @@ graph::Use access_of(Access access) {
 TaskKind kind_of(const Submission& submission) {
   const TaskOptions& options = submission.options;
   if (submission.cores != Cores::vector || options.blocks != 1 || options.priority != 0) return TaskKind::other;
+  if (options.only_if || options.completion_queue) return TaskKind::other;
   return TaskKind::vector;
 }
 
 std::string describe(const Submission& submission) {
   return *submission.name == '\0' ? "a task without a kernel" : submission.name;
 }
+
+bool is_integer(DType dtype) { return dtype != DType::float32 && dtype != DType::float16 && dtype != DType::bfloat16; }
 
 }  // namespace
 
@@ -51,11 +55,46 @@ void GraphState::check(const Submission& submission) const {
            options.blocks, cores);
     }
   }
+  if (options.only_if) check_predicate(submission);
+  if (options.completion_queue && submission.arguments.size() == kKernelArguments) {
+    fail(Code::invalid_argument, "{}: {} arguments leave no room for the completion queue; a kernel takes {}",
+         describe(submission), submission.arguments.size(), kKernelArguments);
+  }
+  if (options.completion_queue && (submission.cores == Cores::none || submission.cores == Cores::cluster)) {
+    fail(Code::invalid_argument, "{}: a completion queue is for the kernel of one core", describe(submission));
+  }
   for (const TaskId earlier : options.after) {
     if (earlier == 0 || earlier > newest()) {
       fail(Code::invalid_argument, "{}: there is no task {} to wait for", describe(submission), earlier);
     }
   }
+}
+
+void GraphState::check_predicate(const Submission& submission) const {
+  const Tensor& element = submission.options.only_if->element;
+  if (element.element_count() != 1 || !is_integer(element.dtype()) || element.buffer().space != MemorySpace::host) {
+    fail(Code::invalid_argument, "{}: whether it runs depends on one element of an integer type, not on {}",
+         describe(submission), element.describe());
+  }
+  // A core reads it, whatever edges there are.
+  if (!parts_.memory.known(reinterpret_cast<const void*>(element.address()), size_of(element.dtype()))) {
+    fail(Code::released, "{}: what decides whether it runs, {}, is no memory of this chip, or was freed before",
+         describe(submission), element.describe());
+  }
+}
+
+TaskExtra* GraphState::extra_of(const Submission& submission) {
+  const TaskOptions& options = submission.options;
+  if (!options.only_if && !options.completion_queue) return nullptr;
+  auto* extra = new (arena().take(sizeof(TaskExtra))) TaskExtra;
+  extra->completion_queue = options.completion_queue;
+  if (options.only_if) {
+    extra->has_predicate = true;
+    extra->comparison = options.only_if->comparison;
+    extra->value = options.only_if->value;
+    extra->element = new (arena().take(sizeof(ChipTensor))) ChipTensor(graph::to_chip_tensor(options.only_if->element));
+  }
+  return extra;
 }
 
 void GraphState::make_empty(Task& task) {
@@ -73,7 +112,11 @@ void GraphState::fill(Task& task, const Submission& submission) {
   plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
   plan.priority = submission.options.priority;
   task.where = submission.where;
-  plan.counter = submission.counter;
+  if (submission.cores == Cores::none) {
+    plan.counter = submission.counter;
+  } else {
+    plan.extra = extra_of(submission);
+  }
   plan.expected = submission.expected;
   if (submission.cluster != nullptr) {
     auto* kernels = new (arena().take(sizeof(ClusterKernels))) ClusterKernels;
@@ -87,7 +130,7 @@ void GraphState::fill(Task& task, const Submission& submission) {
     set(2, submission.cluster->vector[1]);
     plan.cluster = kernels;
   }
-  const std::size_t count = submission.arguments.size();
+  const std::size_t count = submission.arguments.size() + (submission.options.completion_queue ? 1 : 0);
   if (count == 0) return;
   std::size_t tensors = 0;
   for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
@@ -121,7 +164,8 @@ void GraphState::fill(OwnCore& own, const Submission& submission) {
     const Tensor* tensor = argument.tensor();
     if (tensor == nullptr) continue;
     if (tensor->buffer().id != 0) parts_.heap.use(tensor->buffer(), newest() + 1);
-    if (edges_ == Edges::inferred && argument.access() != Access::no_dependency) parts_.map.admit(*tensor);
+    if (edges_ == Edges::inferred && argument.access() != Access::no_dependency && !tensor->is_empty())
+      parts_.map.admit(*tensor);
     static_assert(sizeof(ChipTensor) == OwnCore::kTensorBytes);
     auto* memory = own.tensors.data() + tensors * sizeof(ChipTensor);
     ChipTensor* descriptor = new (memory) ChipTensor(graph::to_chip_tensor(*tensor));
@@ -141,11 +185,20 @@ void GraphState::link(Task& task, const Submission& submission, Live&& live, Fou
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
     if (edges_ == Edges::named && argument.tensor()->buffer().space != MemorySpace::token) continue;
+    if (argument.tensor()->is_empty()) continue;
     parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), task.id, live, found);
     task_is_recorded_ = true;
   }
   for (const Tensor& token : submission.options.tokens) {
     parts_.map.record(graph::view_of(token), graph::Use::read, task.id, live, found);
+  }
+  if (submission.options.only_if && submission.cores != Cores::none) {
+    const Tensor& element = submission.options.only_if->element;
+    if (element.buffer().id != 0) parts_.heap.use(element.buffer(), task.id);
+    if (edges_ == Edges::inferred) {
+      parts_.map.record(graph::view_of(element), graph::Use::read, task.id, live, found);
+      task_is_recorded_ = true;
+    }
   }
   for (const TaskId earlier : submission.options.after) found(earlier);
 }
@@ -153,7 +206,8 @@ void GraphState::link(Task& task, const Submission& submission, Live&& live, Fou
 TaskId GraphState::submit(const Submission& submission) {
   const TaskOptions& options = submission.options;
   // What most submissions are need not be looked at closely.
-  const bool plain = options.blocks == 1 && !options.start_together && options.after.empty();
+  const bool plain = options.blocks == 1 && !options.start_together && options.after.empty() && !options.only_if &&
+                     !options.completion_queue;
   if (!plain || submission.arguments.size() > kKernelArguments) check(submission);
   return capture_ == nullptr ? stream(submission) : capture(submission);
 }
@@ -209,6 +263,7 @@ TaskId GraphState::capture(const Submission& submission) {
   } catch (...) {
     if (task_is_recorded_) {
       make_empty(task);
+      capture_->add_submission({}, edges_);
       tasks.end();
     } else {
       tasks.abandon();
@@ -221,8 +276,27 @@ TaskId GraphState::capture(const Submission& submission) {
     capture_->add_descriptor(*argument.tensor(), argument.access(),
                              *reinterpret_cast<ChipTensor*>(task.plan.args[tensor++]));
   }
+  capture_->add_submission(submission.arguments, edges_);
+  if (const TaskExtra* extra = task.plan.extras(); extra != nullptr && extra->has_predicate) {
+    capture_->add_descriptor(submission.options.only_if->element, Access::in, *extra->element);
+  }
   tasks.end();
   return task.id;
+}
+
+void GraphState::submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where) {
+  if (graph.owner() != parts_.chip) {
+    fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
+  }
+  const Edges before = edges_;
+  const std::uint64_t scope = open_scope(before, where);
+  try {
+    graph.submit_to(*this, bindings, where);
+  } catch (...) {
+    close_scope(scope, before);
+    throw;
+  }
+  close_scope(scope, before);
 }
 
 TaskId GraphState::newest() const noexcept {
@@ -233,13 +307,10 @@ Arena& GraphState::arena() noexcept {
   return capture_ == nullptr ? parts_.scheduler.blocks().arena() : capture_->tasks().arena();
 }
 
-void GraphState::require_running(const char* action) const {
-  if (capture_ == nullptr) return;
-  fail(Code::invalid_argument, "{}: nothing runs while a graph is captured; do it before or after Chip::run()", action);
-}
-
 void GraphState::wait(TaskId task) {
-  require_running("wait");
+  if (capture_ != nullptr) {
+    fail(Code::invalid_argument, "wait: nothing runs while a graph is captured; do it before or after Chip::run()");
+  }
   parts_.scheduler.wait(task);
 }
 
@@ -276,6 +347,7 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
         std::uint64_t& most = parts_.profiler->high_water.output_bytes;
         most = std::max(most, parts_.heap.bytes_in_use());
       }
+      if (capture_ != nullptr) capture_->add_output(*buffer);
       return Tensor(*buffer, dtype, shape);
     }
     if (capture_ != nullptr) {
@@ -291,6 +363,21 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
     }
     parts_.heap.forget_before(parts_.scheduler.oldest_incomplete());
   }
+}
+
+Tensor GraphState::filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
+                                 const Place& where) {
+  const Tensor made = output(dtype, shape, where);
+  ElementBytes element{};
+  std::memcpy(element.data(), value, size_of(dtype));
+  fill(made, element);
+  return made;
+}
+
+void GraphState::fill(const Tensor& output, const ElementBytes& value) {
+  if (capture_ != nullptr) return capture_->fill_before_runs(output, value);
+  // Whoever used these bytes before is complete.
+  fill_elements(output, value);
 }
 
 std::uint64_t GraphState::open_scope(Edges edges, const Place& where) {
@@ -317,27 +404,33 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
   return at;
 }
 
-void GraphState::wait_for(const Tensor& tensor, graph::Use access) {
+void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* action) {
+  if (tensor.buffer().id != 0) parts_.heap.use(tensor.buffer(), 0);
   Scheduler& scheduler = parts_.scheduler;
   std::vector<TaskId> earlier;
   parts_.map.query(
-      graph::view_of(tensor), access, [&](TaskId id) { return scheduler.live(id); },
+      graph::view_of(tensor), access, [&](TaskId id) { return capture_ != nullptr || scheduler.live(id); },
       [&](TaskId id) { earlier.push_back(id); });
+  if (capture_ != nullptr && (!earlier.empty() || tensor.buffer().id != 0)) {
+    fail(
+        Code::invalid_argument,
+        "{} of {}: tasks of the graph that is being captured use it, and nothing runs meanwhile; do it before or after "
+        "Chip::run()",
+        action, tensor.describe());
+  }
   for (const TaskId id : earlier) scheduler.wait(id);
 }
 
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
-  require_running("get");
   const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Use::read);
+  wait_for(at, graph::Use::read, "get");
   std::memcpy(into, reinterpret_cast<const void*>(at.address()), size_of(dtype));
 }
 
 void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position,
                              const void* from) {
-  require_running("set");
   const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Use::write);
+  wait_for(at, graph::Use::write, "set");
   std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));
   // It may be what a deferred task waits for.
   parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));

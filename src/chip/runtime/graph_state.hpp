@@ -23,6 +23,8 @@ struct GraphParts {
   graph::OutputHeap& heap;
   LocalMemory& memory;
   int clusters;
+  void* dma_workspace;
+  const ChipState* chip;
   Profiler* profiler = nullptr;  // null unless tasks are profiled
 };
 
@@ -48,22 +50,32 @@ class GraphState {
       : parts_(parts), edges_(edges), capture_(capture) {}
 
   TaskId submit(const Submission& submission);
+  void submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where);
   [[nodiscard]] bool full() const noexcept { return capture_ == nullptr && parts_.scheduler.full(); }
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
   [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, const Place& where);
+  [[nodiscard]] Tensor filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
+                                     const Place& where);
+  /// `output`, which no task has used yet, gets `value` in every element.
+  void fill(const Tensor& output, const ElementBytes& value);
   void keep(const Tensor& output) { parts_.heap.keep(output.buffer()); }
 
   [[nodiscard]] std::uint64_t open_scope(Edges edges, const Place& where);
   void close_scope(std::uint64_t scope, Edges edges_after);
   [[nodiscard]] Edges edges() const noexcept { return edges_; }
+  void set_edges(Edges edges) noexcept { edges_ = edges; }
 
   void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
   void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
   void wait(TaskId task);
   [[nodiscard]] int clusters() const noexcept { return parts_.clusters; }
+  [[nodiscard]] void* dma_workspace() const noexcept { return parts_.dma_workspace; }
 
  private:
   void check(const Submission& submission) const;
+  void check_predicate(const Submission& submission) const;
+  /// What few tasks have.
+  [[nodiscard]] TaskExtra* extra_of(const Submission& submission);
   void fill(Task& task, const Submission& submission);
   static void make_empty(Task& task);
   /// The same for the call of a core, with less that is written. Throws what link() would.
@@ -75,10 +87,8 @@ class GraphState {
   TaskId capture(const Submission& submission);
   [[nodiscard]] TaskId newest() const noexcept;
   [[nodiscard]] Arena& arena() noexcept;
-  /// Throws Error (invalid_argument) while a graph is captured: nothing runs.
-  void require_running(const char* action) const;
   [[nodiscard]] Tensor element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const;
-  void wait_for(const Tensor& tensor, graph::Use access);
+  void wait_for(const Tensor& tensor, graph::Use access, const char* action);
   void forget_complete();
 
   GraphParts parts_;

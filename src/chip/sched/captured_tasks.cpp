@@ -41,7 +41,7 @@ void CapturedTasks::end() {
   all_before_.push_back(all_before);
   first_of_.push_back(predecessors_.size());
   const Task& task = newest_task();
-  if (task.plan.counter != nullptr) waits_.push_back({task.id, task.plan.expected});
+  if (task.plan.waits_for_counter()) waits_.push_back({task.id, task.plan.expected});
 }
 
 void CapturedTasks::abandon() {

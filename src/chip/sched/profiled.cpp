@@ -103,6 +103,8 @@ std::uint64_t Scheduler::note_completion(ThreadNotes& notes, const Task& task) c
     outcome = failure->task == task.id ? TaskOutcome::failed : TaskOutcome::not_run;
   } else if (task.left_window.load(std::memory_order_relaxed)) {
     outcome = TaskOutcome::deferred;
+  } else if (task.plan.extras() != nullptr && run.started == 0) {
+    outcome = TaskOutcome::not_run;
   }
   options_.profiler->add(*notes.profile, task.id, task.plan.name, times_of(task), run, outcome, now);
   return now;

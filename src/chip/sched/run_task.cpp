@@ -1,10 +1,24 @@
 // From a task that a core has taken to those that become ready by it.
 #include <algorithm>
+#include <cstring>
 #include <utility>
+
+#include <chip_tensor.h>
+#include <baton/tensor.hpp>
 
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
+
+bool TaskExtra::holds() const noexcept {
+  const auto dtype = static_cast<DType>(element->dtype);
+  const std::size_t bytes = size_of(dtype);
+  const auto* address = reinterpret_cast<const std::byte*>(element->buffer.addr) + element->start_offset * bytes;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, address, bytes);
+  const auto unused = static_cast<unsigned>(64 - 8 * bytes);
+  return baton::holds(static_cast<std::int64_t>(bits << unused) >> unused, comparison, value);
+}
 
 bool Scheduler::cluster_is_free(const Seat& cube) const {
   const auto& seats = seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)];
@@ -24,6 +38,8 @@ Task* Scheduler::run(CoreThread& thread, Seat& seat, Task& task) {
     note_dispatch(seat, task);
   if (task.failure.load(std::memory_order_relaxed) != nullptr) return skip(thread, seat, task);
   if (plan.cores == Cores::none) return run_without_kernel(thread, task, seat.takes);
+  if (plan.extra != nullptr && !must_run(task)) [[unlikely]]
+    return pass_over(thread, seat, task);
   std::uint32_t block = 0;
   if (plan.blocks > 1) {
     if (plan.start == BlockStart::together && !begin_together(task)) return nullptr;
@@ -42,6 +58,12 @@ Task* Scheduler::run(CoreThread& thread, Seat& seat, Task& task) {
     return run_block(thread, seat, task, plan.cluster->entry[0], plan.cluster->name[0], block);
   }
   return run_block(thread, seat, task, plan.entry, plan.name, block);
+}
+
+bool Scheduler::must_run(const Task& task) noexcept {
+  // Its first block decides: what a kernel of the task itself writes does not change it.
+  if (task.blocks_to_start.load(std::memory_order_relaxed) != task.plan.blocks) return true;
+  return !task.plan.extra->has_predicate || task.plan.extra->holds();
 }
 
 bool Scheduler::begin_together(Task& task) {
@@ -87,6 +109,8 @@ Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKern
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
   call.condition_capacity = kConditionsPerKernel;
+  if (plan.extra != nullptr && plan.extra->completion_queue) [[unlikely]]
+    call.completion_queue_slot = plan.arg_count - 1;
   ++thread.busy;
   --thread.looking_in(seat.takes);
   seat.running.store(&task, std::memory_order_relaxed);
@@ -107,6 +131,7 @@ Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKern
 Task* Scheduler::after_kernel(CoreThread& thread, Seat& seat, Task& task) {
   KernelCall& call = seat.call;
   seat.running.store(nullptr, std::memory_order_relaxed);
+  call.completion_queue_slot.reset();
   if (call.error) [[unlikely]] {
     fail_task(task, std::exchange(call.error, nullptr));
   }
@@ -163,6 +188,10 @@ Task* Scheduler::run_without_kernel(CoreThread& thread, Task& task, Cores cores)
 Task* Scheduler::skip(CoreThread& thread, const Seat& seat, Task& task) {
   failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
   if (profiling()) note_end(thread.notes, seat, task, false);
+  return complete(thread, task, seat.takes);
+}
+
+Task* Scheduler::pass_over(CoreThread& thread, const Seat& seat, Task& task) {
   return complete(thread, task, seat.takes);
 }
 

@@ -235,6 +235,10 @@ class Scheduler {
   [[nodiscard]] Task* run_without_kernel(CoreThread& thread, Task& task, Cores cores);
   /// A task that another one's failure keeps from running.
   [[nodiscard]] Task* skip(CoreThread& thread, const Seat& seat, Task& task);
+  /// Of a task with extras, whether its predicate lets it run.
+  [[nodiscard]] static bool must_run(const Task& task) noexcept;
+  /// It is complete without having run.
+  [[nodiscard]] Task* pass_over(CoreThread& thread, const Seat& seat, Task& task);
   [[nodiscard]] bool cluster_is_free(const Seat& cube) const;
   void assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block);
   /// Whether blocks of `task`, which start together, may be handed out. If not, it is kept until they may.

@@ -7,8 +7,11 @@
 
 #include <baton/kernel_abi.hpp>
 #include <baton/place.hpp>
+#include <baton/signal.hpp>
 
 #include "chip/graph/task_id.hpp"
+
+struct ChipTensor;
 
 namespace baton::chip {
 
@@ -46,14 +49,32 @@ struct ClusterKernels {
   std::array<const char*, 3> name{};
 };
 
+/// What few tasks have. Lives as long as the arguments.
+struct TaskExtra {
+  /// The task runs only if this element, an integer, compares so with `value`.
+  bool has_predicate = false;
+  WaitCmp comparison = WaitCmp::ne;
+  /// The last argument is the address of the kernel's completion queue, which its core knows.
+  bool completion_queue = false;
+  std::int64_t value = 0;
+  ChipTensor* element = nullptr;
+
+  /// Whether the task is to run.
+  [[nodiscard]] bool holds() const noexcept;
+};
+
 /// What a submission says about a task. Written by the submitter before the task is linked, read by cores after that.
 struct TaskPlan {
   BatonKernelFunction entry = nullptr;
   const char* name = "";  // lives as long as the kernel's library
   std::int64_t* args = nullptr;
   const ClusterKernels* cluster = nullptr;
-  /// A task without a kernel that waits for `*counter >= expected`.
-  const std::int32_t* counter = nullptr;
+  union {
+    /// Of a task without a kernel (Cores::none): it waits for `*counter >= expected`. Null: for nothing.
+    const std::int32_t* counter = nullptr;
+    /// Of all others. Null: nothing special.
+    const TaskExtra* extra;
+  };
   std::int32_t expected = 0;
   std::uint32_t arg_count = 0;
   std::uint32_t tensor_count = 0;  // they come first
@@ -65,6 +86,8 @@ struct TaskPlan {
 
   /// A task without a kernel is completed by a vector core.
   [[nodiscard]] Cores serving_cores() const noexcept { return cores == Cores::none ? Cores::vector : cores; }
+  [[nodiscard]] bool waits_for_counter() const noexcept { return cores == Cores::none && counter != nullptr; }
+  [[nodiscard]] const TaskExtra* extras() const noexcept { return cores == Cores::none ? nullptr : extra; }
 };
 
 /// What decides how a task that is ready gets to a core, without a look at the task.
@@ -74,7 +97,7 @@ enum class TaskKind : std::uint8_t {
   other,
 };
 [[nodiscard]] inline TaskKind kind_of(const TaskPlan& plan) noexcept {
-  if (plan.priority != 0 || plan.blocks != 1) return TaskKind::other;
+  if (plan.priority != 0 || plan.blocks != 1 || plan.extras() != nullptr) return TaskKind::other;
   return plan.cores == Cores::vector ? TaskKind::vector : plan.cores == Cores::cube ? TaskKind::cube : TaskKind::other;
 }
 

@@ -13,7 +13,7 @@ TEST(ChipTensor, DescribesTheSameElements) {
   const ChipTensor chip = to_chip_tensor(tile, 77);
   EXPECT_EQ(chip.buffer.addr, 0x4000U);
   EXPECT_EQ(chip.buffer.size, 4096U);
-  EXPECT_EQ(chip.owner_task_id, 77U);
+  EXPECT_EQ(chip.owner_task_id.raw, 77U);
   EXPECT_EQ(chip.start_offset, 4U * 32 + 8);
   EXPECT_EQ(chip.ndims, 2U);
   EXPECT_EQ(chip.dtype, DataType::FLOAT32);

@@ -67,6 +67,9 @@ class SimCores {
   /// One more vector core, without a fiber: for whoever submits.
   [[nodiscard]] SimCore& own_core() noexcept { return own_core_; }
 
+  /// What kernels get as the workspace of the DMA engine: any address but null says that the engine is there.
+  [[nodiscard]] void* dma_workspace() noexcept { return &dma_; }
+
   /// Gives `call` to a core, which runs its calls in order. Any thread; never blocks.
   void post(int core, KernelCall& call);
 
