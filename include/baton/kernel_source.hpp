@@ -11,6 +11,7 @@
 #include <baton/chip_args.hpp>
 #include <baton/export.hpp>
 #include <baton/kernel_handle.hpp>
+#include <baton/source_form.hpp>
 
 namespace baton {
 
@@ -18,7 +19,8 @@ struct KernelSource {
   /// The path of the source; if `text` is given, only the name that messages show.
   std::string source;
   std::optional<std::string> text{};
-  BatonCoreType core = BATON_CORE_VECTOR;
+  BatonCoreType core = BATON_CORE_VECTOR;  ///< Of kernels.
+  SourceForm form = SourceForm::kernels;
   std::vector<std::string> include_dirs{};
   std::vector<std::string> defines{};  ///< NAME or NAME=value.
   std::vector<std::string> flags{};    ///< For the compiler, as they are.

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <baton/chip_args.hpp>
+#include <baton/chip_program.hpp>
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
 #include <baton/kernel_handle.hpp>
@@ -65,7 +67,7 @@ class TaskArgs {
 /// What a chip can run: a kernel or an orchestration. A value; cheap to make for what is linked into the program.
 class BATON_API Callable {
  public:
-  enum class Kind : std::uint8_t { kernel, orchestration };
+  enum class Kind : std::uint8_t { kernel, orchestration, program };
 
   /// A kernel of this program, or of a library that it is linked with. Not explicit: kernels are callables.
   Callable(const Kernel& kernel) : kernel_(kernel) {}  // NOLINT(google-explicit-constructor)
@@ -79,6 +81,10 @@ class BATON_API Callable {
   /// An orchestration of such a library: what BATON_ORCHESTRATION defines there under that name.
   [[nodiscard]] static Callable orchestration_in_library(std::string path, std::string name);
 
+  /// A chip program: an orchestration that knows its kernels by numbers, with these. Chips load its libraries when they
+  /// first use it.
+  [[nodiscard]] static Callable program(ChipProgramParts parts);
+
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   /// Of a kernel in a library that is not loaded here: without function.
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
@@ -86,6 +92,8 @@ class BATON_API Callable {
   /// Empty: it is linked.
   [[nodiscard]] const std::string& library() const noexcept { return library_; }
   [[nodiscard]] std::string name() const;
+  /// Of a program.
+  [[nodiscard]] const ChipProgramParts& parts() const noexcept { return *parts_; }
 
  private:
   Kind kind_ = Kind::kernel;
@@ -93,6 +101,7 @@ class BATON_API Callable {
   ChipOrchestration function_ = nullptr;
   std::string library_;
   std::string name_;
+  std::shared_ptr<const ChipProgramParts> parts_;
 };
 
 /// How a chip runs a kernel.

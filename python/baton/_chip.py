@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from baton import _core
+from baton._chip_program import ChipProgram
 from baton._core import CapturedGraph, Graph, Kernel, LibraryOrchestration, TaskProfile, Tensor
 from baton._dtypes import dtype_name, shape_of
 
@@ -43,14 +44,14 @@ class Chip:
                                      seed, profile)
         self.platform = platform
 
-    def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration, *args: Any,
-            **options: Any) -> None:
+    def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration | ChipProgram,
+            *args: Any, **options: Any) -> None:
         """Calls `orchestration(graph)`, which submits kernels, and returns when all of them are complete.
 
         With a kernel and its arguments instead, submits that one: chip.run(scale, x, y, 2.0). With a captured graph,
         runs that; instead=[(x, x2)] uses x2 where it was captured with x. With an orchestration of a library
-        (kernels(source).orchestration(name)) and its arguments, calls that, without Python. edges="named": only after=
-        and tokens= of submit() make edges.
+        (kernels(source).orchestration(name)) or a chip program and its arguments, calls that, without Python.
+        edges="named": only after= and tokens= of submit() make edges.
 
         Raises what went wrong first, once: Error with task, kernel and the line of the submission, or the exception of
         the orchestration. The chip can be used again then. Ctrl-C returns at once; what runs ends by itself, and the
@@ -61,6 +62,8 @@ class Chip:
             self._core.run(lambda graph: graph.submit(kernel, *args, **options), "inferred")
         elif isinstance(orchestration, CapturedGraph):
             self._core.run_captured(orchestration, list(options.pop("instead", ())))
+        elif isinstance(orchestration, ChipProgram):
+            self._core.run_program(orchestration, *args, **options)
         elif isinstance(orchestration, LibraryOrchestration):
             self._core.run_library(orchestration, *args, edges=options.pop("edges", "inferred"), **options)
         else:

@@ -70,15 +70,17 @@ class KernelFile(Mapping):
         return f"<baton kernels {', '.join(self)} of {self.library}>"
 
 
-def kernels(source: str | os.PathLike, *, core: str = "vector", include_dirs: Sequence[str | os.PathLike] = (),
-            defines: Sequence[str] | Mapping[str, Any] = (), flags: Sequence[str] = ()) -> KernelFile:
+def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: bool = False,
+            include_dirs: Sequence[str | os.PathLike] = (), defines: Sequence[str] | Mapping[str, Any] = (),
+            flags: Sequence[str] = ()) -> KernelFile:
     """Compiles all kernels of a source, or finds them in the cache; a path that ends in .so is loaded.
 
-    source        the path of a .cpp file, or the text of one
-    core          "vector" or "cube": what the kernels run on
-    include_dirs  folders for #include
-    defines       {"COLS": 64} or ["COLS=64"]
-    flags         for the compiler, as they are
+    source         the path of a .cpp file, or the text of one
+    core           "vector" or "cube": what the kernels run on
+    orchestration  the source has no kernels: it is for ChipProgram, written against pto_orchestration_api.h
+    include_dirs   folders for #include
+    defines        {"COLS": 64} or ["COLS=64"]
+    flags          for the compiler, as they are
 
     A relative path is looked for in the current folder, then beside the file that calls. Raises Error (compile_failed)
     with the compiler's messages.
@@ -98,8 +100,8 @@ def kernels(source: str | os.PathLike, *, core: str = "vector", include_dirs: Se
         path = beside if os.path.exists(beside) else path
     if path.endswith(".so"):
         return KernelFile(_core.KernelFile.load(path))
-    return KernelFile(_core.compile(path, text, core == "cube", [os.fspath(folder) for folder in include_dirs],
-                                    list(defines), list(flags)))
+    return KernelFile(_core.compile(path, text, core == "cube", orchestration,
+                                    [os.fspath(folder) for folder in include_dirs], list(defines), list(flags)))
 
 
 def kernel(source: str | os.PathLike, name: str = "", *, signature: Sequence[Any] | None = None, core: str = "vector",

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <baton/chip_program.hpp>
 #include <baton/error.hpp>
 
 #include "bind.hpp"
+#include "captured.hpp"
 #include "chip_host.hpp"
 #include "gil.hpp"
 #include "graph.hpp"
@@ -58,47 +60,41 @@ void run(const std::shared_ptr<ChipHost>& host, const nb::callable& function, co
             [&](Graph& graph, LentGraph& lent) { orchestrate(*host, graph, lent, function); });
 }
 
-/// Runs an orchestration of a library. Tensors that are not marked may be written.
+/// The arguments of an orchestration of a library. Tensors that are not marked may be written.
+struct LibraryArguments {
+  LibraryArguments(const std::string& name, const nb::args& given) : call(name, given) {
+    for (const Argument& argument : call.get()) {
+      if (argument.tensor() != nullptr) {
+        tensors.push_back(*argument.tensor());
+      } else {
+        scalars.push_back(argument.slot());
+      }
+    }
+  }
+  CallArguments call;
+  std::vector<Tensor> tensors;
+  std::vector<std::int64_t> scalars;
+};
+
 void run_library(const std::shared_ptr<ChipHost>& host, const LoadedOrchestration& orchestration, const nb::args& given,
                  const std::string& edges) {
   const Place where = calling_place();
   const GraphOptions options{.edges = edges_named(edges)};
-  std::vector<Array> arrays;
-  std::vector<Tensor> tensors;
-  std::vector<std::int64_t> scalars;
-  const CallArguments arguments(orchestration.name(), given);
-  for (const Argument& argument : arguments.get()) {
-    if (argument.tensor() != nullptr) {
-      tensors.push_back(*argument.tensor());
-    } else {
-      scalars.push_back(argument.slot());
-    }
-  }
-  host->run_captured(arguments.arrays(), [=](Chip& chip) {
-    chip.run([&](Graph& graph) { orchestration(graph, ChipArgs(tensors, scalars)); }, options, where);
-  });
+  const LibraryArguments arguments(orchestration.name(), given);
+  host->run_captured(
+      arguments.call.arrays(), [=, tensors = arguments.tensors, scalars = arguments.scalars](Chip& chip) {
+        chip.run([&](Graph& graph) { orchestration(graph, ChipArgs(tensors, scalars)); }, options, where);
+      });
 }
 
-/// A captured graph with the memory that it uses. It ends on the thread of the chip.
-class Captured {
- public:
-  Captured(std::shared_ptr<ChipHost> host, std::shared_ptr<CapturedGraph> graph, ChipHost::Held held)
-      : host_(std::move(host)), ticket_(host_->ticket()), graph_(std::move(graph)), held_(std::move(held)) {}
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-  ~Captured() {
-    static_cast<void>(ticket_->thread->post([graph = std::move(graph_)](Chip&) mutable { graph.reset(); }));
-  }
-  [[nodiscard]] CapturedGraph& get() const noexcept { return *graph_; }
-  [[nodiscard]] const std::shared_ptr<CapturedGraph>& shared() const noexcept { return graph_; }
-  [[nodiscard]] const ChipHost* host() const noexcept { return host_.get(); }
-
- private:
-  std::shared_ptr<ChipHost> host_;
-  std::shared_ptr<ChipTicket> ticket_;
-  std::shared_ptr<CapturedGraph> graph_;
-  ChipHost::Held held_;
-};
+void run_program(const std::shared_ptr<ChipHost>& host, const ChipProgram& program, const nb::args& given) {
+  const Place where = calling_place();
+  const LibraryArguments arguments(program.parts().entry, given);
+  host->run_captured(arguments.call.arrays(),
+                     [=, tensors = arguments.tensors, scalars = arguments.scalars](Chip& chip) {
+                       program.run(chip, ChipArgs(tensors, scalars), where);
+                     });
+}
 
 std::shared_ptr<Captured> capture(const std::shared_ptr<ChipHost>& host, const nb::callable& function,
                                   const std::string& edges) {
@@ -115,15 +111,9 @@ std::shared_ptr<Captured> capture(const std::shared_ptr<ChipHost>& host, const n
 
 void run_captured(const std::shared_ptr<ChipHost>& host, const Captured& captured, const nb::list& bindings) {
   if (captured.host() != host.get()) throw Error(Code::invalid_argument, "another chip captured this graph");
-  std::vector<Array> arrays;
-  std::vector<Binding> list;
-  for (const nb::handle pair : bindings) {
-    const Array before = array_of(pair[0], "the array that was captured", Writable::no, Layout::strided);
-    const Array after = array_of(pair[1], "the array to use instead", Writable::no, Layout::strided);
-    arrays.push_back(after);
-    list.push_back({before.tensor, after.tensor});
-  }
-  host->run_captured(arrays, [graph = captured.shared(), list](Chip& chip) { chip.run_captured(*graph, list); });
+  const Bindings given(bindings);
+  host->run_captured(given.arrays,
+                     [graph = captured.shared(), list = given.list](Chip& chip) { chip.run_captured(*graph, list); });
 }
 
 void copy(const Array& to, const Array& from, const char* what) {
@@ -174,6 +164,7 @@ void bind_chip(nb::module_& module) {
       .def("capture", capture)
       .def("run_captured", run_captured)
       .def("run_library", run_library, nb::arg("orchestration"), nb::arg("args"), nb::kw_only(), nb::arg("edges"))
+      .def("run_program", run_program, nb::arg("program"), nb::arg("args"))
       .def("task_profile", [](ChipHost& host) { return host.chip().task_profile(); })
       .def("copy_in",
            [](ChipHost& host, const Array& to, const nb::object& from) {

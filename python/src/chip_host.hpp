@@ -99,6 +99,9 @@ class ChipHost : public std::enable_shared_from_this<ChipHost> {
   /// For the present run: the kernel stays loaded.
   void use(const LoadedKernel& kernel) { held_.kernels.insert(kernel.keep()); }
 
+  /// For the present run: whatever it is stays alive.
+  void hold(std::shared_ptr<const void> object) { held_.kernels.insert(std::move(object)); }
+
   using Body = std::function<void(Chip&, LentGraph&)>;
   using Orchestration = std::function<void(Graph&, LentGraph&)>;
   /// Runs `body`, which lends a graph, on the thread of the chip, and `orchestration` here.

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <baton/error.hpp>
 
 #include "bind.hpp"
+#include "captured.hpp"
 #include "gil.hpp"
 #include "kernel.hpp"
 #include "place.hpp"
@@ -79,6 +81,21 @@ struct ScopeHandle {
   }
 };
 
+WaitCmp comparison_named(const std::string& symbol) {
+  for (const WaitCmp each : {WaitCmp::eq, WaitCmp::ne, WaitCmp::gt, WaitCmp::ge, WaitCmp::lt, WaitCmp::le}) {
+    if (symbol == symbol_of(each)) return each;
+  }
+  throw Error(Code::invalid_argument, fmt::format("there is no comparison '{}'", symbol),
+              {"use ==, !=, >, >=, < or <="});
+}
+
+/// (element, "==", value).
+Predicate predicate_from(nb::handle given, ChipHost& host) {
+  const Array array = array_of(given[0], "the element of only_if", Writable::no, Layout::strided);
+  host.use(array);
+  return {array.get(), comparison_named(nb::cast<std::string>(given[1])), nb::cast<std::int64_t>(given[2])};
+}
+
 /// How a task is run, from keyword arguments.
 TaskOptions options_from(const nb::kwargs& given, ChipHost& host) {
   TaskOptions options;
@@ -98,9 +115,11 @@ TaskOptions options_from(const nb::kwargs& given, ChipHost& host) {
         host.use(array);
         options.tokens.push_back(array.tensor);
       }
+    } else if (name == "only_if") {
+      if (!value.is_none()) options.only_if = predicate_from(value, host);
     } else {
       throw nb::type_error(fmt::format("submit() has no argument '{}'; there are blocks, start_together, priority, "
-                                       "after and tokens",
+                                       "after, tokens and only_if",
                                        name)
                                .c_str());
     }
@@ -182,7 +201,47 @@ Array submit_notification_wait(GraphHandle& handle, const nb::object& signal, st
           nullptr};
 }
 
-Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const std::string& dtype_name) {
+void submit_graph(GraphHandle& handle, const std::shared_ptr<Captured>& captured, const nb::object& instead) {
+  const Place where = calling_place();
+  if (captured->host() != &handle.host()) throw Error(Code::invalid_argument, "another chip captured this graph");
+  const Bindings bindings{nb::list(instead)};
+  handle.host().hold(captured);
+  for (const Array& array : bindings.arrays) handle.host().use(array);
+  // It may wait, in the middle of its tasks.
+  handle.lent().run_there([graph = captured->shared(), list = bindings.list, where](Graph& lent) {
+    lent.submit_graph(*graph, list, where);
+  });
+}
+
+template <class T>
+std::vector<std::byte> bytes_as(nb::handle given) {
+  const auto value = nb::cast<T>(given);
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+std::vector<std::byte> element_bytes(DType dtype, nb::handle value) {
+  switch (dtype) {
+    case DType::float32: return bytes_as<float>(value);
+    case DType::int32: return bytes_as<std::int32_t>(value);
+    case DType::int16: return bytes_as<std::int16_t>(value);
+    case DType::int8: return bytes_as<std::int8_t>(value);
+    case DType::uint8: return bytes_as<std::uint8_t>(value);
+    case DType::int64: return bytes_as<std::int64_t>(value);
+    case DType::uint64: return bytes_as<std::uint64_t>(value);
+    case DType::uint16: return bytes_as<std::uint16_t>(value);
+    case DType::uint32: return bytes_as<std::uint32_t>(value);
+    case DType::boolean: return bytes_as<bool>(value);
+    case DType::float16:
+    case DType::bfloat16: break;
+  }
+  throw Error(Code::unsupported, fmt::format("Python has no single element of {}", name_of(dtype)),
+              {"fill an output of uint16 with the bits, and use .reinterpret()"});
+}
+
+Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const std::string& dtype_name,
+             const nb::object& fill) {
   const DType dtype = dtype_named(dtype_name);
   std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
   for (const std::int64_t extent : shape) {
@@ -192,19 +251,15 @@ Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const 
   }
   const Place where = calling_place();
   Graph& graph = handle.graph();
-  Tensor made;
-  if (handle.has_room(bytes)) {
-    made = graph.output(DType::uint8, {bytes}, where);
-  } else {
-    // It may wait for tasks: where Ctrl-C can end that.
-    const auto there = std::make_shared<Tensor>();
-    handle.lent().run_there([=](Graph& lent) { *there = lent.output(DType::uint8, {bytes}, where); });
-    made = *there;
-  }
-  return {Tensor(made.buffer(), dtype, shape,
-                 Tensor(Buffer{.address = 0, .bytes = made.buffer().bytes}, dtype, shape).strides(),
-                 made.offset() / static_cast<std::int64_t>(size_of(dtype))),
-          nullptr};
+  const std::vector<std::byte> value = fill.is_none() ? std::vector<std::byte>() : element_bytes(dtype, fill);
+  const auto make = [=](Graph& in) {
+    return value.empty() ? in.output(dtype, shape, where) : in.filled_output(dtype, shape, value.data(), where);
+  };
+  if (handle.has_room(bytes)) return {make(graph), nullptr};
+  // It may wait for tasks: where Ctrl-C can end that.
+  const auto there = std::make_shared<Tensor>();
+  handle.lent().run_there([=](Graph& lent) { *there = make(lent); });
+  return {*there, nullptr};
 }
 
 /// One element, as a tensor of one dimension.
@@ -288,21 +343,26 @@ void bind_graph(nb::module_& module) {
   nb::class_<GraphHandle>(module, "Graph",
                           "What an orchestration submits kernels to; chip.run() passes one. Used until the "
                           "orchestration returns.")
-      .def("submit", submit, nb::arg("kernel"), nb::arg("args"), nb::arg("kwargs"),
-           nb::sig("def submit(self, kernel: Kernel, *args: object, blocks: int = 1, start_together: bool = False, "
-                   "priority: int = 0, after: Sequence[int] = (), tokens: Sequence[Tensor] = ()) -> int"),
-           "Submits a kernel with its arguments: tensors or arrays, and numbers, in the order of its parameters. Edges "
-           "to earlier tasks follow from what both do with their tensors. Waits while too many tasks are in flight.\n\n"
-           "blocks: run N blocks of the kernel. start_together: all of them at the same time. priority: higher ones "
-           "first. after: tasks to wait for, too. tokens: tensors whose writers to wait for.\n\n"
-           "Returns the number of the task.")
+      .def(
+          "submit", submit, nb::arg("kernel"), nb::arg("args"), nb::arg("kwargs"),
+          nb::sig("def submit(self, kernel: Kernel, *args: object, blocks: int = 1, start_together: bool = False, "
+                  "priority: int = 0, after: Sequence[int] = (), tokens: Sequence[Tensor] = (), only_if: tuple[object, "
+                  "str, int] | None = None) -> int"),
+          "Submits a kernel with its arguments: tensors or arrays, and numbers, in the order of its parameters. Edges "
+          "to earlier tasks follow from what both do with their tensors. Waits while too many tasks are in flight.\n\n"
+          "blocks: run N blocks of the kernel. start_together: all of them at the same time. priority: higher ones "
+          "first. after: tasks to wait for, too. tokens: tensors whose writers to wait for. only_if=(flags[2:3], "
+          "'>', 0): when the task is ready, that element of an integer type decides whether the kernel runs; if not, "
+          "the "
+          "task is complete at once.\n\n"
+          "Returns the number of the task.")
       .def(
           "submit_cluster", submit_cluster, nb::arg("args"), nb::kw_only(), nb::arg("cube").none() = nb::none(),
           nb::arg("vectors") = nb::tuple(), nb::arg("kwargs"),
           nb::sig(
               "def submit_cluster(self, *args: object, cube: Kernel | None = None, vectors: Sequence[Kernel | None] "
               "= (), blocks: int = 1, start_together: bool = False, priority: int = 0, after: Sequence[int] = (), "
-              "tokens: Sequence[Tensor] = ()) -> int"),
+              "tokens: Sequence[Tensor] = (), only_if: tuple[object, str, int] | None = None) -> int"),
           "Submits a task for a whole cluster: a cube kernel and up to two vector kernels that get the same arguments.")
       .def("submit_empty", submit_empty, nb::arg("args"), nb::arg("kwargs"),
            nb::sig("def submit_empty(self, *args: object, priority: int = 0, after: Sequence[int] = (), tokens: "
@@ -311,8 +371,16 @@ void bind_graph(nb::module_& module) {
       .def("submit_notification_wait", submit_notification_wait, nb::arg("signal"), nb::arg("expected"),
            "A task that completes when the signal, an int32, is at least `expected`. Returns a token: whoever takes it "
            "as an input, or in tokens=, waits for that.")
-      .def("output", output, nb::arg("shape"), nb::arg("dtype") = "float32",
-           "Memory of the runtime for a result that only later tasks use: it lives until the scope ends.")
+      .def("submit_graph", submit_graph, nb::arg("captured"), nb::arg("instead") = nb::tuple(),
+           nb::sig("def submit_graph(self, captured: CapturedGraph, instead: Sequence[tuple[object, object]] = ()) -> "
+                   "None"),
+           "Submits all tasks of a captured graph, without calling its orchestration; instead=[(x, x2)] uses x2 where "
+           "it "
+           "was captured with x. They have outputs of their own, and edges to other tasks of this graph.")
+      .def("output", output, nb::arg("shape"), nb::arg("dtype") = "float32", nb::arg("fill").none() = nb::none(),
+           "Memory of the runtime for a result that only later tasks use: it lives until the scope ends. fill: what "
+           "every "
+           "element is when the task runs that is submitted next.")
       .def(
           "keep", [](GraphHandle& handle, const Array& array) { handle.graph().keep(array.tensor); }, nb::arg("output"),
           "The output lives on in the scope around the present one.")

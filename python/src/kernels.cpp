@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include <baton/chip_program.hpp>
 #include <baton/kernel_types.hpp>
 
 #include "bind.hpp"
@@ -17,12 +18,13 @@
 namespace baton::python {
 namespace {
 
-KernelFile compile(const std::string& source, std::optional<std::string> text, bool cube,
+KernelFile compile(const std::string& source, std::optional<std::string> text, bool cube, bool orchestration,
                    std::vector<std::string> include_dirs, std::vector<std::string> defines,
                    std::vector<std::string> flags) {
   KernelSource request{.source = source,
                        .text = std::move(text),
                        .core = cube ? BATON_CORE_CUBE : BATON_CORE_VECTOR,
+                       .form = orchestration ? SourceForm::orchestrations : SourceForm::kernels,
                        .include_dirs = std::move(include_dirs),
                        .defines = std::move(defines),
                        .flags = std::move(flags)};
@@ -50,6 +52,18 @@ nb::object signature(const LoadedKernel& kernel) {
                                type_name(parameter.type), parameter.dims));
   }
   return rows;
+}
+
+using ProgramTuple = std::tuple<std::int32_t, std::string, std::string, bool>;
+
+ChipProgramParts program_parts(std::string library, std::string entry, std::string config,
+                               const std::vector<ProgramTuple>& kernels, GraphBuilding building) {
+  ChipProgramParts parts{.library = std::move(library), .entry = std::move(entry), .config = std::move(config)};
+  for (const auto& [id, path, name, cube] : kernels) {
+    parts.kernels.push_back({id, path, name, cube ? BATON_CORE_CUBE : BATON_CORE_VECTOR});
+  }
+  parts.building = building;
+  return parts;
 }
 
 }  // namespace
@@ -108,8 +122,23 @@ void bind_kernels(nb::module_& module) {
       .def_prop_ro("messages", &KernelFile::messages)
       .def("kernel", &KernelFile::kernel, nb::arg("name") = "")
       .def("orchestration", &KernelFile::orchestration, nb::arg("name"));
-  module.def("compile", compile, nb::arg("source"), nb::arg("text").none(), nb::arg("cube"), nb::arg("include_dirs"),
-             nb::arg("defines"), nb::arg("flags"));
+  module.def("compile", compile, nb::arg("source"), nb::arg("text").none(), nb::arg("cube"), nb::arg("orchestration"),
+             nb::arg("include_dirs"), nb::arg("defines"), nb::arg("flags"));
+  nb::class_<ChipProgram>(module, "LoadedProgram")
+      .def(
+          "__init__",
+          [](ChipProgram* made, std::string library, std::string entry, std::string config,
+             const std::vector<ProgramTuple>& kernels, bool captured) {
+            new (made) ChipProgram(program_parts(std::move(library), std::move(entry), std::move(config), kernels,
+                                                 captured ? GraphBuilding::captured : GraphBuilding::stream));
+          },
+          nb::arg("library"), nb::arg("entry"), nb::arg("config"), nb::arg("kernels"), nb::arg("captured"))
+      .def_prop_ro(
+          "library", [](const ChipProgram& program) { return program.parts().library; },
+          "The path of the compiled orchestration.")
+      .def_prop_ro(
+          "entry", [](const ChipProgram& program) { return program.parts().entry; }, "The function in it.")
+      .def("__repr__", [](const ChipProgram& program) { return "<baton.ChipProgram " + program.parts().entry + ">"; });
 }
 
 }  // namespace baton::python

@@ -120,8 +120,12 @@ Target target_of(nb::handle given) {
   if (nb::try_cast(given, loaded) && loaded != nullptr) {
     return {Callable::orchestration_in_library(loaded->library(), loaded->name()), nullptr};
   }
-  throw Error(Code::invalid_argument, fmt::format("chips cannot run a {}", Py_TYPE(given.ptr())->tp_name),
-              {"pass a kernel (baton.kernel) or an orchestration of a library (baton.kernels(...).orchestration)"});
+  ChipProgram* program = nullptr;
+  if (nb::try_cast(given, program) && program != nullptr) return {Callable::program(program->parts()), nullptr};
+  throw Error(
+      Code::invalid_argument, fmt::format("chips cannot run a {}", Py_TYPE(given.ptr())->tp_name),
+      {"pass a kernel (baton.kernel), an orchestration of a library (baton.kernels(...).orchestration) or a chip "
+       "program (baton.ChipProgram)"});
 }
 
 /// Submits here, or, if that may wait, where Ctrl-C can end the wait; `call` owns all that it uses.

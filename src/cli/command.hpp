@@ -73,6 +73,7 @@ class CompileCommand : public Command {
   std::vector<std::string> sources_;
   std::string output_dir_;
   std::string core_ = "vector";
+  bool orchestration_ = false;
   std::vector<std::string> include_dirs_;
   std::vector<std::string> defines_;
   int jobs_ = 0;

@@ -32,6 +32,7 @@ examples:
   baton compile scale.cpp
   baton compile kernels/*.cpp -o build/kernels       libraries to take elsewhere
   baton compile --core cube matmul.cpp -I include -D TILE=64
+  baton compile --orchestration layer.cpp            functions that submit kernels by their numbers
   baton compile scale.cpp -- -O0 -g -Wall
   library=$(baton compile --print-path scale.cpp)
   baton compile --list scale.cpp other.so            what the kernels in there take
@@ -149,6 +150,8 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_->add_option("--core", core_, "What the kernels run on: vector or cube.")
       ->check(CLI::IsMember({"vector", "cube"}))
       ->capture_default_str();
+  app_->add_flag("--orchestration", orchestration_,
+                 "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
   app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);
   app_->add_option("-D,--define", defines_, "A macro.")->type_name("NAME[=VALUE]")->allow_extra_args(false);
   app_->add_option("-j,--jobs", jobs_, "How many to compile at a time; otherwise as many as there are processors.")
@@ -180,6 +183,7 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
     requests.push_back({.source = source,
                         .text = std::nullopt,
                         .core = core_ == "cube" ? kernel::CoreType::cube : kernel::CoreType::vector,
+                        .form = orchestration_ ? SourceForm::orchestrations : SourceForm::kernels,
                         .target = output_dir_.empty() ? kernel::Target::this_processor : kernel::Target::any_processor,
                         .include_dirs = include_dirs_,
                         .defines = defines_,

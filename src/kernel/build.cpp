@@ -74,8 +74,14 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 
 std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
                                         const std::string& processor, const std::string& include_root) {
-  std::vector<std::string> flags = {
-      "-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never"};
+  const bool kernels = request.form == SourceForm::kernels;
+  std::vector<std::string> flags = {kernels ? "-std=c++20" : "-std=c++17",
+                                    "-O2",
+                                    "-g1",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-fvisibility-inlines-hidden",
+                                    "-fdiagnostics-color=never"};
   if (!processor.empty()) flags.emplace_back(kForThisProcessor);
   // A product and a sum are rounded each, also where the processor could do both at once: the same bits everywhere.
   flags.emplace_back("-ffp-contract=off");
@@ -87,10 +93,10 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
   }
   // A missing function is an error now, with its place, and not when the library is loaded. A library finds its own
   // symbols before those of the program that loads it.
-  flags.insert(flags.end(),
-               {"-Wl,-z,defs", "-Wl,-Bsymbolic", "-D__CPU_SIM",
-                // Kernels that include none of our headers define what they miss, in another meaning.
-                "-D__aicore__=", "-D__gm__=", request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__"});
+  flags.insert(flags.end(), {"-Wl,-z,defs", "-Wl,-Bsymbolic", "-D__CPU_SIM",
+                             // Kernels that include none of our headers define what they miss, in another meaning.
+                             "-D__aicore__=", "-D__gm__="});
+  if (kernels) flags.emplace_back(request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__");
   for (const std::string& define : request.defines) flags.push_back("-D" + define);
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
   flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",

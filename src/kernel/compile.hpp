@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <baton/options.hpp>
+#include <baton/source_form.hpp>
 
 namespace baton::kernel {
 
@@ -20,7 +21,8 @@ struct CompileRequest {
   /// The path of the source file; if `text` is given, only the name that messages show.
   std::string source;
   std::optional<std::string> text;
-  CoreType core = CoreType::vector;
+  CoreType core = CoreType::vector;  ///< Of kernels.
+  SourceForm form = SourceForm::kernels;
   Target target = Target::this_processor;
   std::vector<std::string> include_dirs;
   std::vector<std::string> defines;  ///< NAME or NAME=value.

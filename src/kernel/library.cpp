@@ -79,8 +79,10 @@ KernelLibrary load(const std::string& path) {
     }
   }
   for (const ElfSymbol& symbol : file.exported()) {
+    state->exported.push_back(symbol.name);
     if (symbol.function) state->functions.push_back(symbol.name);
   }
+  std::ranges::sort(state->exported);
   std::ranges::sort(state->functions);
   if (state->names.empty()) std::ranges::copy_if(state->functions, std::back_inserter(state->names), is_plain_name);
   std::ranges::sort(state->names);
@@ -113,6 +115,12 @@ void* KernelLibrary::orchestration(std::string_view name) const {
   throw Error(Code::not_a_kernel, fmt::format("{} has no orchestration {}", state_->path, quote(name)),
               {known.empty() ? "it has none; BATON_ORCHESTRATION of baton/orchestration.hpp defines one"
                              : fmt::format("it has {}", fmt::join(known, ", "))});
+}
+
+void* KernelLibrary::symbol(const std::string& name) const noexcept {
+  // The dynamic linker would also look into the libraries that it needs.
+  if (!std::ranges::binary_search(state_->exported, name)) return nullptr;
+  return ::dlsym(state_->handle.get(), name.c_str());
 }
 
 void KernelLibrary::bind_core(BatonCoreProvider provider) const {

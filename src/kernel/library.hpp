@@ -33,6 +33,9 @@ class KernelLibrary {
   /// What BATON_ORCHESTRATION defined under that name. Throws Error (not_a_kernel) that lists the names there are.
   [[nodiscard]] void* orchestration(std::string_view name) const;
 
+  /// The address of what it exports under that name; null if it exports no such thing.
+  [[nodiscard]] void* symbol(const std::string& name) const noexcept;
+
   /// What can be asked for: the registered kernels, or, if there are none, the functions with plain names.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return state_->names; }
   [[nodiscard]] const std::string& path() const noexcept { return state_->path; }
@@ -49,7 +52,8 @@ class KernelLibrary {
     std::string path;
     std::unique_ptr<void, Closer> handle;
     std::vector<BatonKernelEntry> registered;
-    std::vector<std::string> functions;  // exported, sorted
+    std::vector<std::string> exported;   // sorted
+    std::vector<std::string> functions;  // those of them, sorted
     std::vector<std::string> names;
   };
   explicit KernelLibrary(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -2,6 +2,7 @@
 
 #include "base/fail.hpp"
 #include "node/code_address.hpp"
+#include "node/program_message.hpp"
 #include "node/task_message.hpp"
 
 // The cores of this process; part of the kernel interface.
@@ -41,6 +42,7 @@ void ChipCallables::load(Entry& entry, MessageReader& message) {
     case CallableWire::library_orchestration:
       entry.function = reinterpret_cast<ChipOrchestration>(library_at(file).orchestration(entry.name));
       return;
+    case CallableWire::program: entry.program.emplace(get_program(message)); return;
     case CallableWire::library_kernel: {
       const std::uint32_t core = entry.kernel.core;
       entry.kernel = library_at(file).kernel(entry.name);

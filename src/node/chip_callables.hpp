@@ -4,8 +4,10 @@
 #include <deque>
 #include <exception>
 #include <map>
+#include <optional>
 #include <string>
 
+#include <baton/chip_program.hpp>
 #include <baton/task_args.hpp>
 
 #include "kernel/library.hpp"
@@ -18,6 +20,7 @@ class ChipCallables {
   struct Entry {
     Kernel kernel{};                       // if there is no function
     ChipOrchestration function = nullptr;  //
+    std::optional<ChipProgram> program;    //
     std::string name;                      //
     std::exception_ptr failure = nullptr;  // why it cannot be run
   };

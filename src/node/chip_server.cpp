@@ -122,6 +122,7 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   }
   tasks_.release();
   if (failure) std::rethrow_exception(failure);
+  if (entry->program) return entry->program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
   chip_->run([&](Graph& graph) {
     if (entry->function != nullptr) return entry->function(graph, ChipArgs(tensors_, scalars_));
     TaskOptions options;

@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "node/code_address.hpp"
+#include "node/program_message.hpp"
 #include "node/tokens.hpp"
 #include "node/worker_state.hpp"
 
@@ -109,7 +110,10 @@ std::uint32_t WorkerState::number_of(const Callable& callable) {
   };
   if (!callable.library().empty()) {
     const char kind = callable.kind() == Callable::Kind::kernel ? 'k' : 'o';
-    const auto [found, fresh] = in_libraries_.try_emplace(callable.library() + '\n' + kind + callable.name(), 0U);
+    const std::string key = callable.kind() == Callable::Kind::program
+                                ? identity_of(callable.parts())
+                                : callable.library() + '\n' + kind + callable.name();
+    const auto [found, fresh] = in_libraries_.try_emplace(key, 0U);
     if (fresh) found->second = add();
     return found->second;
   }
@@ -131,7 +135,9 @@ void WorkerState::define(int chip, std::uint32_t number) {
   CallableWire kind = is_kernel ? CallableWire::linked_kernel : CallableWire::orchestration;
   CodeAddress code;
   CodeAddress signature;
-  if (!callable.library().empty()) {
+  if (callable.kind() == Callable::Kind::program) {
+    kind = CallableWire::program;
+  } else if (!callable.library().empty()) {
     kind = is_kernel ? CallableWire::library_kernel : CallableWire::library_orchestration;
     code.file = callable.library();
   } else if (is_kernel) {
@@ -151,6 +157,7 @@ void WorkerState::define(int chip, std::uint32_t number) {
   message.put_text(code.file);
   message.put(code.offset);
   message.put(signature.offset);
+  if (kind == CallableWire::program) put_program(message, callable.parts());
   send(chip, 0, message.finish());
   defined[number] = true;
 }

@@ -24,6 +24,15 @@ Callable Callable::orchestration_in_library(std::string path, std::string name) 
   return made;
 }
 
+Callable Callable::program(ChipProgramParts parts) {
+  Callable made{ChipOrchestration{nullptr}};
+  made.kind_ = Kind::program;
+  made.library_ = parts.library;
+  made.name_ = parts.entry;
+  made.parts_ = std::make_shared<const ChipProgramParts>(std::move(parts));
+  return made;
+}
+
 std::string Callable::name() const {
   if (!name_.empty()) return name_;
   if (kind_ == Kind::orchestration) return "orchestration";

@@ -44,7 +44,13 @@ struct ArgWire {
 };
 
 /// Of a callable that lives in a file.
-enum class CallableWire : std::uint32_t { linked_kernel, library_kernel, orchestration, library_orchestration };
+enum class CallableWire : std::uint32_t {
+  linked_kernel,
+  library_kernel,
+  orchestration,
+  library_orchestration,
+  program
+};
 
 inline void put_scalar(MessageWriter& writer, std::int64_t slot) { writer.put(ArgWire{0, 0, 0, 0, 0, slot}); }
 

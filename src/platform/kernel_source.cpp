@@ -55,6 +55,7 @@ KernelFile KernelFile::compile(const KernelSource& source) {
       kernel::compile({.source = source.source,
                        .text = source.text,
                        .core = source.core == BATON_CORE_CUBE ? kernel::CoreType::cube : kernel::CoreType::vector,
+                       .form = source.form,
                        .include_dirs = source.include_dirs,
                        .defines = source.defines,
                        .flags = source.flags});

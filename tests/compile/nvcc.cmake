@@ -29,6 +29,8 @@ endfunction()
 
 file(GLOB_RECURSE kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/include/kernel CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/include/kernel/*.h ${PROJECT_SOURCE_DIR}/include/kernel/*.hpp)
+# Orchestrations run on the host.
+list(FILTER kernel_headers EXCLUDE REGEX "^(orchestration/|aicpu/|pto_orchestration_api|pto_arg_with_deps|runtime)")
 list(TRANSFORM kernel_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE lines)
 list(JOIN lines "" text)
 file(CONFIGURE OUTPUT kernel_headers.cu CONTENT "${text}" @ONLY)

@@ -1,0 +1,20 @@
+// The numbers under which the tests register kernels.
+#pragma once
+
+enum FuncId : int {
+  FUNC_ADD,
+  FUNC_SCALE,
+  FUNC_INCREASE,
+  FUNC_MARK_BLOCK,
+  FUNC_MEET,
+  FUNC_CUBE_PART,
+  FUNC_VECTOR_PART,
+  FUNC_TELL_SHAPE,
+  FUNC_TELL_SCALARS,
+  FUNC_WAIT_FOR_COUNTER,
+  FUNC_WAIT_FOR_COUNTER_IN_QUEUE,
+  FUNC_READ_COUNTER,
+  FUNC_NOTIFY,
+  FUNC_CRASH,
+  FUNC_CUBE_INCREASE,
+};
