@@ -36,8 +36,9 @@ struct ErrorInfo {
 /// A failure. what() is the whole report: the message, indented notes, the remedy and the code.
 class BATON_API Error : public std::runtime_error {
  public:
-  /// `message` is one line with numbers and names; `notes` are further facts, one line each.
-  Error(Code code, std::string message, std::vector<std::string> notes = {});
+  /// `message` is one line with numbers and names; `notes` are further facts, one line each; `remedy` says what to try
+  /// where more is known than the code tells. Empty: that of the code.
+  Error(Code code, std::string message, std::vector<std::string> notes = {}, std::string_view remedy = {});
   ~Error() override;
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
@@ -45,11 +46,13 @@ class BATON_API Error : public std::runtime_error {
   [[nodiscard]] Code code() const noexcept { return code_; }
   [[nodiscard]] const std::string& message() const noexcept { return message_; }
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+  [[nodiscard]] const std::string& remedy() const noexcept { return remedy_; }
 
  private:
   Code code_;
   std::string message_;
   std::vector<std::string> notes_;
+  std::string remedy_;
 };
 
 }  // namespace baton

@@ -44,14 +44,15 @@ class Error(RuntimeError):
     str() is the whole report.
     """
 
-    def __init__(self, code: int, message: str, notes: list[str] | tuple[str, ...] = ()):
+    def __init__(self, code: int, message: str, notes: list[str] | tuple[str, ...] = (), remedy: str = ""):
         self.code = Code(code) if code in _TABLE else Code.internal
-        self.remedy: str = _TABLE[self.code][2]
+        self.remedy: str = remedy or _TABLE[self.code][2]
         self.message, self.notes = message, list(notes)
         if message.endswith("]") and "\n  try: " in message:  # a whole report, from the C interface or a process
             lines = message.split("\n")
             self.message = lines[0]
             self.notes = [line.strip() for line in lines[1:-1]] + self.notes
+            self.remedy = remedy or lines[-1].strip().removeprefix("try: ").rpartition("  [BATON-E")[0]
         report = [self.message, *(f"  {note}" for note in self.notes)]
         report.append(f"  try: {self.remedy}  [BATON-E{self.code:03}]")
         super().__init__("\n".join(report))
@@ -75,7 +76,7 @@ class Error(RuntimeError):
                     break
 
     def __reduce__(self):
-        return Error, (int(self.code), self.message, self.notes)
+        return Error, (int(self.code), self.message, self.notes, self.remedy)
 
 
 # As users know it, also in tracebacks.

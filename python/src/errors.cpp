@@ -16,7 +16,8 @@ namespace {
 PyObject* error_class = nullptr;
 
 nb::object made_from(const Error& error) {
-  return nb::borrow<nb::object>(error_class)(static_cast<int>(error.code()), error.message(), error.notes());
+  return nb::borrow<nb::object>(error_class)(static_cast<int>(error.code()), error.message(), error.notes(),
+                                             error.remedy());
 }
 
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
@@ -28,8 +29,7 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
       return;
     }
     try {
-      const nb::object made =
-          nb::borrow<nb::object>(error_class)(static_cast<int>(error.code()), error.message(), error.notes());
+      const nb::object made = made_from(error);
       PyErr_SetObject(error_class, made.ptr());
     } catch (nb::python_error& failed) {
       failed.restore();

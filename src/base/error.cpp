@@ -26,11 +26,16 @@ static_assert(std::is_sorted(std::begin(kErrors), std::end(kErrors),
                              [](const ErrorInfo& a, const ErrorInfo& b) { return a.code <= b.code; }),
               "rows of BATON_ERROR_TABLE ascend and no number occurs twice");
 
-std::string report(Code code, const std::string& message, const std::vector<std::string>& notes) {
+std::string_view remedy_or_default(Code code, std::string_view remedy) {
+  return remedy.empty() ? error_info(code).remedy : remedy;
+}
+
+std::string report(Code code, const std::string& message, const std::vector<std::string>& notes,
+                   std::string_view remedy) {
   std::string text = message;
   for (const std::string& note : notes) text += "\n  " + note;
-  const ErrorInfo& info = error_info(code);
-  text += fmt::format("\n  try: {}  [BATON-E{:03}]", info.remedy, static_cast<int>(info.code));
+  text += fmt::format("\n  try: {}  [BATON-E{:03}]", remedy_or_default(code, remedy),
+                      static_cast<int>(error_info(code).code));
   return text;
 }
 
@@ -46,11 +51,12 @@ const std::vector<ErrorInfo>& error_table() {
   return table;
 }
 
-Error::Error(Code code, std::string message, std::vector<std::string> notes)
-    : std::runtime_error(report(code, message, notes)),
+Error::Error(Code code, std::string message, std::vector<std::string> notes, std::string_view remedy)
+    : std::runtime_error(report(code, message, notes, remedy)),
       code_(code),
       message_(std::move(message)),
-      notes_(std::move(notes)) {}
+      notes_(std::move(notes)),
+      remedy_(remedy_or_default(code, remedy)) {}
 
 // Here and not in the header: one object file holds the class's vtable and type information, so that an
 // Error thrown by libbaton is caught as an Error everywhere.

@@ -5,6 +5,7 @@
 #include <baton/error.hpp>
 
 #include "base/option_table.hpp"
+#include "base/remedies.hpp"
 
 namespace baton {
 namespace {
@@ -42,6 +43,13 @@ std::string error_page() {
   for (const ErrorInfo& row : error_table()) {
     page += fmt::format("\n<a id=\"e{0:03}\"></a>\n\n## E{0:03} {1}\n\n{2}\n\n**Try:** {3}\n",
                         static_cast<int>(row.code), row.name, row.sentence, row.remedy);
+    bool first = true;
+    for (const SituationInfo& known : kSituations) {
+      if (known.code != row.code) continue;
+      if (first) page += "\n| situation | try |\n|---|---|\n";
+      first = false;
+      page += fmt::format("| {} | {} |\n", cell(known.when), cell(known.remedy));
+    }
   }
   return page;
 }

@@ -167,9 +167,9 @@ CompileCommand::CompileCommand(CLI::App& baton) {
 int CompileCommand::run(const std::vector<std::string>& after_dashes) {
   if (clear_cache_ && sources_.empty()) return clear_cache();
   if (cache_info_ && sources_.empty()) return show_cache();
-  if (sources_.empty()) fail(Code::invalid_argument, "no source is named: baton compile kernel.cpp");
+  if (sources_.empty()) fail(Situation::missing_argument, "no SOURCE is named, as in: baton compile kernel.cpp");
   if (clear_cache_ || cache_info_) {
-    fail(Code::invalid_argument, "--cache-info and --clear-cache go without sources");
+    fail(Situation::excluding_options, "--cache-info and --clear-cache go without sources");
   }
   if (list_) {
     for (const std::string& path : sources_) {

@@ -41,8 +41,7 @@ void become_python(std::vector<std::string> words) {
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
   const int reason = errno;
-  throw Error(Code::launch_failed, fmt::format("{} cannot be started: {}", quote(python), std::strerror(reason)),
-              {"PYTHON names the Python that has the package of Baton"});
+  fail(Situation::no_python, "{} cannot be started: {}", quote(python), std::strerror(reason));
 }
 
 }  // namespace baton::cli

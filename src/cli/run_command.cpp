@@ -68,8 +68,8 @@ int RunCommand::rank_count() const {
   const std::vector<int> devices = parse_device_list(devices_);
   const int count = static_cast<int>(devices.size());
   if (ranks && *ranks != count) {
-    fail(Code::invalid_argument, "--ranks {} and --devices {} disagree: that list has {} device{}", *ranks, devices_,
-         count, count == 1 ? "" : "s");
+    fail(Situation::excluding_options, "--ranks {} and --devices {} disagree: that list has {} device{}", *ranks,
+         devices_, count, count == 1 ? "" : "s");
   }
   return count;
 }
@@ -83,7 +83,7 @@ std::vector<std::string> RunCommand::program(const std::vector<std::string>& aft
   // Behind a program's name a `--` is the program's own.
   const std::size_t skip = command.empty() && !after_dashes.empty() ? 1 : 0;
   command.insert(command.end(), after_dashes.begin() + static_cast<std::ptrdiff_t>(skip), after_dashes.end());
-  if (command.empty()) fail(Code::invalid_argument, "no program to run: baton run -n 4 ./program");
+  if (command.empty()) fail(Situation::missing_argument, "PROGRAM is missing, as in: baton run -n 4 ./program");
   return command;
 }
 

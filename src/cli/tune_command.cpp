@@ -83,7 +83,8 @@ TuneGrid TuneCommand::grid() const {
   }
   for (const std::string& name : operations_) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail(Code::invalid_argument, "--operations: there is no {}; there are {}", quote(name), fmt::join(names, ", "));
+      fail(Situation::unknown_choice, "--operations: there is no {}; there are {}", quote(name),
+           fmt::join(names, ", "));
   }
   return grid;
 }

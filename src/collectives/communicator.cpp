@@ -47,7 +47,7 @@ void Communicator::throw_if_failed(const Domain& domain) const {
   if (!failure_) return;
   throw Error(failure_->code(),
               fmt::format("an earlier collective on \"{}\" failed: {}", domain.name(), failure_->message()),
-              failure_->notes());
+              failure_->notes(), failure_->remedy());
 }
 
 void Communicator::give_up(const Domain& domain, const Call& call, const Error& error) {
@@ -56,7 +56,7 @@ void Communicator::give_up(const Domain& domain, const Call& call, const Error& 
     notes.push_back(fmt::format("rank {} stopped while it wrote to memory of this rank, and may go on later", *writer));
   }
   failure_ = Error(error.code(), fmt::format("{} on \"{}\": {}", describe(call), domain.name(), error.message()),
-                   std::move(notes));
+                   std::move(notes), error.remedy());
   throw Error(*failure_);
 }
 

@@ -32,7 +32,7 @@ void RawWindow::get(int peer, std::size_t offset, void* target, std::size_t coun
 void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
                            const RawWindow& signals, std::size_t signal_offset, std::int32_t value, NotifyOp op) const {
   if (&signals.state().domain() != &state().domain()) {
-    fail(Code::invalid_argument, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
+    fail(Situation::other_domain, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
   }
   state().put(peer, offset, source, count_bytes);
   signals.state().notify(peer, signal_offset, value, op);

@@ -64,12 +64,12 @@ std::byte* WindowState::checked(const char* what, int rank, std::size_t offset, 
   if (!segment_) [[unlikely]]
     throw_released(what);
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= domain_->size()) [[unlikely]] {
-    fail(Code::out_of_range, "{} on \"{}\": rank {} is outside 0..{} of \"{}\"", what, name_, rank, domain_->size() - 1,
-         domain_->name());
+    fail(Situation::no_such_rank, "{} on \"{}\": rank {} is outside 0..{} of \"{}\"", what, name_, rank,
+         domain_->size() - 1, domain_->name());
   }
   if (count > bytes_ || offset > bytes_ - count) [[unlikely]] {
-    fail(Code::out_of_range, "{} on \"{}\": {} bytes from byte {} of rank {} are outside the window of {} bytes", what,
-         name_, count, offset, rank, bytes_);
+    fail(Situation::outside_window, "{} on \"{}\": {} bytes from byte {} of rank {} are outside the window of {} bytes",
+         what, name_, count, offset, rank, bytes_);
   }
   return first_part_ + static_cast<std::size_t>(rank) * stride_ + offset;
 }

@@ -25,6 +25,7 @@ namespace {
 
 using baton::Code;
 using baton::fail;
+using baton::Situation;
 
 thread_local std::string last_error;
 
@@ -48,7 +49,7 @@ int guarded(Body&& body) noexcept {
 
 template <class T>
 void check_not_null(const char* function, const char* argument, const T* pointer) {
-  if (pointer == nullptr) fail(Code::invalid_argument, "{}: {} is null", function, argument);
+  if (pointer == nullptr) fail(Situation::null_pointer, "{}: {} is null", function, argument);
 }
 
 baton::comm::WindowState& window_of(const char* function, CommHandle handle) {
@@ -66,7 +67,8 @@ std::vector<std::uint32_t> check_subset(const char* function, CommHandle handle,
   check_not_null(function, "rank_ids", rank_ids);
   const baton::comm::World& world = handle->domain->world();
   if (n == 0 || n > world.size()) {
-    fail(Code::invalid_argument, "{}: {} members are not possible in a job of {} ranks", function, n, world.size());
+    fail(Situation::ranks_impossible, "{}: {} members are not possible in a job of {} ranks", function, n,
+         world.size());
   }
   std::vector<std::uint32_t> members(rank_ids, rank_ids + n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -75,7 +77,7 @@ std::vector<std::uint32_t> check_subset(const char* function, CommHandle handle,
     }
     if (std::find(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(i), members[i]) !=
         members.begin() + static_cast<std::ptrdiff_t>(i)) {
-      fail(Code::invalid_argument, "{}: rank {} is named twice in rank_ids", function, members[i]);
+      fail(Situation::named_twice, "{}: rank {} is named twice in rank_ids", function, members[i]);
     }
   }
   if (domain_rank >= n) fail(Code::out_of_range, "{}: domain_rank {} is outside 0..{}", function, domain_rank, n - 1);

@@ -107,7 +107,7 @@ class InprocChips final : public Chips {
     MessageReader message(*record);
     static_cast<void>(message.get<std::uint64_t>());
     const Failure failure = get_failure(message);
-    throw Error(failure.code, failure.message, failure.notes);
+    throw Error(failure.code, failure.message, failure.notes, failure.remedy);
   }
 
   void stop_all() {

@@ -8,17 +8,18 @@ Failure failure_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    return {error.code(), error.message(), error.notes()};
+    return {error.code(), error.message(), error.notes(), error.remedy()};
   } catch (const std::exception& error) {
-    return {Code::internal, error.what(), {}};
+    return {Code::internal, error.what(), {}, {}};
   } catch (...) {
-    return {Code::internal, "an exception of unknown type", {}};
+    return {Code::internal, "an exception of unknown type", {}, {}};
   }
 }
 
 void put_failure(MessageWriter& writer, const Failure& failure) {
   writer.put(static_cast<std::int32_t>(failure.code));
   writer.put_text(failure.message);
+  writer.put_text(failure.remedy);
   writer.put(static_cast<std::uint32_t>(failure.notes.size()));
   for (const std::string& note : failure.notes) writer.put_text(note);
 }
@@ -27,6 +28,7 @@ Failure get_failure(MessageReader& reader) {
   Failure failure;
   failure.code = static_cast<Code>(reader.get<std::int32_t>());
   failure.message = reader.get_text();
+  failure.remedy = reader.get_text();
   const auto notes = reader.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < notes; ++i) failure.notes.push_back(reader.get_text());
   return failure;

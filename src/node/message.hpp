@@ -104,6 +104,8 @@ struct Failure {
   Code code = Code::internal;
   std::string message;
   std::vector<std::string> notes;
+  /// Empty: that of the code.
+  std::string remedy = {};
 };
 
 /// What an exception tells: of an Error its parts, of others the text.

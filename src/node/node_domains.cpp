@@ -162,7 +162,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
         member.actual_window_size = reply.get<std::uint64_t>();
       } else if (!failure) {
         const Failure told = get_failure(reply);
-        failure = std::make_exception_ptr(Error(told.code, told.message, told.notes));
+        failure = std::make_exception_ptr(Error(told.code, told.message, told.notes, told.remedy));
       }
       release_reply(chip);
     } catch (...) {

@@ -188,7 +188,7 @@ class ProcessChips final : public Chips {
       static_cast<void>(message.get<std::uint64_t>());
       Failure failure = get_failure(message);
       failure.notes.push_back(fmt::format("chip {} (pid {}) said so when it was started", chip, pid(chip)));
-      throw Error(failure.code, failure.message, failure.notes);
+      throw Error(failure.code, failure.message, failure.notes, failure.remedy);
     }
     throw Error(Code::launch_failed,
                 fmt::format("chip {} (pid {}) ended while it was started: {}", chip, pid(chip), how_it_ended(chip)),

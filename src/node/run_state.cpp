@@ -17,11 +17,12 @@ bool follows_from_another(const Failure& failure) {
 std::exception_ptr RunState::root_cause() const {
   // The node's own word on a chip that died comes with the code of a rank that failed.
   const auto root = std::find_if_not(failures.begin(), failures.end(), follows_from_another);
-  if (root != failures.end()) return std::make_exception_ptr(Error(root->code, root->message, root->notes));
+  if (root != failures.end())
+    return std::make_exception_ptr(Error(root->code, root->message, root->notes, root->remedy));
   if (thrown) return thrown;
   if (failures.empty()) return nullptr;
   const Failure& first = failures.front();
-  return std::make_exception_ptr(Error(first.code, first.message, first.notes));
+  return std::make_exception_ptr(Error(first.code, first.message, first.notes, first.remedy));
 }
 
 void RunState::finish(std::exception_ptr result) {

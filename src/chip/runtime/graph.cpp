@@ -41,7 +41,7 @@ void check_against_signature(const Kernel& kernel, std::span<const Argument> arg
   } catch (const Error& error) {
     std::vector<std::string> notes = error.notes();
     if (where.line != 0) notes.push_back(fmt::format("submitted at {}:{}", where.file, where.line));
-    throw Error(error.code(), error.message(), std::move(notes));
+    throw Error(error.code(), error.message(), std::move(notes), error.remedy());
   }
 }
 

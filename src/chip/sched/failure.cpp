@@ -76,7 +76,7 @@ void FailureLog::raise() const {
   } catch (const Error& error) {
     std::vector<std::string> all = error.notes();
     all.insert(all.end(), notes.begin(), notes.end());
-    throw Error(error.code(), error.message(), all);
+    throw Error(error.code(), error.message(), all, error.remedy());
   } catch (const std::exception& error) {
     throw Error(Code::kernel_fault, fmt::format("kernel '{}' threw: {}", root.kernel, error.what()), notes);
   }

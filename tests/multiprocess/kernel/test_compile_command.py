@@ -101,7 +101,7 @@ def test_the_cache_is_shown_and_cleared(kernels):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ([], "no source"),
+    ([], "no SOURCE is named"),
     (["--core", "round", "k.cpp"], "--core"),
     (["-j", "0", "k.cpp"], "--jobs"),
     (["a/k.cpp", "b/k.cpp", "-o", "out"], "would both become out/k.so"),

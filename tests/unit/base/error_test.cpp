@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "base/fail.hpp"
+
 namespace baton {
 namespace {
 
@@ -67,6 +69,23 @@ TEST(Error, ReportIsMessageNotesRemedyAndCode) {
 TEST(Error, WritesSmallCodesWithThreeDigits) {
   const Error error(Code::invalid_argument, "count is -1");
   EXPECT_STREQ(error.what(), "count is -1\n  try: Correct the argument that the message names.  [BATON-E001]");
+}
+
+TEST(Error, ASituationHasARemedyOfItsOwn) {
+  const Error error = error_in(Situation::named_twice, "rank 3 is named twice", {"note"});
+  EXPECT_STREQ(error.what(), "rank 3 is named twice\n  note\n  try: Name each rank once.  [BATON-E001]");
+  EXPECT_EQ(error.remedy(), "Name each rank once.");
+  EXPECT_EQ(Error(Code::protocol, "x").remedy(), error_info(Code::protocol).remedy);
+}
+
+TEST(Error, EverySituationIsASentenceAndARemedy) {
+  std::set<std::string_view> names;
+  for (const SituationInfo& known : kSituations) {
+    EXPECT_EQ(&info_of(known.situation), &known);
+    EXPECT_TRUE(names.insert(known.name).second) << known.name;
+    EXPECT_EQ(known.when.back(), '.') << known.name;
+    EXPECT_EQ(known.remedy.back(), '.') << known.name;
+  }
 }
 
 TEST(Error, SurvivesBeingCopiedAndCaughtAsAStandardException) {

@@ -8,6 +8,7 @@
 #include <baton/error.hpp>
 
 #include "base/option_table.hpp"
+#include "base/remedies.hpp"
 
 namespace baton {
 namespace {
@@ -22,6 +23,7 @@ TEST(ReferencePages, EveryErrorHasAnAnchorAndItsTexts) {
     EXPECT_THAT(page, HasSubstr(std::string(row.sentence)));
     EXPECT_THAT(page, HasSubstr("**Try:** " + std::string(row.remedy)));
   }
+  for (const SituationInfo& known : kSituations) EXPECT_THAT(page, HasSubstr(std::string(known.remedy)));
 }
 
 TEST(ReferencePages, EveryOptionHasARow) {

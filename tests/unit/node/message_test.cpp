@@ -31,11 +31,13 @@ TEST(Message, IsReadAsItWasWritten) {
 TEST(Message, CarriesErrorsWhole) {
   MessageWriter writer;
   writer.begin(MessageKind::failure);
-  put_failure(writer, failure_of(std::make_exception_ptr(Error(Code::peer_died, "it died", {"first", "second"}))));
+  put_failure(writer,
+              failure_of(std::make_exception_ptr(Error(Code::peer_died, "it died", {"first", "second"}, "Run."))));
   MessageReader reader(writer.finish());
   const Failure failure = get_failure(reader);
   EXPECT_EQ(failure.code, Code::peer_died);
   EXPECT_EQ(failure.message, "it died");
+  EXPECT_EQ(failure.remedy, "Run.");
   EXPECT_THAT(failure.notes, testing::ElementsAre("first", "second"));
   EXPECT_EQ(failure_of(std::make_exception_ptr(std::runtime_error("other"))).message, "other");
   EXPECT_EQ(failure_of(std::make_exception_ptr(1)).code, Code::internal);
