@@ -1,4 +1,4 @@
-"""`baton test --compat`: tests of a made-up project, as they stand."""
+"""`baton test --compat`: the tests of the example project and of a made-up one, as they stand."""
 
 import os
 import pathlib
@@ -10,12 +10,14 @@ import pytest
 
 from conftest import baton_program
 
+PROJECT = pathlib.Path(__file__).resolve().parents[2] / "examples" / "existing_project"
+
 
 def test_command(folder, *words):
     program = baton_program()
     environment = {**os.environ, "PYTHON": sys.executable, "PATH": f"{pathlib.Path(program).parent}:{os.environ['PATH']}"}
     return subprocess.run([program, "test", "--compat", *words], cwd=folder, env=environment, capture_output=True,
-                          text=True, timeout=110)
+                          text=True, timeout=220)
 
 
 test_command.__test__ = False
@@ -25,6 +27,24 @@ def outcomes(done):
     """test -> (outcome, devices)"""
     return {name: (outcome, devices) for name, outcome, devices in
             re.findall(r"^(\S+::\S+|\S+\.py) +(\S+) +(\S+) +[\d.]+ s +[\d.]+ s$", done.stdout, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("platform", ["a2a3sim", "a5sim"])
+def test_the_tests_of_the_example_project(platform):
+    done = test_command(PROJECT, ".", "-p", platform, "-d", "0-3")
+    found = outcomes(done)
+    assert done.returncode == 0 and len(found) == 4, done.stdout + done.stderr
+    assert all(outcome == "passed" for outcome, _ in found.values())
+    assert "-" in found["test_blend.py::TestBlendOnTwoChips::test_run"][1]
+
+
+def test_one_of_them_as_a_program():
+    done = subprocess.run([sys.executable, "-m", "baton.compat", str(PROJECT / "test_blend.py"), "--case", "TestBlend::",
+                           "--manual", "include", "--rounds", "2", "-d", "3"], capture_output=True, text=True, timeout=220)
+    assert (done.returncode, done.stdout) == (0, "PASSED TestBlend: one_tile, many_tiles, on_request\n"), done.stderr
+    done = subprocess.run([sys.executable, "-m", "baton.compat", str(PROJECT / "test_blend.py"), "--case", "none"],
+                          capture_output=True, text=True, timeout=220)
+    assert done.returncode == 2 and "no case" in done.stderr
 
 
 # A project with what such projects have around their tests.

@@ -14,6 +14,8 @@ from simpler.task_interface import CallConfig, CommBufferSpec, DataType, TaskArg
 from simpler.worker import Worker
 from simpler_setup.torch_interop import make_tensor_arg
 
+from baton.compat.buffer import view_of
+
 
 @pytest.fixture
 def chip():
@@ -71,6 +73,7 @@ def test_prewarming_checks_its_configuration():
 def test_memory_of_a_chip(chip):
     first, second = chip.malloc(64), chip.malloc(64)
     assert first.base and second.base and first.base != second.base and first.nbytes == 64
+    assert first.identity != second.identity and first.backend_kind == second.backend_kind and first.shm is None
     x = MiniTensor(np.arange(16, dtype="f4"))
     chip.copy_to(first, x)
     back, start = MiniTensor.zeros(16), bytearray(8)
@@ -96,6 +99,17 @@ def test_views_of_a_buffer_stay_inside(chip):
     for wrong in (dict(shapes=(25,)), dict(shapes=(4, 4), byte_offset=33 * 4), dict(shapes=(4, 2), strides=(8, 1))):
         with pytest.raises(ValueError, match="of memory that has 96"):
             buffer.tensor(dtype=DataType.FLOAT32, **wrong)
+
+
+def test_views_with_strides():
+    root = np.arange(24, dtype="u1")
+    root[:] = np.frombuffer(np.arange(12, dtype="u2").tobytes(), "u1")
+    worker = Worker(2)
+    every_other = worker.make_tensor_arg(root, (2, 3), DataType.UINT16, strides=(6, 2))
+    assert np.asarray(view_of(root, every_other)).tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert view_of(root, worker.make_tensor_arg(root, (3,), DataType.BFLOAT16, strides=(4,))).dtype == "bfloat16"
+    with pytest.raises(ValueError, match="cannot begin at byte 3"):
+        view_of(root, worker.make_tensor_arg(root[3:], (2,), DataType.UINT16))
 
 
 def test_calls_of_the_other_level_are_refused(chip, node):
@@ -172,6 +186,8 @@ def test_tensors_that_are_not_shared_are_inputs_only(node):
     look = node.register(lambda args: seen.append(np.frombuffer(args[0].buffer, "f4").tolist()))
     node.run(lambda orch, args, config: orch.submit_sub(look, args_of((plain, TensorArgType.INPUT))))
     assert seen == [[0, 1, 2, 3]]
+    with pytest.raises(ValueError, match="contiguous"):
+        node.run(lambda orch, args, config: orch.submit_sub(look, args_of((plain[::2], TensorArgType.INPUT))))
     with pytest.raises(ValueError, match="share_memory_"):
         node.run(lambda orch, args, config: orch.submit_sub(look, args_of((plain, TensorArgType.INOUT))))
 
@@ -253,8 +269,8 @@ def test_memory_of_chips_and_copies(node):
         assert memory.base and memory.nbytes == 64
         orch.copy_to(memory, source)
         orch.copy_from(target, memory)
-        temporary = orch.alloc((4, 4), DataType.FLOAT32)
-        assert temporary.nbytes == 64
+        with orch.scope():
+            assert orch.alloc((4, 4), DataType.FLOAT32).nbytes == 64
         kept.append(memory)
 
     node.run(orchestration)

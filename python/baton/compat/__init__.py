@@ -5,7 +5,7 @@
 
 Both make the modules that such programs import (simpler, simpler_setup, _task_interface) importable in that process;
 install() does it for a process of one's own. What is not offered raises NotOffered, which names it.
-docs/decisions/0042-programs-of-others-run-as-they-are.md of the project tells more.
+docs/how-to/bring-an-existing-project.md of the project tells more.
 """
 
 from baton.compat.not_offered import NotOffered

@@ -63,6 +63,8 @@ def sub_function(function: Callable[[SubArgs], Any], args: TaskArgs, is_staged: 
     """What a thread of the node calls with the tensors of the task."""
     scalars = args.scalars()
     given = args.tensors()
+    if not all(tensor.contiguous for tensor, _ in given):
+        raise ValueError("a function of the host takes contiguous tensors: their buffer is one piece")
     on_host = [tensor if is_staged(tensor) else None for tensor, _ in given]
     writes = [tag.writes for _, tag in given]
 

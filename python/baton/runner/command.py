@@ -33,8 +33,8 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--max-parallel", type=int, default=0, metavar="N",
                         help="tests at the same time (default: as many as there are processors)")
     parser.add_argument("-k", metavar="WORDS", default="", help="only tests whose names match, as in pytest")
-    parser.add_argument("--limit", type=_seconds, default=60.0, metavar="TIME",
-                        help="how long a test may run that does not say it (default: 60s)")
+    parser.add_argument("--limit", type=_seconds, default=None, metavar="TIME",
+                        help="how long a test may run that does not say it (default: 60s, with --compat 5min)")
     parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     parser.add_argument("--compat", action="store_true", help="tests of a project for the runtime `simpler`, as they are")
     parser.add_argument("--list", action="store_true", help="show the tests and their devices, and run none")
@@ -42,6 +42,8 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     rest = own[own.index("--") + 1:] if "--" in own else []
     options = parser.parse_args(own[: own.index("--")] if "--" in own else own)
     options.pytest_arguments = rest
+    if options.limit is None:
+        options.limit = 300.0 if options.compat else 60.0  # a scene test compiles its kernels and runs all its cases
     return options
 
 
