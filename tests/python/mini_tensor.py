@@ -1,4 +1,4 @@
-"""A tensor that shows its memory as PyTorch's does, and nothing more: what baton.compat may rely on."""
+"""A tensor that shows its memory as PyTorch's does, and nothing more: what baton.compat may rely on. And TaskArgs of such."""
 
 import mmap
 
@@ -70,3 +70,14 @@ class MiniTensor:
     def copy_(self, other):
         self.array[...] = other.array
         return self
+
+
+def args_of(*tensors, scalars=()):
+    """TaskArgs of (tensor, tag) and of scalars."""
+    from baton.compat.task_args import TaskArgs
+    made = TaskArgs()
+    for tensor, tag in tensors:
+        made.add_tensor(tensor, tag)
+    for scalar in scalars:
+        made.add_scalar(scalar)
+    return made

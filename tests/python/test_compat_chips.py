@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from baton.compat import install
-from mini_tensor import MiniTensor
+from mini_tensor import MiniTensor, args_of
 
 install()
 
@@ -51,15 +51,6 @@ def blend(runtime=RUNTIME):
 def sum_ranks():
     return build(PROJECT / "orchestration" / "sum_ranks.cpp", [PROJECT / "kernels" / "sum_ranks.cpp"],
                  entry="sum_ranks_entry", signature=(D.IN, D.OUT, D.INOUT, D.INOUT, D.SCALAR))
-
-
-def args_of(*tensors, scalars=()):
-    made = TaskArgs()
-    for tensor, tag in tensors:
-        made.add_tensor(tensor, tag)
-    for scalar in scalars:
-        made.add_scalar(scalar)
-    return made
 
 
 @pytest.fixture

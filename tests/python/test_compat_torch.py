@@ -19,7 +19,8 @@ from simpler_setup.scene_test import _build_l3_task_args, _compare_outputs, _reh
 from simpler_setup.torch_interop import make_tensor_arg
 
 from baton.compat.scene.workers import worker_for
-from test_compat_chips import PROJECT, RUNTIME, args_of, blend
+from mini_tensor import args_of
+from test_compat_chips import PROJECT, RUNTIME, blend
 from test_compat_scene import Request
 
 IN, OUT, INOUT = TensorArgType.INPUT, TensorArgType.OUTPUT_EXISTING, TensorArgType.INOUT

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from baton.compat import NotOffered, install
-from mini_tensor import MiniTensor
+from mini_tensor import MiniTensor, args_of
 
 install()
 
@@ -30,15 +30,6 @@ def node():
                 num_sub_workers=2) as worker:
         worker.init()
         yield worker
-
-
-def args_of(*tensors, scalars=()):
-    made = TaskArgs()
-    for tensor, tag in tensors:
-        made.add_tensor(tensor, tag)
-    for scalar in scalars:
-        made.add_scalar(scalar)
-    return made
 
 
 # Life
