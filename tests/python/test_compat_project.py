@@ -128,3 +128,12 @@ def test_options_go_to_the_tests(project):
     assert done.stdout == "  1 device   tests/one/test_functions.py::test_on_request\n", done.stdout + done.stderr
     done = test_command(project, "tests/one", "--", "--enable-chip-swimlane", "1")
     assert done.returncode == 2 and "does not offer --enable-chip-swimlane" in done.stderr
+    done = test_command(project, "tests/one", "-p", "a2a3")
+    assert done.returncode == 2 and "no platform 'a2a3' here; there are a2a3sim, a5sim" in done.stderr
+
+
+def test_plain_pytest(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "baton.compat.pytest_plugin",
+                           "--noconftest", "--platform", "a5sim", "-W", "error", str(PROJECT)], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=220)
+    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr

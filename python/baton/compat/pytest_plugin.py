@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from baton.compat.kernel_compiler import PLATFORMS
 from baton.compat.names import install
 from baton.compat.scene.options import SceneOptions, add_options
 
@@ -27,8 +28,11 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     for mark in ("platforms(names): the platforms that the test is for", "runtime(name): the runtime of the test",
                  "device_count(n): how many devices the test uses", "manual: runs only with --manual",
-                 "sdma: needs a DMA engine of a chip"):
+                 "sdma: needs a DMA engine of a chip", "devices(count): how many devices the test uses"):
         config.addinivalue_line("markers", mark)
+    platform = config.getoption("--platform")
+    if platform not in PLATFORMS:
+        raise pytest.UsageError(f"there is no platform {platform!r} here; there are {', '.join(PLATFORMS)}")
     try:
         SceneOptions.read(config.getoption)
     except NotImplementedError as refused:
