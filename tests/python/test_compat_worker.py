@@ -220,8 +220,9 @@ def test_exceptions_come_out(node):
         raise ValueError("of a sub")
 
     handle = node.register(fail)
-    with pytest.raises(RuntimeError, match="of a sub"):
+    with pytest.raises(RuntimeError, match="of a sub") as failure:
         node.run(lambda orch, args, config: orch.submit_sub(handle))
+    assert isinstance(failure.value.__cause__, ValueError) and failure.value.__cause__.__traceback__ is not None
     node.run(lambda orch, args, config: None)  # the worker goes on
 
 

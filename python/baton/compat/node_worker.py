@@ -26,9 +26,10 @@ class NodeWorker:
 
     def run(self, function: Callable, args: Any, config: Any) -> None:
         staging = Staging(self.node)
+        failures: list[BaseException] = []  # of functions of the host
 
         def orchestration(orch: baton.Orchestration) -> None:
-            orchestrator = Orchestrator(self, orch, staging, config)
+            orchestrator = Orchestrator(self, orch, staging, config, failures)
             try:
                 function(orchestrator, args, config)
             finally:
@@ -36,6 +37,10 @@ class NodeWorker:
 
         try:
             self.node.run(orchestration)
+        except baton.Error as error:
+            if failures and error.__cause__ is None:
+                raise error from failures[0]  # with the traceback of the function
+            raise
         finally:
             staging.finish()
 

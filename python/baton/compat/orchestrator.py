@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 class Orchestrator:
     """Used by the function that Worker.run() calls, until it returns."""
 
-    def __init__(self, worker: NodeWorker, orch: baton.Orchestration, staging: Staging, config: CallConfig):
+    def __init__(self, worker: NodeWorker, orch: baton.Orchestration, staging: Staging, config: CallConfig,
+                 failures: list[BaseException]):
         self._worker, self._orch, self._staging, self._config = worker, orch, staging, config
+        self._failures = failures
         self._submitted = False
         self._domains: list[DomainHandle] = []
 
@@ -61,7 +63,7 @@ class Orchestrator:
         args = args if args is not None else TaskArgs()
         self._submitted = True
         # By way of the module: baton.Orchestration would run it in another process, where closures do not follow.
-        call = sub_function(function, args, self._is_staged)
+        call = sub_function(function, args, self._is_staged, self._failures)
         self._orch._core.submit_sub(call, tuple(self._tensors(args)))  # noqa: SLF001
 
     # Memory: before the first task of the run

@@ -58,9 +58,9 @@ class SubArgs(Sequence):
         return len(self._scalars)
 
 
-def sub_function(function: Callable[[SubArgs], Any], args: TaskArgs, is_staged: Callable[[Tensor], bool]
-                 ) -> Callable[[list[baton.Tensor]], None]:
-    """What a thread of the node calls with the tensors of the task."""
+def sub_function(function: Callable[[SubArgs], Any], args: TaskArgs, is_staged: Callable[[Tensor], bool],
+                 failures: list[BaseException]) -> Callable[[list[baton.Tensor]], None]:
+    """What a thread of the node calls with the tensors of the task. What it raises is added to `failures`, too."""
     scalars = args.scalars()
     given = args.tensors()
     if not all(tensor.contiguous for tensor, _ in given):
@@ -72,7 +72,11 @@ def sub_function(function: Callable[[SubArgs], Any], args: TaskArgs, is_staged: 
         tensors = [SubTensor(core, host) for core, host in zip(cores, on_host)]
         for tensor in tensors:
             tensor.before()
-        function(SubArgs(tensors, scalars))
+        try:
+            function(SubArgs(tensors, scalars))
+        except BaseException as failure:
+            failures.append(failure)
+            raise
         for tensor, written in zip(tensors, writes):
             if written:
                 tensor.after()
