@@ -84,6 +84,11 @@ struct CoreThread {
   static constexpr std::uint64_t kShareOfInbox = 8;
 
   // The rest belongs to the thread.
+  /// Tasks of this block that it completed and has not told the block of.
+  TaskBlock* done_in = nullptr;
+  std::uint32_t done_count = 0;
+  /// The thread that it took a task from last, and may have more.
+  CoreThread* lender = nullptr;
   ThreadNotes notes;
   std::uint64_t kernels = 0;  // run so far
   std::int64_t sampled_at_ns = 0;

@@ -97,7 +97,7 @@ void Scheduler::run_on_own_core() {
   if (profiling()) note_own_kernel();
   Task& task = *std::exchange(own.left_behind, nullptr);
   if (Task* direct = after_kernel(thread, seat, task)) make_ready(*direct, &thread);
-  look_at_wish(thread);
+  settle_accounts(thread);
   // Pairs with is_free(): the seat and the call are the submitter's again.
   own.away.store(false, std::memory_order_release);
 }

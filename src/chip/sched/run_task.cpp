@@ -258,7 +258,7 @@ Task* Scheduler::complete(CoreThread& thread, Task& task, Cores cores) {
       edge = next;
     }
     if (failure == nullptr) {
-      blocks_.done(task);
+      count_done(thread, task);
     } else {
       blocks_.keep_failed(task);
     }
@@ -279,6 +279,21 @@ Task* Scheduler::complete(CoreThread& thread, Task& task, Cores cores) {
 
 void Scheduler::count_left(CoreThread& thread) {
   thread.left_window.store(thread.left_window.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void Scheduler::count_done(CoreThread& thread, const Task& task) {
+  if (task.block != thread.done_in) {
+    tell_done(thread);
+    thread.done_in = task.block;
+  }
+  ++thread.done_count;
+}
+
+void Scheduler::tell_done(CoreThread& thread) {
+  if (thread.done_count == 0) return;
+  blocks_.done(*thread.done_in, thread.done_count);
+  thread.done_in = nullptr;
+  thread.done_count = 0;
 }
 
 void Scheduler::sample(CoreThread& thread) {

@@ -166,10 +166,26 @@ TaskId Scheduler::oldest_incomplete() noexcept {
   return oldest_incomplete_;
 }
 
+CoreThread& Scheduler::deal(Cores cores) {
+  // A processor is the submitter's.
+  const std::size_t most = std::min(threads_.size(), static_cast<std::size_t>(std::max(1, processors_ - 1)));
+  if (most > 1 && ++dealt_ % kTasksPerDeal == 0) {
+    const std::uint64_t waiting = threads_[target_]->inbox(cores).size();
+    // One that keeps up gets the next ones, too: all that the others could do is to take lines of memory from it. One
+    // that still has some of the deal before shows that there are too few.
+    if (waiting > kTasksPerDeal && dealt_to_ < most) {
+      target_ = dealt_to_++;
+    } else if (waiting >= kTasksPerDeal / 2) {
+      target_ = (target_ + 1) % dealt_to_;
+    }
+  }
+  return *threads_[target_];
+}
+
 void Scheduler::make_ready(Task& task, CoreThread* thread) {
   const bool from_submitter = thread == nullptr;
-  if (from_submitter) thread = threads_[target_].get();
   const Cores cores = task.plan.serving_cores();
+  if (from_submitter) thread = &deal(cores);
   const std::int32_t priority = task.plan.priority;
   if (priority != 0 || options_.seed) {
     push_by_priority(task, (priority > 0   ? urgent_
@@ -301,6 +317,8 @@ void Scheduler::drain() {
   }
   left_before_ = submitted_;
   quiet_ = true;
+  target_ = 0;
+  dealt_to_ = 1;
 }
 
 void Scheduler::raise_failures() {

@@ -131,6 +131,11 @@ class Scheduler {
   static constexpr std::uint64_t kRootsAtATime = 16;
   /// What a core will need soon is so many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
+  /// The submitter gives so many tasks to a thread before it looks whether that one keeps up.
+  static constexpr std::uint64_t kTasksPerDeal = 8;
+  /// A thread with nothing to do looks at what each other one has once in so many looks at its own. Who works pays for
+  /// each look of others: the lines of memory that they look at are those it writes.
+  static constexpr std::uint32_t kLooksPerThread = 2;
   /// A core lets the other fibers of its thread have a turn after so many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
@@ -209,6 +214,8 @@ class Scheduler {
   void take_over(CoreThread& thread);
 
   // Becoming ready.
+  /// Which thread gets the next task of the submitter.
+  [[nodiscard]] CoreThread& deal(Cores cores);
   /// From the submitter (`thread` null) or from a thread of the chip.
   void make_ready(Task& task, CoreThread* thread);
   static void push_by_priority(Task& task, ByPriority& queue);
@@ -218,12 +225,18 @@ class Scheduler {
 
   // Running.
   [[nodiscard]] CoreThread& this_core_thread();
-  [[nodiscard]] Task* take(CoreThread& thread, Seat& seat);
-  [[nodiscard]] Task* take_from(CoreThread& thread, Cores cores);
+  /// How far a thread looks for a task.
+  enum class Look : std::uint8_t {
+    near,  // what it has, and what all share
+    far,   // also what the other threads have
+  };
+  [[nodiscard]] Task* take(CoreThread& thread, Seat& seat, Look look);
+  [[nodiscard]] Task* take_from(CoreThread& thread, Cores cores, Look look);
+  [[nodiscard]] Task* take_from_others(CoreThread& thread, Cores cores, Look look);
   [[nodiscard]] Task* take_root(CoreThread& thread, Cores cores);
-  [[nodiscard]] bool has_work(Cores cores) const;
+  [[nodiscard]] bool has_work(const CoreThread& thread, Cores cores, Look look) const;
   /// An idle core that could do something nobody else of its thread will take; null if there is none.
-  [[nodiscard]] Seat* idle_core_with_work(CoreThread& thread) const;
+  [[nodiscard]] Seat* idle_core_with_work(CoreThread& thread, Look look) const;
   /// Ends the rest of an idle core.
   static void wake_core(CoreThread& thread, Seat& seat);
   /// Runs one block of `task`. Returns a task that became ready by it and suits this core, if any.
@@ -260,6 +273,14 @@ class Scheduler {
   }
   static void sample(CoreThread& thread);
   static void count_left(CoreThread& thread);
+  /// `task` is complete and not touched any more: its block is told later, of several tasks at once.
+  void count_done(CoreThread& thread, const Task& task);
+  void tell_done(CoreThread& thread);
+  /// Before a core of the thread rests, and wherever else tasks were completed.
+  void settle_accounts(CoreThread& thread) {
+    tell_done(thread);
+    look_at_wish(thread);
+  }
   /// Ends the submitter's wait if the counters are where it wishes. Every thread looks when it has nothing to do, so
   /// whoever counted last has looked.
   void look_at_wish(CoreThread& thread);
@@ -318,7 +339,9 @@ class Scheduler {
   std::uint64_t left_before_ = 0;  // tasks that had left the window when in_window() looked last
   std::uint64_t edges_of_task_ = 0;
   TaskId oldest_incomplete_ = 1;
-  std::size_t target_ = 0;
+  std::size_t target_ = 0;      // the thread that gets the next ready task
+  std::size_t dealt_to_ = 1;    // so many threads get some in turn
+  std::uint64_t dealt_ = 0;
   /// Set before the submitter sleeps. Pairs with complete().
   alignas(64) std::atomic<bool> submitter_waits_{false};
   std::atomic<std::uint64_t> wish_left_window_{0};

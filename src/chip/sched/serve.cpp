@@ -35,15 +35,15 @@ void Scheduler::serve(Core& core) {
   while (true) {
     thread.idle_in(seat.takes).push_back(&seat);
     rest_fiber();
-    Task* task = take(thread, seat);
+    Task* task = take(thread, seat, Look::far);
     while (task != nullptr) {
       task = run(thread, seat, *task);
       // Kernels of other cores on this thread may have what they waited for; engines have work now and then.
       if (thread.busy > 0 || ++turns % kTasksPerTurn == 0) yield_fiber();
-      if (task == nullptr) task = take(thread, seat);
+      if (task == nullptr) task = take(thread, seat, Look::near);
     }
     --thread.looking_in(seat.takes);
-    look_at_wish(thread);
+    settle_accounts(thread);
     if (stopping()) return;
   }
 }
@@ -54,22 +54,24 @@ void Scheduler::wake_core(CoreThread& thread, Seat& seat) {
   wake_fiber(seat.fiber);
 }
 
-bool Scheduler::has_work(Cores cores) const {
+bool Scheduler::has_work(const CoreThread& thread, Cores cores, Look look) const {
+  if (thread.has_own(cores) || thread.has_task(cores)) return true;
   const auto index = static_cast<std::size_t>(cores);
   if (roots_[index].left() != 0) return true;
   if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (shuffled_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
-  return std::ranges::any_of(threads_, [&](const auto& thread) { return thread->has_task(cores); });
+  return look == Look::far &&
+         std::ranges::any_of(threads_, [&](const auto& other) { return other->has_task(cores); });
 }
 
-Seat* Scheduler::idle_core_with_work(CoreThread& thread) const {
+Seat* Scheduler::idle_core_with_work(CoreThread& thread, Look look) const {
   if (alone() && &thread != threads_.front().get()) return nullptr;
   for (const Cores cores : {Cores::vector, Cores::cube}) {
     const auto& idle = thread.idle_in(cores);
     if (idle.empty() || thread.looking_in(cores) > 0) continue;
-    if (thread.has_own(cores) || has_work(cores)) return idle.back();
-    if (cores != Cores::cube || !has_work(Cores::cluster)) continue;
+    if (has_work(thread, cores, look)) return idle.back();
+    if (cores != Cores::cube || !has_work(thread, Cores::cluster, look)) continue;
     const auto able = std::ranges::find_if(idle, [this](const Seat* seat) { return cluster_is_free(*seat); });
     if (able != idle.end()) return *able;
   }
@@ -78,19 +80,30 @@ Seat* Scheduler::idle_core_with_work(CoreThread& thread) const {
 
 void Scheduler::serve_scout() {
   CoreThread& thread = this_core_thread();
+  std::uint32_t looks = 0;
+  bool about_to_sleep = false;
+  bool found_far = false;
   const auto called = [&] {
-    if (stopping() || thread.notice.was_seen()) return true;
+    if (stopping() || thread.notice.was_seen() || found_far) return true;
     // Until all cores serve, the list of threads grows.
     if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
-    return left_behind() || must_share(thread) || idle_core_with_work(thread) != nullptr;
+    if (left_behind() || must_share(thread) || idle_core_with_work(thread, Look::near) != nullptr) return true;
+    // Nobody may sleep while others have work for it.
+    if (!std::exchange(about_to_sleep, false) && ++looks % (kLooksPerThread * threads_.size()) != 0) return false;
+    return found_far = idle_core_with_work(thread, Look::far) != nullptr;
+  };
+  const auto announce = [&] {
+    thread.notice.announce();
+    about_to_sleep = true;
   };
   while (!stopping()) {
     // Without work there is nothing to report; stop() ends the wait.
-    static_cast<void>(wait_until(place_, called, Deadline::never(), [&] { thread.notice.announce(); }));
+    static_cast<void>(wait_until(place_, called, Deadline::never(), announce));
     thread.notice.withdraw();
+    found_far = false;
     if (left_behind()) take_over(thread);
     if (must_share(thread)) share(thread);
-    if (Seat* seat = idle_core_with_work(thread)) wake_core(thread, *seat);
+    if (Seat* seat = idle_core_with_work(thread, Look::far)) wake_core(thread, *seat);
   }
   for (const Cores cores : {Cores::vector, Cores::cube}) {
     while (!thread.idle_in(cores).empty()) wake_core(thread, *thread.idle_in(cores).back());
@@ -111,17 +124,33 @@ void Scheduler::share(CoreThread& thread) {
   call_the_others();
 }
 
-Task* Scheduler::take_from(CoreThread& thread, Cores cores) {
+Task* Scheduler::take_from(CoreThread& thread, Cores cores, Look look) {
   if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(cores)])) return task;
   if (Task* task = pop_by_priority(shuffled_[static_cast<std::size_t>(cores)])) return task;
   if (Task* task = thread.pop_kept(cores)) return task;
   if (Task* task = thread.pop_own(cores)) return task;
   if (Task* task = take_root(thread, cores)) return task;
+  ByPriority& patient = patient_[static_cast<std::size_t>(cores)];
+  // Those go last.
+  if (patient.count.load(std::memory_order_relaxed) != 0) look = Look::far;
+  if (Task* task = take_from_others(thread, cores, look)) return task;
+  return pop_by_priority(patient);
+}
+
+Task* Scheduler::take_from_others(CoreThread& thread, Cores cores, Look look) {
+  if (thread.lender != nullptr) {
+    if (Task* task = thread.lender->pop(cores)) return task;
+    thread.lender = nullptr;
+  }
+  if (look == Look::near) return nullptr;
   for (const auto& other : threads_) {
     if (other.get() == &thread) continue;
-    if (Task* task = other->pop(cores)) return task;
+    if (Task* task = other->pop(cores)) {
+      thread.lender = other.get();
+      return task;
+    }
   }
-  return pop_by_priority(patient_[static_cast<std::size_t>(cores)]);
+  return nullptr;
 }
 
 Task* Scheduler::take_root(CoreThread& thread, Cores cores) {
@@ -138,13 +167,13 @@ Task* Scheduler::take_root(CoreThread& thread, Cores cores) {
   return task;
 }
 
-Task* Scheduler::take(CoreThread& thread, Seat& seat) {
+Task* Scheduler::take(CoreThread& thread, Seat& seat, Look look) {
   if (stopping()) return nullptr;
   if (seat.assigned != nullptr) return seat.assigned;
   if (seat.takes == Cores::cube && cluster_is_free(seat)) {
-    if (Task* task = take_from(thread, Cores::cluster)) return task;
+    if (Task* task = take_from(thread, Cores::cluster, look)) return task;
   }
-  return take_from(thread, seat.takes);
+  return take_from(thread, seat.takes, look);
 }
 
 void Scheduler::serve_deferred() {
@@ -157,7 +186,7 @@ void Scheduler::serve_deferred() {
       if (cause) fail_task(task, std::move(cause));
       if (Task* direct = finish_part(thread, task, Cores::none)) make_ready(*direct, &thread);
     });
-    look_at_wish(thread);
+    settle_accounts(thread);
   }
 }
 

@@ -64,10 +64,7 @@ void TaskBlocks::take_done() {
 
 void TaskBlocks::add_block() {
   if (done_of_newest_block_ > 0) {
-    TaskBlock& block = *newest_block_;
-    const std::uint32_t done = std::exchange(done_of_newest_block_, 0U);
-    // As in done().
-    if (block.open.fetch_sub(done, std::memory_order_acq_rel) == done) give_back(block);
+    done(*newest_block_, std::exchange(done_of_newest_block_, 0U));
   }
   take_done();
   if (free_.empty()) {

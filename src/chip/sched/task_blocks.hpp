@@ -103,10 +103,11 @@ class TaskBlocks {
   [[nodiscard]] Arena& arena() noexcept { return newest_block_->arena; }
 
   /// Any thread: `task` is complete and not touched any more.
-  void done(Task& task) noexcept {
-    TaskBlock& block = *task.block;
-    // Releases what was done with the task to whoever takes the block again, in take_done().
-    if (block.open.fetch_sub(1, std::memory_order_acq_rel) == 1) give_back(block);
+  void done(const Task& task) noexcept { done(*task.block, 1); }
+  /// The same for `count` tasks of `block`.
+  void done(TaskBlock& block, std::uint32_t count) noexcept {
+    // Releases what was done with the tasks to whoever takes the block again, in take_done().
+    if (block.open.fetch_sub(count, std::memory_order_acq_rel) == count) give_back(block);
   }
 
   /// The same for a task that failed: find() finds it until release_failed().
