@@ -90,7 +90,6 @@ struct CoreThread {
   /// The thread that it took a task from last, and may have more.
   CoreThread* lender = nullptr;
   ThreadNotes notes;
-  std::uint64_t kernels = 0;  // run so far
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
   /// Of a captured graph: taken, and not begun.

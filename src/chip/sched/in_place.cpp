@@ -1,5 +1,4 @@
 // The submitter runs short tasks itself.
-#include <algorithm>
 #include <utility>
 
 #include "base/fiber.hpp"
@@ -14,22 +13,17 @@ void Scheduler::set_own_core(Core& core) {
   if (profiling()) own_->notes.profile = &options_.profiler->add_thread();
 }
 
-void Scheduler::settle(BatonKernelFunction kernel) {
-  // Counters of many threads are a lot to look at: only if it may help.
-  if (lengths_.seems_short(kernel, blocks_.newest())) {
-    wake_all_for_backlog();
-    static_cast<void>(stay_awake_until([this] { return completed() == submitted_; }, submitter_place_.crowding));
-    look_whether_quiet();
+void Scheduler::get_quiet(BatonKernelFunction kernel) {
+  if (options_.in_place == InPlace::automatic) {
+    wait_for_room();
+    if (!lengths_.is_short(kernel)) return;
+    // If nothing is completed for a moment, something long is under way.
+    for (std::uint64_t before = 0, now = completed(); now != before && now != submitted_;) {
+      before = now;
+      look_for_a_moment([&] { return (now = completed()) == submitted_; });
+    }
   }
-  // Something long is under way, or next: it is not waited for again soon.
-  settle_step_ = quiet_ ? kSettleStep : std::min(2 * settle_step_, kLongestSettleStep);
-  settle_at_ = submitted_ + settle_step_;
-}
-
-OwnCore* Scheduler::run_anything() {
-  if (!quiet_) look_whether_quiet();
-  own_->advice = KernelLengths::Advice::run;
-  return quiet_ ? own_.get() : nullptr;
+  quiet_ = completed() == submitted_ && !failures_.any();
 }
 
 TaskId Scheduler::run_in_place() {
@@ -37,12 +31,12 @@ TaskId Scheduler::run_in_place() {
   KernelCall& call = own.seat.call;
   call.condition_capacity = kConditionsPerKernel;
   if (!own.fiber) own.fiber.emplace(own.run);
-  const bool measured = own.advice == KernelLengths::Advice::run_measured;
+  const bool measured = own.kernels++ % kMeasuredKernels == 0;
   const std::int64_t started = measured ? now_ns() : 0;
   own.waits = !own.fiber->run();
   if (own.waits || call.error || !call.conditions.empty()) [[unlikely]]
     return 0;
-  if (measured) lengths_.note(call.entry, now_ns() - started, blocks_.newest());
+  if (measured) lengths_.note(call.entry, now_ns() - started);
   const TaskId id = blocks_.add_done();
   if (profiling()) [[unlikely]]
     note_in_place(id);
@@ -59,7 +53,7 @@ void Scheduler::go_on_with(Task& task) {
   if (call.error) fail_task(task, std::exchange(call.error, nullptr));
   if (profiling()) note_end(own.notes, own.seat, task, !call.conditions.empty());
   if (!call.conditions.empty()) {
-    lengths_.note_wait(call.entry, blocks_.newest());
+    lengths_.note_wait(call.entry);
     // Pairs with left_window().
     if (defer(task, call.conditions)) own.left_window.fetch_add(1, std::memory_order_seq_cst);
     call.conditions.clear();
@@ -103,7 +97,7 @@ void Scheduler::run_on_own_core() {
 }
 
 void Scheduler::leave_behind(Task& task) {
-  lengths_.note_wait(task.plan.entry, blocks_.newest());
+  lengths_.note_wait(task.plan.entry);
   own_->left_behind = &task;
   own_->seat.running.store(&task, std::memory_order_relaxed);
   own_->away.store(true, std::memory_order_relaxed);

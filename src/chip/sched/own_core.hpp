@@ -34,7 +34,7 @@ struct OwnCore {
   std::function<void()> run;
   std::optional<GuestFiber> fiber;  // once there is something to run
   ThreadNotes notes;
-  KernelLengths::Advice advice = KernelLengths::Advice::hand_over;
+  std::uint64_t kernels = 0;  // run so far
   /// The kernel that was begun last waits.
   bool waits = false;
   /// The task that a thread of the chip has to complete; null while the submitter does it.

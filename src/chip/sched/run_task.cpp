@@ -114,15 +114,13 @@ Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKern
   ++thread.busy;
   --thread.looking_in(seat.takes);
   seat.running.store(&task, std::memory_order_relaxed);
-  // Only tasks of streams could be run elsewhere.
-  const bool measured = task.graph == nullptr && (++thread.kernels % kMeasuredKernels == 0 || lengths_.wants(entry));
-  const std::int64_t started = measured ? now_ns() : 0;
+  const std::int64_t started = task.measured ? now_ns() : 0;
   if (profiling()) [[unlikely]] {
     run_timed(seat, task);
   } else {
     seat.core.run(call);
   }
-  if (measured) lengths_.tell(entry, now_ns() - started);
+  if (task.measured) lengths_.note(entry, now_ns() - started);
   ++thread.looking_in(seat.takes);
   --thread.busy;
   return after_kernel(thread, seat, task);

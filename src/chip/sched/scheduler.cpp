@@ -1,6 +1,7 @@
 #include "chip/sched/scheduler.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <baton/options.hpp>
 
@@ -54,15 +55,18 @@ std::uint64_t Scheduler::completed() const noexcept {
   return completed;
 }
 
+void Scheduler::wait_for_room() {
+  // Half of the window at a time: so the submitter does not fall asleep after each task.
+  if (in_window() >= options_.window) wait_at_submitter({.left_window = submitted_ - options_.window / 2});
+  left_before_ = submitted_ - in_window();
+}
+
 Task& Scheduler::begin() {
-  if (submitted_ - left_before_ >= options_.window) {
-    // Half of the window at a time: so the submitter does not fall asleep after each task.
-    if (in_window() >= options_.window) wait_at_submitter({.left_window = submitted_ - options_.window / 2});
-    left_before_ = submitted_ - in_window();
-  }
+  if (seems_full()) wait_for_room();
   Task& task = blocks_.next();
   task.plan = {};
   task.pending.store(kSubmitting, std::memory_order_relaxed);
+  task.measured = std::exchange(measure_next_, false) || task.id % kMeasuredKernels == 0;
   edges_of_task_ = 0;
   return task;
 }

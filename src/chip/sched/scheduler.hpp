@@ -55,9 +55,7 @@ class Scheduler {
   /// The next task, for the caller to fill. Waits while the window is full.
   [[nodiscard]] Task& begin();
   /// Whether begin() would wait now.
-  [[nodiscard]] bool full() const noexcept {
-    return submitted_ - left_before_ >= options_.window && in_window() >= options_.window;
-  }
+  [[nodiscard]] bool full() const noexcept { return seems_full() && in_window() >= options_.window; }
   /// `task`, which is not submitted yet, waits for `earlier`.
   void depend(Task& task, TaskId earlier);
   /// `task` runs once all that it depends on is complete.
@@ -74,12 +72,13 @@ class Scheduler {
   /// is in flight, so that the task depends on nobody, whatever it uses. Otherwise null.
   [[nodiscard]] OwnCore* own_core_for(BatonKernelFunction kernel) {
     if (own_ == nullptr || !own_->is_free()) return nullptr;
-    if (options_.in_place == InPlace::always) return run_anything();
-    if (!quiet_ && submitted_ >= settle_at_) [[unlikely]]
-      settle(kernel);
+    const bool always = options_.in_place == InPlace::always;
+    if (!quiet_ && (always || seems_full())) [[unlikely]]
+      get_quiet(kernel);
     if (!quiet_) return nullptr;
-    own_->advice = lengths_.ask(kernel, blocks_.newest());
-    return own_->advice == KernelLengths::Advice::hand_over ? nullptr : own_.get();
+    if (always || lengths_.is_short(kernel)) return own_.get();
+    measure_next_ = true;
+    return nullptr;
   }
   /// Runs the call of the submitter's core. Returns the number of its task, which is complete. 0 if there is more to
   /// it: it has failed, waits, or is deferred. Then the caller makes it a task like any other, but for submit().
@@ -121,7 +120,7 @@ class Scheduler {
  private:
   /// Tasks between two looks at the clock.
   static constexpr std::uint64_t kSampleTasks = 32;
-  /// Of so many kernels a thread of the chip measures one. A prime: programs have periods of their own.
+  /// Of so many kernels one is measured. A prime: programs have periods of their own.
   static constexpr std::uint64_t kMeasuredKernels = 31;
   /// Another thread is worth its wake-up if the work that waits takes longer than this.
   static constexpr std::int64_t kWakeCostNs = 5'000;
@@ -140,9 +139,6 @@ class Scheduler {
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
   static constexpr std::uint32_t kConditionsPerKernel = 64;
-  /// So many tasks are handed over before the submitter tries to get quiet, and after attempts in vain.
-  static constexpr std::uint64_t kSettleStep = 16;
-  static constexpr std::uint64_t kLongestSettleStep = 65'536;
   /// So much is in `pending` while a task is being submitted: more than it can depend on.
   static constexpr std::uint32_t kSubmitting = 1U << 30;
 
@@ -168,6 +164,9 @@ class Scheduler {
   [[nodiscard]] std::uint64_t completed() const noexcept;
   /// Tasks that are neither complete nor deferred.
   [[nodiscard]] std::uint64_t in_window() const noexcept { return submitted_ - left_window(); }
+  /// Whether the window is full, unless some have left it since in_window() looked last.
+  [[nodiscard]] bool seems_full() const noexcept { return submitted_ - left_before_ >= options_.window; }
+  void wait_for_room();
   /// What the submitter waits for while it sleeps: any of these.
   struct Wish {
     std::uint64_t left_window = UINT64_MAX;
@@ -194,18 +193,15 @@ class Scheduler {
   void share(CoreThread& thread);
 
   // In place.
-  /// Whether nothing is in flight and nothing has failed; not looked up for each task.
-  void look_whether_quiet() { quiet_ = completed() == submitted_ && !failures_.any(); }
   /// Counts a task that is in flight from now on.
   void count_submission() noexcept {
     ++submitted_;
     quiet_ = false;
   }
-  /// While tasks are in flight, others wait for them and cannot be run in place, which would be faster if all are
-  /// short: now and then, if the next kernel is, the submitter lets those that are under way get done.
-  void settle(BatonKernelFunction kernel);
-  /// own_core_for() while no kernel is too long.
-  [[nodiscard]] OwnCore* run_anything();
+  /// Looks whether nothing is in flight and nothing has failed. While tasks are in flight, others wait for them and
+  /// cannot be run in place: so if the window is full and the next kernel is short, the submitter lets those under way
+  /// get done, as long as they do.
+  void get_quiet(BatonKernelFunction kernel);
   /// On the fiber of the submitter's core.
   void run_on_own_core();
   void leave_behind(Task& task);
@@ -332,15 +328,14 @@ class Scheduler {
   // The submitter's.
   std::unique_ptr<OwnCore> own_;  // null: it runs nothing itself
   bool quiet_ = true;
-  std::uint64_t settle_step_ = kSettleStep;
-  std::uint64_t settle_at_ = kSettleStep;
+  bool measure_next_ = false;  // because it could run in place, were its kernel known to be short
   /// Tasks that were in flight; those that were complete when their kernel had returned in place are not counted.
   std::uint64_t submitted_ = 0;
   std::uint64_t left_before_ = 0;  // tasks that had left the window when in_window() looked last
   std::uint64_t edges_of_task_ = 0;
   TaskId oldest_incomplete_ = 1;
-  std::size_t target_ = 0;      // the thread that gets the next ready task
-  std::size_t dealt_to_ = 1;    // so many threads get some in turn
+  std::size_t target_ = 0;    // the thread that gets the next ready task
+  std::size_t dealt_to_ = 1;  // so many threads get some in turn
   std::uint64_t dealt_ = 0;
   /// Set before the submitter sleeps. Pairs with complete().
   alignas(64) std::atomic<bool> submitter_waits_{false};

@@ -61,8 +61,7 @@ bool Scheduler::has_work(const CoreThread& thread, Cores cores, Look look) const
   if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (shuffled_[index].count.load(std::memory_order_seq_cst) != 0) return true;
   if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
-  return look == Look::far &&
-         std::ranges::any_of(threads_, [&](const auto& other) { return other->has_task(cores); });
+  return look == Look::far && std::ranges::any_of(threads_, [&](const auto& other) { return other->has_task(cores); });
 }
 
 Seat* Scheduler::idle_core_with_work(CoreThread& thread, Look look) const {

@@ -117,6 +117,8 @@ struct alignas(64) Task {
   std::atomic<std::uint32_t> parts_to_finish{0};
   /// Whether it was deferred, and so is no longer counted against the window.
   std::atomic<bool> left_window{false};
+  /// Whether who runs it looks at the clock: the submitter wants to know how long its kernel takes.
+  bool measured = false;
   /// Who waits for this task; closed() once it is complete.
   std::atomic<Edge*> waiting{nullptr};
   /// Why it failed, or why it will not run; set once, by whoever fails first.
