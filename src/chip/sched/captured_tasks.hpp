@@ -66,11 +66,7 @@ class CapturedTasks {
     for (std::uint64_t i = first_successor_[index]; i < end; ++i) {
       const std::uint32_t successor = successors_[static_cast<std::size_t>(i)];
       released(tasks_.get()[successor]);
-      std::atomic<std::uint32_t>& pending = pending_[successor];
-      // Pairs with itself: whoever comes last sees what all that the task waited for did. The last one need not count.
-      if (pending.load(std::memory_order_acquire) == 1 || pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        ready(tasks_.get()[successor], kinds_[successor]);
-      }
+      if (count_down(pending_[successor])) ready(tasks_.get()[successor], kinds_[successor]);
     }
   }
 

@@ -92,9 +92,8 @@ struct CoreThread {
   ThreadNotes notes;
   std::int64_t sampled_at_ns = 0;
   std::uint64_t sampled_count = 0;
-  /// Of a captured graph: taken, and not begun.
-  std::array<std::span<Task* const>, kCoreKinds> roots;
-  /// Became ready on this thread, which is faster with them than another one that would have to fetch them.
+  /// Taken and not begun, or became ready on this thread, which is faster with them than another one that would have to
+  /// fetch them.
   std::array<KeptTasks, 2> kept;  // by TaskKind
   /// Kernels that have begun and not returned, on all cores of the thread.
   int busy = 0;
@@ -114,14 +113,13 @@ struct CoreThread {
   /// Whether it has taken what it has not begun.
   [[nodiscard]] bool has_own(Cores cores) const noexcept {
     const auto index = static_cast<std::size_t>(cores);
-    return !roots[index].empty() || (index < kept.size() && !kept[index].empty());
+    return index < kept.size() && !kept[index].empty();
   }
-  [[nodiscard]] bool has_own() const noexcept {
-    return has_own(Cores::vector) || has_own(Cores::cube) || has_own(Cores::cluster);
-  }
+  [[nodiscard]] bool has_own() const noexcept { return has_own(Cores::vector) || has_own(Cores::cube); }
   /// Whether it may take tasks that it does not begin at once. Not while a kernel of this thread waits: it may wait for
   /// one of them, and need not leave a core to run it.
   [[nodiscard]] bool may_keep() const noexcept { return busy == 0 && tasks_are_short(); }
+  [[nodiscard]] bool may_keep(Cores cores) const noexcept { return cores != Cores::cluster && may_keep(); }
   /// Tasks of this length are over before another thread has fetched one. Of the first ones nothing is known.
   [[nodiscard]] bool tasks_are_short() const noexcept {
     constexpr std::int64_t kShortNs = 1'000;
@@ -145,15 +143,17 @@ struct CoreThread {
   /// For this thread, which has none of its own left. While tasks are short and many wait, it takes several at a time:
   /// what the submitter wrote has the time to travel.
   [[nodiscard]] Task* pop_own(Cores cores) {
-    if (cores == Cores::cluster || !may_keep()) return pop(cores);
+    if (!may_keep(cores)) return pop(cores);
     if (Task* task = queue(cores).pop()) return task;
     std::array<Task*, KeptTasks::kMost> room{};
     const std::span<Task*> some = inbox(cores).take(room, kShareOfInbox);
     if (some.empty()) return nullptr;
-    for (Task* task : some.subspan(1)) {
-      task->fetch();
-      static_cast<void>(kept[static_cast<std::size_t>(cores)].push(*task));
-    }
+    for (const Task* task : some.subspan(1)) task->prefetch();
+    return keep_all_but_first(some, cores);
+  }
+  /// The first of `some`, which were taken while none is kept.
+  [[nodiscard]] Task* keep_all_but_first(std::span<Task* const> some, Cores cores) noexcept {
+    for (Task* task : some.subspan(1)) static_cast<void>(kept[static_cast<std::size_t>(cores)].push(*task));
     return some.front();
   }
   /// About how many tasks wait here.

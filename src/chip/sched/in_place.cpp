@@ -60,8 +60,8 @@ void Scheduler::go_on_with(Task& task) {
   }
   const bool deferred = task.parts_to_finish.load(std::memory_order_relaxed) != 1;
   if (deferred && profiling()) note_own_kernel();
-  // Pairs with finish_part(): the kernel is one part.
-  if (task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The kernel is one part.
+  if (!count_down(task.parts_to_finish)) return;
   if (profiling()) note_completion(own.notes, task);
   const bool left_before = task.left_window.load(std::memory_order_relaxed);
   // The submitter alone makes tasks wait for others, so nobody waits for this one. Pairs with complete() of Task.

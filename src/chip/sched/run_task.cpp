@@ -165,12 +165,7 @@ bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
 }
 
 Task* Scheduler::finish_part(CoreThread& thread, Task& task, Cores cores) {
-  // Pairs with itself: the last part sees what all others did.
-  if (task.parts_to_finish.load(std::memory_order_acquire) != 1 &&
-      task.parts_to_finish.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return nullptr;
-  }
-  return complete(thread, task, cores);
+  return count_down(task.parts_to_finish) ? complete(thread, task, cores) : nullptr;
 }
 
 Task* Scheduler::run_without_kernel(CoreThread& thread, Task& task, Cores cores) {
@@ -207,10 +202,8 @@ void Scheduler::poison(Task& successor, const TaskFailure& failure) noexcept {
 
 bool Scheduler::release(Task& successor, const TaskFailure* failure) noexcept {
   if (failure != nullptr) poison(successor, *failure);
-  // Pairs with itself and with submit(): whoever comes last sees what all that it waited for did. The last one need not
-  // count.
-  return successor.pending.load(std::memory_order_acquire) == 1 ||
-         successor.pending.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  // Pairs with submit(), too, which counts what the task is made of.
+  return count_down(successor.pending);
 }
 
 Task* Scheduler::complete(CoreThread& thread, Task& task, Cores cores) {

@@ -24,10 +24,8 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
   if (options_.seed) {
     // Whose choices are drawn beside those of cores and engines.
     std::uint64_t who = std::uint64_t{1} << 32U;
-    for (auto* queues : {&urgent_, &shuffled_, &patient_}) {
-      for (ByPriority& queue : *queues) {
-        queue.chance.emplace(*options_.seed, static_cast<std::uint64_t>(memory.rank()), who++);
-      }
+    for (ByPriority& queue : by_priority_) {
+      queue.chance.emplace(*options_.seed, static_cast<std::uint64_t>(memory.rank()), who++);
     }
   }
   if (profiling()) {
@@ -190,11 +188,8 @@ void Scheduler::make_ready(Task& task, CoreThread* thread) {
   const bool from_submitter = thread == nullptr;
   const Cores cores = task.plan.serving_cores();
   if (from_submitter) thread = &deal(cores);
-  const std::int32_t priority = task.plan.priority;
-  if (priority != 0 || options_.seed) {
-    push_by_priority(task, (priority > 0   ? urgent_
-                            : priority < 0 ? patient_
-                                           : shuffled_)[static_cast<std::size_t>(cores)]);
+  if (task.plan.priority != 0 || options_.seed) {
+    push_by_priority(task, by_priority_[static_cast<std::size_t>(cores)]);
   } else if (!from_submitter || !thread->inbox(cores).push(task)) {
     thread->queue(cores).push(task);
   }
@@ -206,16 +201,19 @@ void Scheduler::push_by_priority(Task& task, ByPriority& queue) {
   if (queue.chance) task.plan.turn = static_cast<std::uint16_t>(queue.chance->below(1U << 16U));
   queue.tasks.push(&task);
   // Pairs with has_work(). Sequentially consistent because the doorbell is rung after it.
-  queue.count.fetch_add(1, std::memory_order_seq_cst);
+  counter_of(queue, task).fetch_add(1, std::memory_order_seq_cst);
 }
 
-Task* Scheduler::pop_by_priority(ByPriority& queue) {
-  if (queue.count.load(std::memory_order_relaxed) == 0) return nullptr;
+Task* Scheduler::pop_by_priority(ByPriority& queue, Urgency urgency) {
+  const auto& count = urgency == Urgency::first ? queue.first_count : queue.last_count;
+  if (count.load(std::memory_order_relaxed) == 0) return nullptr;
   const std::lock_guard lock(queue.mutex);
   if (queue.tasks.empty()) return nullptr;
   Task* task = queue.tasks.top();
+  // Somebody else may have taken the last one that goes first.
+  if (urgency == Urgency::first && task->plan.priority < 0) return nullptr;
   queue.tasks.pop();
-  queue.count.fetch_sub(1, std::memory_order_relaxed);
+  counter_of(queue, *task).fetch_sub(1, std::memory_order_relaxed);
   return task;
 }
 
@@ -289,10 +287,11 @@ void Scheduler::grant() {
 }
 
 void Scheduler::look_at_wish(CoreThread& thread) {
-  // Pairs with wait_at_submitter(): either it sees the count, or this sees that it waits. Not done with each task,
-  // because it costs as much as all the rest of the counting.
-  thread.completed.fetch_add(0, std::memory_order_seq_cst);
-  thread.left_window.fetch_add(0, std::memory_order_seq_cst);
+  // Pairs with wait_at_submitter(): either it sees the counts, or this sees that it waits. Only this thread changes
+  // them, so they are stored once more, this time in the order of all sequentially consistent operations; with each
+  // task it would cost as much as all the rest of the counting.
+  thread.completed.store(thread.completed.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+  thread.left_window.store(thread.left_window.load(std::memory_order_relaxed), std::memory_order_seq_cst);
   if (!submitter_waits_.load(std::memory_order_seq_cst)) return;
   if (left_window() >= wish_left_window_.load(std::memory_order_relaxed) ||
       completed() >= wish_completed_.load(std::memory_order_relaxed)) {
@@ -346,8 +345,8 @@ void Scheduler::wait_for_cores() {
 std::uint64_t Scheduler::ready_count() const {
   std::uint64_t count = 0;
   for (const Roots& roots : roots_) count += roots.left();
-  for (const auto* queues : {&urgent_, &shuffled_, &patient_}) {
-    for (const ByPriority& queue : *queues) count += queue.count.load(std::memory_order_relaxed);
+  for (const ByPriority& queue : by_priority_) {
+    count += queue.first_count.load(std::memory_order_relaxed) + queue.last_count.load(std::memory_order_relaxed);
   }
   for (const auto& thread : threads_) count += thread->backlog();
   return count;

@@ -126,8 +126,6 @@ class Scheduler {
   static constexpr std::int64_t kWakeCostNs = 5'000;
   /// Tasks of this length fill a processor whatever the submitter does.
   static constexpr std::int64_t kLongTaskNs = 20'000;
-  /// So many roots of a captured graph go to a thread at a time while tasks are short.
-  static constexpr std::uint64_t kRootsAtATime = 16;
   /// What a core will need soon is so many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
   /// The submitter gives so many tasks to a thread before it looks whether that one keeps up.
@@ -149,13 +147,20 @@ class Scheduler {
       return a->id > b->id;
     }
   };
-  /// Tasks with a priority of their own; with a seed, the others too. One for each cores.
+  /// When a task with a priority goes: before those without one, or after them.
+  enum class Urgency : std::uint8_t { first, last };
+  /// Tasks with a priority of their own; with a seed, the others too.
   struct ByPriority {
     std::mutex mutex;
     std::optional<Chance> chance;                                      // guarded by mutex
     std::priority_queue<Task*, std::vector<Task*>, LessUrgent> tasks;  // guarded by mutex
-    std::atomic<std::uint64_t> count{0};
+    /// How many there are, by urgency.
+    std::atomic<std::uint64_t> first_count{0};
+    std::atomic<std::uint64_t> last_count{0};
   };
+  [[nodiscard]] static std::atomic<std::uint64_t>& counter_of(ByPriority& queue, const Task& task) noexcept {
+    return task.plan.priority < 0 ? queue.last_count : queue.first_count;
+  }
 
   // Submitting.
   [[nodiscard]] Edge& new_edge(Task& task);
@@ -215,7 +220,7 @@ class Scheduler {
   /// From the submitter (`thread` null) or from a thread of the chip.
   void make_ready(Task& task, CoreThread* thread);
   static void push_by_priority(Task& task, ByPriority& queue);
-  [[nodiscard]] static Task* pop_by_priority(ByPriority& queue);
+  [[nodiscard]] static Task* pop_by_priority(ByPriority& queue, Urgency urgency);
   void wake(CoreThread& thread) const;
   void wake_helper(CoreThread& busy);
 
@@ -354,10 +359,7 @@ class Scheduler {
 
   /// Of the captured graph that runs.
   std::array<Roots, kCoreKinds> roots_;
-  /// Above those without a priority, and below.
-  alignas(64) std::array<ByPriority, kCoreKinds> urgent_;
-  std::array<ByPriority, kCoreKinds> shuffled_;  // with a seed: those without
-  std::array<ByPriority, kCoreKinds> patient_;
+  alignas(64) std::array<ByPriority, kCoreKinds> by_priority_;
   /// Of the tasks whose blocks start together, one at a time gets cores: two that have half of them each would wait for
   /// ever.
   std::mutex together_mutex_;

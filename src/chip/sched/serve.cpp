@@ -58,9 +58,8 @@ bool Scheduler::has_work(const CoreThread& thread, Cores cores, Look look) const
   if (thread.has_own(cores) || thread.has_task(cores)) return true;
   const auto index = static_cast<std::size_t>(cores);
   if (roots_[index].left() != 0) return true;
-  if (urgent_[index].count.load(std::memory_order_seq_cst) != 0) return true;
-  if (shuffled_[index].count.load(std::memory_order_seq_cst) != 0) return true;
-  if (patient_[index].count.load(std::memory_order_seq_cst) != 0) return true;
+  if (by_priority_[index].first_count.load(std::memory_order_seq_cst) != 0) return true;
+  if (by_priority_[index].last_count.load(std::memory_order_seq_cst) != 0) return true;
   return look == Look::far && std::ranges::any_of(threads_, [&](const auto& other) { return other->has_task(cores); });
 }
 
@@ -117,23 +116,20 @@ bool Scheduler::must_share(const CoreThread& thread) const noexcept {
 void Scheduler::share(CoreThread& thread) {
   for (const Cores cores : {Cores::vector, Cores::cube, Cores::cluster}) {
     while (Task* task = thread.pop_kept(cores)) make_ready(*task, &thread);
-    std::span<Task* const>& mine = thread.roots[static_cast<std::size_t>(cores)];
-    for (Task* task : std::exchange(mine, {})) make_ready(*task, &thread);
   }
   call_the_others();
 }
 
 Task* Scheduler::take_from(CoreThread& thread, Cores cores, Look look) {
-  if (Task* task = pop_by_priority(urgent_[static_cast<std::size_t>(cores)])) return task;
-  if (Task* task = pop_by_priority(shuffled_[static_cast<std::size_t>(cores)])) return task;
+  ByPriority& by_priority = by_priority_[static_cast<std::size_t>(cores)];
+  if (Task* task = pop_by_priority(by_priority, Urgency::first)) return task;
   if (Task* task = thread.pop_kept(cores)) return task;
   if (Task* task = thread.pop_own(cores)) return task;
   if (Task* task = take_root(thread, cores)) return task;
-  ByPriority& patient = patient_[static_cast<std::size_t>(cores)];
-  // Those go last.
-  if (patient.count.load(std::memory_order_relaxed) != 0) look = Look::far;
+  // Before those that go last, wherever they are.
+  if (by_priority.last_count.load(std::memory_order_relaxed) != 0) look = Look::far;
   if (Task* task = take_from_others(thread, cores, look)) return task;
-  return pop_by_priority(patient);
+  return pop_by_priority(by_priority, Urgency::last);
 }
 
 Task* Scheduler::take_from_others(CoreThread& thread, Cores cores, Look look) {
@@ -153,17 +149,11 @@ Task* Scheduler::take_from_others(CoreThread& thread, Cores cores, Look look) {
 }
 
 Task* Scheduler::take_root(CoreThread& thread, Cores cores) {
-  std::span<Task* const>& mine = thread.roots[static_cast<std::size_t>(cores)];
-  if (mine.empty()) {
-    // Several at a time: so threads neither meet at the list after each short task nor share cache lines. Of long ones
-    // nobody takes more than it runs.
-    const std::uint64_t most = thread.may_keep() ? kRootsAtATime : 1;
-    mine = roots_[static_cast<std::size_t>(cores)].take(most);
-    if (mine.empty()) return nullptr;
-  }
-  Task* task = mine.front();
-  mine = mine.subspan(1);
-  return task;
+  // Several at a time: so threads neither meet at the list after each short task nor share cache lines. Of long ones
+  // nobody takes more than it runs.
+  const std::span<Task* const> some =
+      roots_[static_cast<std::size_t>(cores)].take(thread.may_keep(cores) ? KeptTasks::kMost : 1);
+  return some.empty() ? nullptr : thread.keep_all_but_first(some, cores);
 }
 
 Task* Scheduler::take(CoreThread& thread, Seat& seat, Look look) {

@@ -22,6 +22,13 @@ struct Task;
 struct TaskBlock;
 struct TaskFailure;
 
+/// One less to wait for. Whether it was the last one, which finds 1 and leaves it: nobody else counts any more, whoever
+/// uses the counter again sets it first, and most counters only ever get to 1, where this saves a locked operation.
+[[nodiscard]] inline bool count_down(std::atomic<std::uint32_t>& counter) noexcept {
+  // Pairs with itself: the last one sees what all others did before they counted.
+  return counter.load(std::memory_order_acquire) == 1 || counter.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 /// "`successor` waits for me". It lies in the memory of the successor, which outlives the wait.
 struct Edge {
   Task* successor = nullptr;
@@ -161,13 +168,6 @@ struct alignas(64) Task {
     __builtin_prefetch(this);
     __builtin_prefetch(&plan);
     __builtin_prefetch(&inline_args);
-  }
-
-  /// The same for a task that its submitter is done with, and to be written: an exchange takes long for a line that is
-  /// elsewhere, whatever was prefetched, and a store does not wait.
-  void fetch() noexcept {
-    prefetch();
-    left_window.store(false, std::memory_order_relaxed);
   }
 
   [[nodiscard]] bool complete() const noexcept {
