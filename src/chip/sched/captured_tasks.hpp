@@ -59,9 +59,8 @@ class CapturedTasks {
   void complete(Task& task, Released&& released, Ready&& ready) {
     const auto index = static_cast<std::size_t>(task.id - 1);
     // For the next run, which begins when this task, too, is counted as complete.
-    task.set_counts();
-    Task::set(task.left_window, false);
-    Task::set(pending_[index], predecessor_count(index));
+    task.put_counts_back();
+    Task::put_back(pending_[index], predecessor_count(index));
     const std::uint64_t end = first_successor_[index + 1];
     for (std::uint64_t i = first_successor_[index]; i < end; ++i) {
       const std::uint32_t successor = successors_[static_cast<std::size_t>(i)];

@@ -42,7 +42,7 @@ class KernelLengths {
  private:
   // An entry is one word, the upper half of which tells kernels apart and the lower half of which are nanoseconds: so
   // it is never half of one kernel's and half of another's. Two kernels with the same entry are handed over more often.
-  static constexpr std::size_t kEntries = 256;
+  static constexpr std::size_t kEntries = 4096;
   static constexpr std::int64_t kLongest = 0xffffffff;
   static constexpr std::uint64_t kNameMask = ~std::uint64_t{0xffffffff};
   static constexpr std::uint64_t kKnown = std::uint64_t{1} << 32U;
@@ -56,10 +56,10 @@ class KernelLengths {
     return reinterpret_cast<std::uintptr_t>(kernel) * kOdd;
   }
   [[nodiscard]] static std::size_t index_of(std::uint64_t hash) noexcept {
-    return static_cast<std::size_t>(hash >> 56U);
+    return static_cast<std::size_t>(hash >> 52U);
   }
   /// Never 0, which is what an entry begins with.
-  [[nodiscard]] static std::uint64_t name_in(std::uint64_t hash) noexcept { return (hash << 8U | kKnown) & kNameMask; }
+  [[nodiscard]] static std::uint64_t name_in(std::uint64_t hash) noexcept { return (hash << 12U | kKnown) & kNameMask; }
 
   std::array<std::atomic<std::uint64_t>, kEntries> entries_{};
 };

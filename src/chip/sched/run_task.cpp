@@ -47,7 +47,7 @@ Task* Scheduler::run(CoreThread& thread, Seat& seat, Task& task) {
     block = plan.blocks - left;
     if (left > 1) {
       make_ready(task, &thread);
-      for (const auto& other : threads_) wake(*other);
+      call_all();
     } else if (plan.start == BlockStart::together) {
       end_together(thread);
     }
@@ -104,8 +104,9 @@ Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKern
   call.entry = entry;
   call.name = name;
   call.take_arguments({plan.args, plan.arg_count});
-  // Tasks lie in memory as they were submitted, and most are run in about that order.
-  (&task + kPrefetched)->prefetch();
+  // Captured tasks lie in memory as they were submitted, and most are run in about that order. Those of a stream are
+  // perhaps being filled.
+  if (task.graph != nullptr) (&task + kPrefetched)->prefetch();
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
   call.condition_capacity = kConditionsPerKernel;

@@ -150,7 +150,7 @@ void Scheduler::run(CapturedTasks& graph) {
 void Scheduler::call_the_others() {
   // Pairs with the scouts: each thread is woken after it.
   alone_.store(false, std::memory_order_seq_cst);
-  for (const auto& thread : threads_) wake(*thread);
+  call_all();
 }
 
 void Scheduler::abandon(Task& task) {
@@ -168,26 +168,17 @@ TaskId Scheduler::oldest_incomplete() noexcept {
   return oldest_incomplete_;
 }
 
-CoreThread& Scheduler::deal(Cores cores) {
+CoreThread& Scheduler::next_thread(Cores cores) {
   // A processor is the submitter's.
-  const std::size_t most = std::min(threads_.size(), static_cast<std::size_t>(std::max(1, processors_ - 1)));
-  if (most > 1 && ++dealt_ % kTasksPerDeal == 0) {
-    const std::uint64_t waiting = threads_[target_]->inbox(cores).size();
-    // One that keeps up gets the next ones, too: all that the others could do is to take lines of memory from it. One
-    // that still has some of the deal before shows that there are too few.
-    if (waiting > kTasksPerDeal && dealt_to_ < most) {
-      target_ = dealt_to_++;
-    } else if (waiting >= kTasksPerDeal / 2) {
-      target_ = (target_ + 1) % dealt_to_;
-    }
-  }
-  return *threads_[target_];
+  const auto processors = static_cast<std::size_t>(std::max(1, processors_ - 1));
+  const auto waiting = [&](std::size_t thread) { return threads_[thread]->inbox(cores).size(); };
+  return *threads_[dealer_.next(std::min(threads_.size(), processors), waiting)];
 }
 
 void Scheduler::make_ready(Task& task, CoreThread* thread) {
   const bool from_submitter = thread == nullptr;
   const Cores cores = task.plan.serving_cores();
-  if (from_submitter) thread = &deal(cores);
+  if (from_submitter) thread = &next_thread(cores);
   if (task.plan.priority != 0 || options_.seed) {
     push_by_priority(task, by_priority_[static_cast<std::size_t>(cores)]);
   } else if (!from_submitter || !thread->inbox(cores).push(task)) {
@@ -242,7 +233,12 @@ void Scheduler::wake_helper(CoreThread& busy) {
 }
 
 void Scheduler::wake_all_for_backlog() {
-  if (ready_count() == 0 || alone()) return;
+  if (ready_count() != 0 && !alone()) call_all();
+}
+
+void Scheduler::call_all() {
+  // A hint for those that are awake.
+  calls_.fetch_add(1, std::memory_order_relaxed);
   for (const auto& thread : threads_) wake(*thread);
 }
 
@@ -320,8 +316,7 @@ void Scheduler::drain() {
   }
   left_before_ = submitted_;
   quiet_ = true;
-  target_ = 0;
-  dealt_to_ = 1;
+  dealer_.start_anew();
 }
 
 void Scheduler::raise_failures() {

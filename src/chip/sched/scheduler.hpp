@@ -23,6 +23,7 @@
 #include "chip/cores/seed.hpp"
 #include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/core_thread.hpp"
+#include "chip/sched/dealer.hpp"
 #include "chip/sched/deferred.hpp"
 #include "chip/sched/failure.hpp"
 #include "chip/sched/kernel_lengths.hpp"
@@ -63,6 +64,8 @@ class Scheduler {
   /// Whether a later task may still have to wait for it, or to fail with it.
   [[nodiscard]] bool live(TaskId id) noexcept {
     const Task* task = blocks_.find(id);
+    // Whoever asks writes next, in depend().
+    __builtin_prefetch(task, 1);
     return task != nullptr && (!task->complete() || task->failure.load(std::memory_order_relaxed) != nullptr);
   }
   /// Instead of submit(): nothing runs.
@@ -128,11 +131,9 @@ class Scheduler {
   static constexpr std::int64_t kLongTaskNs = 20'000;
   /// What a core will need soon is so many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
-  /// The submitter gives so many tasks to a thread before it looks whether that one keeps up.
-  static constexpr std::uint64_t kTasksPerDeal = 8;
   /// A thread with nothing to do looks at what each other one has once in so many looks at its own. Who works pays for
   /// each look of others: the lines of memory that they look at are those it writes.
-  static constexpr std::uint32_t kLooksPerThread = 2;
+  static constexpr std::uint32_t kLooksPerThread = 64;
   /// A core lets the other fibers of its thread have a turn after so many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
@@ -187,6 +188,8 @@ class Scheduler {
   /// Throws the first failure, if there is one, and forgets all.
   void raise_failures();
   void wake_all_for_backlog();
+  /// All threads look for what others have: those that sleep, and those that look at their own.
+  void call_all();
 
   // Captured graphs.
   /// Whether only the first thread takes tasks.
@@ -216,7 +219,7 @@ class Scheduler {
 
   // Becoming ready.
   /// Which thread gets the next task of the submitter.
-  [[nodiscard]] CoreThread& deal(Cores cores);
+  [[nodiscard]] CoreThread& next_thread(Cores cores);
   /// From the submitter (`thread` null) or from a thread of the chip.
   void make_ready(Task& task, CoreThread* thread);
   static void push_by_priority(Task& task, ByPriority& queue);
@@ -339,9 +342,7 @@ class Scheduler {
   std::uint64_t left_before_ = 0;  // tasks that had left the window when in_window() looked last
   std::uint64_t edges_of_task_ = 0;
   TaskId oldest_incomplete_ = 1;
-  std::size_t target_ = 0;    // the thread that gets the next ready task
-  std::size_t dealt_to_ = 1;  // so many threads get some in turn
-  std::uint64_t dealt_ = 0;
+  Dealer dealer_;
   /// Set before the submitter sleeps. Pairs with complete().
   alignas(64) std::atomic<bool> submitter_waits_{false};
   std::atomic<std::uint64_t> wish_left_window_{0};
@@ -351,6 +352,8 @@ class Scheduler {
   /// Set by whoever finds that the submitter has what it wishes.
   alignas(64) std::atomic<bool> granted_{false};
 
+  /// How often call_all() was called.
+  std::atomic<std::uint64_t> calls_{0};
   /// While a captured graph runs: set by the submitter before, cleared by the first thread or by the submitter after.
   std::atomic<bool> alone_{false};
 

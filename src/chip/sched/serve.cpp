@@ -79,6 +79,7 @@ Seat* Scheduler::idle_core_with_work(CoreThread& thread, Look look) const {
 void Scheduler::serve_scout() {
   CoreThread& thread = this_core_thread();
   std::uint32_t looks = 0;
+  std::uint64_t calls_seen = 0;
   bool about_to_sleep = false;
   bool found_far = false;
   const auto called = [&] {
@@ -86,9 +87,11 @@ void Scheduler::serve_scout() {
     // Until all cores serve, the list of threads grows.
     if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
     if (left_behind() || must_share(thread) || idle_core_with_work(thread, Look::near) != nullptr) return true;
+    const std::uint64_t calls = calls_.load(std::memory_order_relaxed);
     // Nobody may sleep while others have work for it.
-    if (!std::exchange(about_to_sleep, false) && ++looks % (kLooksPerThread * threads_.size()) != 0) return false;
-    return found_far = idle_core_with_work(thread, Look::far) != nullptr;
+    const bool look_far = std::exchange(about_to_sleep, false) || std::exchange(calls_seen, calls) != calls ||
+                          ++looks % (kLooksPerThread * threads_.size()) == 0;
+    return look_far && (found_far = idle_core_with_work(thread, Look::far) != nullptr);
   };
   const auto announce = [&] {
     thread.notice.announce();

@@ -147,20 +147,26 @@ struct alignas(64) Task {
 
   /// What the plan says has to be done.
   void set_counts() noexcept {
-    std::uint32_t parts = plan.blocks;
-    if (plan.cluster != nullptr) {
-      std::uint32_t kernels = 0;
-      for (const BatonKernelFunction entry : plan.cluster->entry) kernels += entry == nullptr ? 0U : 1U;
-      parts *= kernels;
-    }
-    set(blocks_to_start, plan.blocks);
-    set(parts_to_finish, parts);
+    // Only written: reading them would wait for a line that is in the cache of whoever ran the task before.
+    blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
+    parts_to_finish.store(parts(), std::memory_order_relaxed);
   }
-
-  /// Most tasks of a captured graph end as they began: what is not written need not travel to memory.
+  /// The same for a captured task, which mostly ends as it began: what is not written need not travel to memory.
+  void put_counts_back() noexcept {
+    put_back(blocks_to_start, plan.blocks);
+    put_back(parts_to_finish, parts());
+    put_back(left_window, false);
+  }
   template <class T>
-  static void set(std::atomic<T>& word, T value) noexcept {
+  static void put_back(std::atomic<T>& word, T value) noexcept {
     if (word.load(std::memory_order_relaxed) != value) word.store(value, std::memory_order_relaxed);
+  }
+  /// Kernels that have to return.
+  [[nodiscard]] std::uint32_t parts() const noexcept {
+    if (plan.cluster == nullptr) return plan.blocks;
+    std::uint32_t kernels = 0;
+    for (const BatonKernelFunction entry : plan.cluster->entry) kernels += entry == nullptr ? 0U : 1U;
+    return kernels * plan.blocks;
   }
 
   /// What a core reads.
@@ -168,6 +174,12 @@ struct alignas(64) Task {
     __builtin_prefetch(this);
     __builtin_prefetch(&plan);
     __builtin_prefetch(&inline_args);
+  }
+  /// What its submitter writes and a core reads, for the submitter.
+  void prefetch_to_fill() noexcept {
+    __builtin_prefetch(this, 1);
+    __builtin_prefetch(&plan, 1);
+    __builtin_prefetch(&inline_args, 1);
   }
 
   [[nodiscard]] bool complete() const noexcept {

@@ -86,6 +86,8 @@ Task& TaskBlocks::next() {
   if (index == 0) add_block();
   TaskBlock& block = *newest_block_;
   Task& task = block.tasks[index];
+  // The cores that ran these tasks before have their memory.
+  if (index + kTasksAhead < TaskBlock::kTasks) block.tasks[index + kTasksAhead].prefetch_to_fill();
   task.id = ++newest_;
   task.block = &block;
   task.waiting.store(nullptr, std::memory_order_relaxed);

@@ -115,6 +115,9 @@ class TaskBlocks {
   void release_failed();
 
  private:
+  /// So many tasks are submitted in the time that memory takes from one processor to another.
+  static constexpr std::size_t kTasksAhead = 2;
+
   void add_block();
   void take_done();
   void give_back(TaskBlock& block) noexcept;

@@ -1,7 +1,9 @@
 // How tasks get from the submitter to the threads that run them: each exactly once, whoever takes.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <thread>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "chip/sched/core_thread.hpp"
+#include "chip/sched/dealer.hpp"
 #include "chip/sched/inbox.hpp"
 #include "support/scale.hpp"
 
@@ -76,6 +79,36 @@ TEST(CoreThread, TakesSeveralAtATimeOnlyWhileTasksAreShort) {
   EXPECT_EQ(thread->pop(Cores::vector)->id, next);
   thread->task_ns = 1'000'000;
   while (thread->pop_own(Cores::vector) != nullptr) EXPECT_FALSE(thread->has_own(Cores::vector));
+}
+
+/// How many tasks each of `threads` gets of `tasks`, when each takes one of its own whenever `period` have been
+/// submitted.
+std::vector<int> dealt(std::size_t threads, int tasks, int period) {
+  Dealer dealer;
+  std::vector<int> waiting(threads), got(threads);
+  for (int i = 1; i <= tasks; ++i) {
+    const std::size_t thread =
+        dealer.next(threads, [&](std::size_t of) { return static_cast<std::uint64_t>(waiting[of]); });
+    ++waiting[thread];
+    ++got[thread];
+    if (i % period != 0) continue;
+    for (int& left : waiting) left = std::max(0, left - 1);
+  }
+  return got;
+}
+
+TEST(Dealer, OneThreadGetsAllAsLongAsItKeepsUp) {
+  EXPECT_EQ(dealt(4, 1000, 1), (std::vector{1000, 0, 0, 0}));
+  EXPECT_EQ(dealt(1, 1000, 1000), (std::vector{1000}));
+}
+
+TEST(Dealer, AsManyThreadsTakePartAsAreNeeded) {
+  const std::vector<int> some = dealt(16, 10'000, 4);
+  EXPECT_EQ(std::accumulate(some.begin(), some.end(), 0), 10'000);
+  EXPECT_GT(std::ranges::min(std::span(some).first(4)), 10'000 / 4 / 2) << "each can do a quarter";
+  EXPECT_EQ(some[4], 0) << "four are enough";
+  const std::vector<int> all = dealt(16, 10'000, 100);
+  EXPECT_GT(std::ranges::min(all), 10'000 / 16 / 2) << "of long ones each gets about as many";
 }
 
 }  // namespace
