@@ -5,6 +5,7 @@
 
 #include <pto/comm/prefetch.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
+#include <pto/common/fifo.hpp>
 #include <pto/common/order.hpp>
 #include <pto/common/pto_tile.hpp>
 #include <pto/common/registers.hpp>

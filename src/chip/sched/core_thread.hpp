@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Seat {
   /// A part of a cluster's task that the cluster's cube core hands to this vector core, and which block of it.
   Task* assigned = nullptr;
   std::uint32_t assigned_block = 0;
+  std::shared_ptr<ClusterPipes> assigned_pipes;
   /// While tasks are profiled: of the task that it runs.
   RunTimes times;
   /// And in kernels so far, in ticks, and how many.

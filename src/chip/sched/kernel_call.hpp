@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "chip/completion/condition.hpp"
+#include "chip/sched/cluster_pipes.hpp"
 
 namespace baton::chip {
 
@@ -39,6 +41,8 @@ struct KernelCall {
   /// Where a kernel of the older form finds the address of its completion queue: an index of `args`, filled by the
   /// core. Such a queue has room for PTO2_CQ_MAX_ENTRIES.
   std::optional<std::size_t> completion_queue_slot = std::nullopt;
+  /// What it shares with the other cores of its cluster's block; null if it runs alone.
+  std::shared_ptr<ClusterPipes> pipes;
   /// What must still become true. Written before `finished`.
   std::vector<Condition> conditions;
 

@@ -9,6 +9,18 @@
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
+namespace {
+
+/// Null where a core of the cluster runs nothing.
+std::array<const char*, kClusterParts> kernel_names(const ClusterKernels& kernels) {
+  std::array<const char*, kClusterParts> names{};
+  for (std::size_t part = 0; part < kClusterParts; ++part) {
+    if (kernels.entry[part] != nullptr) names[part] = kernels.name[part] == nullptr ? "?" : kernels.name[part];
+  }
+  return names;
+}
+
+}  // namespace
 
 bool TaskExtra::holds() const noexcept {
   const auto dtype = static_cast<DType>(element->dtype);
@@ -32,6 +44,7 @@ Task* Scheduler::run(CoreThread& thread, Seat& seat, Task& task) {
     const auto place = 1 + static_cast<std::size_t>(seat.core.position().sub_block);
     // The cube core may hand out the next part.
     seat.assigned = nullptr;
+    seat.call.pipes = std::move(seat.assigned_pipes);
     return run_block(thread, seat, task, plan.cluster->entry[place], plan.cluster->name[place], block);
   }
   if (profiling() && task.blocks_to_start.load(std::memory_order_relaxed) == plan.blocks) [[unlikely]]
@@ -87,11 +100,14 @@ void Scheduler::end_together(CoreThread& thread) {
 }
 
 void Scheduler::assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block) {
+  const auto pipes = std::make_shared<ClusterPipes>(kernel_names(*task.plan.cluster));
+  cube.call.pipes = pipes;
   for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)]) {
     if (seat == &cube) continue;
     if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.position().sub_block)] == nullptr) continue;
     seat->assigned = &task;
     seat->assigned_block = block;
+    seat->assigned_pipes = pipes;
     auto& idle = thread.idle_in(Cores::vector);
     if (std::ranges::find(idle, seat) != idle.end()) wake_core(thread, *seat);
   }
@@ -131,6 +147,7 @@ Task* Scheduler::after_kernel(CoreThread& thread, Seat& seat, Task& task) {
   KernelCall& call = seat.call;
   seat.running.store(nullptr, std::memory_order_relaxed);
   call.completion_queue_slot.reset();
+  if (call.pipes != nullptr) call.pipes.reset();
   if (call.error) [[unlikely]] {
     fail_task(task, std::exchange(call.error, nullptr));
   }

@@ -196,6 +196,14 @@ const BatonCoreTable& TestCore::functions() {
             me.settle(record);
           },
       .copy_defer = [](BatonCore* core, std::uint64_t record) { self(core).settle(record); },
+      // A core by itself has no peers.
+      .pipe_acquire = [](BatonCore*, const BatonPipeSlot*, const BatonPlace* place) -> std::int32_t {
+        fail(BATON_KERNEL_INVALID_ARGUMENT, place, "this kernel runs alone");
+      },
+      .pipe_release = [](BatonCore*, const BatonPipeSlot*, const BatonPlace*) {},
+      .pipe_peer = [](BatonCore*, std::uint32_t, std::uint32_t, const BatonPlace*) -> const BatonBuffer* {
+        return nullptr;
+      },
   };
   return table;
 }

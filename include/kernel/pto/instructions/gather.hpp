@@ -15,19 +15,25 @@ enum class MaskPattern { P0101 = 1, P1010, P0001, P0010, P0100, P1000, P1111 };
 
 namespace baton::kernel {
 
-/// dst[i] = src[index[i]]. Gives the first index that is not below `limit`, or -1: negative ones are large, too.
-template <typename Element, typename Index>
-PTO_INLINE AICORE int64_t gather_run(Element* dst, const Element* src, const Index* index, int64_t count,
-                                     uint64_t limit) {
+/// The largest of some indices, read as unsigned: negative ones are large.
+template <typename Index>
+PTO_INLINE AICORE uint32_t largest_index(const Index* index, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<uint32_t>(index[i]);
     largest = at > largest ? at : largest;
   }
-  if (largest >= limit) {
-    for (int64_t i = 0; i < count; ++i) {
-      if (static_cast<uint32_t>(index[i]) >= limit) return i;
-    }
+  return largest;
+}
+
+/// dst[i] = src[index[i]]. Gives the place of the first index that is not below `limit`, or -1; then nothing is read.
+template <typename Element, typename Index>
+PTO_INLINE AICORE int64_t gather_run(Element* dst, const Element* src, const Index* index, int64_t count,
+                                     uint64_t limit) {
+  if (count > 0 && largest_index(index, count) >= limit) {
+    int64_t first = 0;
+    while (static_cast<uint32_t>(index[first]) < limit) ++first;
+    return first;
   }
   for (int64_t i = 0; i < count; ++i) dst[i] = src[static_cast<uint32_t>(index[i])];
   return -1;

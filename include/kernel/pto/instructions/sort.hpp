@@ -42,21 +42,34 @@ PTO_INLINE AICORE int32_t key_of(float value) {
 }
 PTO_INLINE AICORE int32_t key_of(half value) { return key_of(static_cast<float>(value)); }
 
-/// Where each of 32 keys goes: behind all larger ones, and behind equal ones before it. The inner loop is a few
-/// vectors.
+/// Where each of 32 keys goes: behind all larger ones, and behind equal ones before it.
 PTO_INLINE AICORE void rank_keys(const int32_t (&keys)[kSorted], int32_t (&ranks)[kSorted]) {
-  // Key j goes before key i if it is larger, or equal and j < i: larger than keys[i] - 1 while i is still to come.
-  int32_t limits[kSorted];
+  // Key j goes before key i if it is larger, or equal and j < i: larger than key i less one.
+#if defined(__CUDACC__)
   for (int i = 0; i < kSorted; ++i) {
     ranks[i] = 0;
-    limits[i] = keys[i] - 1;
+    for (int j = 0; j < kSorted; ++j) ranks[i] += keys[j] > keys[i] - (j < i ? 1 : 0) ? 1 : 0;
+  }
+#else
+  // In registers: what a comparison of vectors gives is -1 where it holds.
+  typedef int32_t Lanes __attribute__((vector_size(32)));
+  constexpr int kLanes = 8;
+  constexpr int kVectors = kSorted / kLanes;
+  Lanes key[kVectors];
+  Lanes rank[kVectors];
+  Lanes number[kVectors];
+  memcpy(static_cast<void*>(key), keys, sizeof keys);
+  PTO_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    rank[v] = Lanes{};
+    number[v] = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + v * kLanes;
   }
   for (int j = 0; j < kSorted; ++j) {
-    const int32_t key = keys[j];
-    limits[j] = key;
-    PTO_VECTOR_LOOP
-    for (int i = 0; i < kSorted; ++i) ranks[i] += key > limits[i] ? 1 : 0;
+    PTO_UNROLL
+    for (int v = 0; v < kVectors; ++v) rank[v] -= keys[j] > key[v] + (number[v] > j);
   }
+  memcpy(ranks, static_cast<const void*>(rank), sizeof keys);
+#endif
 }
 
 /// Sorts `count` values, filled up with minus infinity, into 32 pairs or, of a whole block, as many as there are.
@@ -110,47 +123,94 @@ AICORE void sort_rows(const BatonPlace& place, Dst& dst, Src& src, Index& idx) {
 }
 
 /// A sorted list of pairs that is merged with others.
-template <typename Element>
 struct PairList {
   const unsigned char* next;
   int64_t left;
+};
 
-  PTO_INLINE AICORE int32_t key() const {
-    if (left == 0) return kLeastKey;
-    Element value;
-    memcpy(static_cast<void*>(&value), next, sizeof value);
-    return key_of(value);
+template <typename Element>
+PTO_INLINE AICORE int32_t key_at(const unsigned char* pair) {
+  Element value;
+  memcpy(static_cast<void*>(&value), pair, sizeof value);
+  return key_of(value);
+}
+
+/// Takes pairs from one end of four lists: the first ones, of equal ones those of the earlier list, or the last ones,
+/// of equal ones those of the later list.
+template <typename Element, bool from_front>
+struct FourLists {
+  static constexpr int64_t kStep = from_front ? kPairBytes : -kPairBytes;
+  static constexpr int32_t kNone = from_front ? kLeastKey : 0x7fffffff;
+  PairList lists[4];  // `next` is the pair at that end
+  int32_t keys[4];
+  int32_t following[4];  // the keys behind those: known before anybody asks
+
+  PTO_INLINE AICORE explicit FourLists(const PairList (&from)[4]) {
+    for (int i = 0; i < 4; ++i) {
+      lists[i] = from[i];
+      if (!from_front && from[i].left > 0) lists[i].next += (from[i].left - 1) * kPairBytes;
+      keys[i] = key_of_pair(lists[i], 0);
+      following[i] = key_of_pair(lists[i], 1);
+    }
+  }
+
+  /// Gives the list from which it came.
+  PTO_INLINE AICORE int take(unsigned char* to) {
+    const int low = goes_before(keys[1], keys[0]) ? 1 : 0;
+    const int high = goes_before(keys[3], keys[2]) ? 3 : 2;
+    const int from = goes_before(keys[high], keys[low]) ? high : low;
+    keys[from] = following[from];
+    PairList& list = lists[from];
+    memcpy(to, list.next, kPairBytes);
+    --list.left;
+    list.next += kStep;
+    following[from] = key_of_pair(list, 1);
+    return from;
+  }
+
+ private:
+  static PTO_INLINE AICORE bool goes_before(int32_t later, int32_t earlier) {
+    return from_front ? later > earlier : later <= earlier;
+  }
+  /// None behind the end, and nothing is read there.
+  static PTO_INLINE AICORE int32_t key_of_pair(const PairList& list, int64_t ahead) {
+    static constexpr unsigned char kNothing[kPairBytes] = {};
+    const bool is_there = list.left > ahead;
+    const int32_t key = key_at<Element>(is_there ? list.next + ahead * kStep : kNothing);
+    return is_there ? key : kNone;
   }
 };
 
-/// Merges the first pairs of four lists, of equal ones those of the earlier list. Ends after `most` pairs or, if
-/// `until_one_ends`, with the first list that has no more. Gives how many it wrote.
+/// Merges all of four lists, from both ends at once: neither waits for the other.
 template <typename Element>
-AICORE int64_t merge_lists(unsigned char* out, PairList<Element> (&lists)[4], int64_t most, bool until_one_ends) {
-  int32_t keys[4];
-  int64_t total = 0;
-  for (int i = 0; i < 4; ++i) {
-    keys[i] = lists[i].key();
-    total += lists[i].left;
+AICORE void merge_all(unsigned char* out, const PairList (&lists)[4], int64_t count) {
+  FourLists<Element, true> front(lists);
+  FourLists<Element, false> back(lists);
+  int64_t first = 0;
+  int64_t last = count - 1;
+  for (; first < last; ++first, --last) {
+    front.take(out + first * kPairBytes);
+    back.take(out + last * kPairBytes);
   }
+  if (first == last) front.take(out + first * kPairBytes);
+}
+
+/// Merges up to `most` pairs, or, if `until_one_ends`, until a list has no more. `lists` are what is left of them.
+template <typename Element>
+AICORE void merge_some(unsigned char* out, PairList (&lists)[4], int64_t most, bool until_one_ends) {
+  FourLists<Element, true> front(lists);
+  int64_t total = 0;
+  for (const PairList& list : lists) total += list.left;
   const int64_t count = most < total ? most : total;
   for (int64_t written = 0; written < count; ++written) {
-    const int low = keys[1] > keys[0] ? 1 : 0;
-    const int high = keys[3] > keys[2] ? 3 : 2;
-    const int from = keys[high] > keys[low] ? high : low;
-    PairList<Element>& list = lists[from];
-    memcpy(out, list.next, kPairBytes);
-    out += kPairBytes;
-    list.next += kPairBytes;
-    --list.left;
-    keys[from] = list.key();
-    if (until_one_ends && list.left == 0) return written + 1;
+    const int from = front.take(out + written * kPairBytes);
+    if (until_one_ends && front.lists[from].left == 0) break;
   }
-  return count;
+  for (int i = 0; i < 4; ++i) lists[i] = front.lists[i];
 }
 
 template <typename TileData>
-AICORE PairList<typename TileData::DType> list_in(const TileData& tile) {
+AICORE PairList list_in(const TileData& tile) {
   constexpr int kWide = kPairElements<typename TileData::DType>;
   return {reinterpret_cast<const unsigned char*>(tile.data()), is_empty(tile) ? 0 : tile.GetValidCol() / kWide};
 }
@@ -181,12 +241,12 @@ AICORE void merge_tiles(const BatonPlace& place, Dst& dst, pto::MrgSortExecutedN
   (check_apart(place, "tmp", scratch_range(tmp), "a list", reads(lists)), ...);
   issue(place, pipe_bit(PIPE_V), reads(lists)..., writes(dst), scratch_range(tmp));
   clobber(tmp);
-  PairList<Element> all[4] = {list_in(lists)...};
+  PairList all[4] = {list_in(lists)...};
   int64_t before[4];
   for (int i = 0; i < 4; ++i) before[i] = all[i].left;
   const int64_t most = is_empty(dst) ? 0 : dst.GetValidCol() / kPairElements<Element>;
   // Lists that are not there never end.
-  merge_lists<Element>(reinterpret_cast<unsigned char*>(dst.data()), all, most, exhausted);
+  merge_some<Element>(reinterpret_cast<unsigned char*>(dst.data()), all, most, exhausted);
   const auto taken = [&](int i) { return static_cast<uint16_t>(before[i] - all[i].left); };
   executed = {taken(0), taken(1), taken(2), taken(3)};
 }
@@ -246,9 +306,9 @@ AICORE RecordEvent TMRGSORT(Dst& dst, Src& src, uint32_t len,
   const auto* from = reinterpret_cast<const unsigned char*>(src.data());
   auto* to = reinterpret_cast<unsigned char*>(dst.data());
   for (int64_t at = 0; at < cols; at += group, from += 4 * run_bytes, to += 4 * run_bytes) {
-    PairList<Element> lists[4];
+    PairList lists[4];
     for (int i = 0; i < 4; ++i) lists[i] = {from + i * run_bytes, run_bytes / kPairBytes};
-    merge_lists<Element>(to, lists, 4 * run_bytes / kPairBytes, false);
+    merge_all<Element>(to, lists, 4 * run_bytes / kPairBytes);
   }
   return {};
 }

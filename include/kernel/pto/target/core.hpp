@@ -13,7 +13,7 @@
 
 extern "C" {
 
-enum : uint32_t { BATON_CORE_VERSION = 1, BATON_CORE_BUFFERS = 7 };
+enum : uint32_t { BATON_CORE_VERSION = 2, BATON_CORE_BUFFERS = 7 };
 
 // Numbers of the error table of Baton.
 enum BatonKernelError : int32_t {
@@ -107,6 +107,19 @@ struct BatonCopy {
   uint32_t signal_op;
 };
 
+// One slot of a pipe between the cube core of a cluster and its vector cores, from the side of one core. Both sides
+// count slots from 0 on, each way apart. Without an element nobody compares what was pushed with what is popped.
+struct BatonPipeSlot {
+  uint32_t pipe;
+  uint32_t way;  // 0: to the vector cores, 1: to the cube core
+  uint32_t slots;
+  uint32_t slot_bytes;
+  uint64_t index;
+  const char* element;
+  uint32_t row_elements;
+  uint32_t reserved;
+};
+
 // What a core can do. Every function may fail like `fail`; none returns as if it had succeeded.
 struct BatonCoreTable {
   // Ends the kernel; does not return.
@@ -143,6 +156,13 @@ struct BatonCoreTable {
   int32_t (*copy_test)(BatonCore*, uint64_t session, uint64_t record, const BatonPlace*);
   void (*copy_wait)(BatonCore*, uint64_t session, uint64_t record, const BatonPlace*);
   void (*copy_defer)(BatonCore*, uint64_t record);
+
+  // Pipes. pipe_acquire waits until this core may write the slot, if it pushes, or read it, and gives the number of
+  // this vector core (of the cube core 0); pipe_release says that it has done so. pipe_peer is the buffer of a type of
+  // a vector core of the cluster, null if that takes no part in the task.
+  int32_t (*pipe_acquire)(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
+  void (*pipe_release)(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
+  const BatonBuffer* (*pipe_peer)(BatonCore*, uint32_t vector, uint32_t tile_type, const BatonPlace*);
 };
 
 // What every core begins with; a runtime puts its own data behind it.
@@ -164,8 +184,8 @@ __device__
 
 static_assert(sizeof(BatonPlace) == 24 && sizeof(BatonFailure) == 24 && sizeof(BatonBuffer) == 16);
 static_assert(sizeof(BatonTileRange) == 40 && sizeof(BatonGlobalRange) == 96 && sizeof(BatonIssue) == 40);
-static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48);
+static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(BatonPipeSlot) == 40);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
-static_assert(sizeof(BatonCoreTable) == 17 * sizeof(void*));
+static_assert(sizeof(BatonCoreTable) == 20 * sizeof(void*));
 
 #endif

@@ -190,6 +190,62 @@ struct CoreFunctions {
   // The condition itself, collected when the kernel has returned, says which copy is waited for.
   static void copy_defer(BatonCore* /*core*/, std::uint64_t /*record*/) {}
 
+  static PipeSlot slot_of(const BatonPipeSlot& slot) {
+    const auto way = slot.way == 0 ? PipeSlot::Way::to_vectors : PipeSlot::Way::to_cube;
+    return {slot.pipe, way, slot.slots, slot.slot_bytes, slot.index, slot.element, slot.row_elements};
+  }
+
+  static ClusterPipes& pipes(BatonCore* core, const BatonPlace* place) {
+    const SimCore& me = self(core);
+    if (me.call_->pipes == nullptr) {
+      me.fail(BATON_KERNEL_INVALID_ARGUMENT, place,
+              "this kernel runs alone; a pipe connects the cores of one task of a cluster");
+    }
+    return *me.call_->pipes;
+  }
+
+  /// Waits for another core of the cluster; `settled` is asked under the mutex of the pipes, which whoever changes them
+  /// has held before it rings.
+  static void wait_for_peer(BatonCore* core, const BatonPlace* place, FunctionRef<bool()> settled,
+                            FunctionRef<std::string()> awaited) {
+    const auto timeout = memory(core).wait_timeout();
+    if (settled() || wait_until(memory(core).parking_place(), settled, Deadline::within(timeout), [] {})) return;
+    self(core).fail(BATON_KERNEL_WAIT_TIMEOUT, place,
+                    fmt::format("has waited {} ms for {}",
+                                std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count(), awaited()));
+  }
+
+  static std::int32_t pipe_acquire(BatonCore* core, const BatonPipeSlot* given, const BatonPlace* place) {
+    SimCore& me = self(core);
+    me.let_others_run();
+    ClusterPipes& shared = pipes(core, place);
+    const PipeSlot slot = slot_of(*given);
+    std::optional<std::string> wrong;
+    const auto settled = [&] {
+      auto answer = shared.ask(me.part(), slot);
+      wrong = std::move(answer.wrong);
+      return answer.may_go_on || wrong.has_value();
+    };
+    wait_for_peer(core, place, settled, [&] { return shared.awaited_by(me.part(), slot); });
+    if (wrong) me.fail(BATON_KERNEL_INVALID_ARGUMENT, place, *wrong);
+    if (me.around_.events != nullptr) me.note(fmt::format("acquires slot {} of pipe {}", slot.index, slot.pipe));
+    return me.position_.sub_block;
+  }
+
+  static void pipe_release(BatonCore* core, const BatonPipeSlot* slot, const BatonPlace* place) {
+    pipes(core, place).done(self(core).part(), slot_of(*slot));
+    self(core).ring();
+  }
+
+  static const BatonBuffer* pipe_peer(BatonCore* core, std::uint32_t vector, std::uint32_t tile_type,
+                                      const BatonPlace* place) {
+    ClusterPipes& shared = pipes(core, place);
+    if (!shared.takes_part(1 + vector)) return nullptr;
+    const auto begun = [&] { return shared.buffers_of(1 + vector) != nullptr; };
+    wait_for_peer(core, place, begun, [&] { return fmt::format("vector core {} to begin", vector); });
+    return static_cast<const BatonBuffer*>(shared.buffers_of(1 + vector)) + tile_type;
+  }
+
   /// Adds the instruction to an error of the layers below.
   static void attributed(BatonCore* core, const BatonPlace* place, FunctionRef<void()> body) {
     try {
@@ -202,11 +258,13 @@ struct CoreFunctions {
 };
 
 const BatonCoreTable kSimCoreTable = {
-    CoreFunctions::fail,         CoreFunctions::address_known, CoreFunctions::issue,      CoreFunctions::set_flag,
-    CoreFunctions::wait_flag,    CoreFunctions::pipe_barrier,  CoreFunctions::cache_line, CoreFunctions::memory_barrier,
-    CoreFunctions::yield,        CoreFunctions::notify,        CoreFunctions::test,       CoreFunctions::wait,
-    CoreFunctions::session_open, CoreFunctions::copy_submit,   CoreFunctions::copy_test,  CoreFunctions::copy_wait,
-    CoreFunctions::copy_defer};
+    CoreFunctions::fail,         CoreFunctions::address_known,  CoreFunctions::issue,
+    CoreFunctions::set_flag,     CoreFunctions::wait_flag,      CoreFunctions::pipe_barrier,
+    CoreFunctions::cache_line,   CoreFunctions::memory_barrier, CoreFunctions::yield,
+    CoreFunctions::notify,       CoreFunctions::test,           CoreFunctions::wait,
+    CoreFunctions::session_open, CoreFunctions::copy_submit,    CoreFunctions::copy_test,
+    CoreFunctions::copy_wait,    CoreFunctions::copy_defer,     CoreFunctions::pipe_acquire,
+    CoreFunctions::pipe_release, CoreFunctions::pipe_peer};
 
 }  // namespace baton::chip
 

@@ -64,6 +64,10 @@ void SimCore::run(KernelCall& call) {
   void*& current = fiber_local();
   current = static_cast<BatonCore*>(this);
   note("begins");
+  if (call.pipes != nullptr) {
+    call.pipes->begin(part(), static_cast<const void*>(&buffers));
+    ring();
+  }
   try {
     execute(call);
     if (!flags_.empty() || slab_.is_used() || !copies_.empty()) finish(call);
@@ -77,12 +81,29 @@ void SimCore::run(KernelCall& call) {
       if (!call.error) call.error = std::current_exception();
     }
   }
+  if (call.pipes != nullptr) leave_cluster(call);
   note(call.error ? "fails" : "ends");
   if (!copies_.empty()) copies_.clear();
   if (!flags_.empty()) flags_.clear();
   if (checker_) checker_->clear();
   current = nullptr;
   call_ = nullptr;
+}
+
+void SimCore::leave_cluster(KernelCall& call) {
+  using End = ClusterPipes::End;
+  const auto left_over = call.pipes->leave(part(), call.error ? End::failed : End::returned);
+  if (left_over) {
+    call.error = std::make_exception_ptr(
+        Error(static_cast<Code>(BATON_KERNEL_LEFT_OPEN),
+              fmt::format("kernel '{}' on {}: the block ends, but {}", call.name, describe(position_), *left_over)));
+  }
+  ring();
+}
+
+void SimCore::ring() const {
+  const ParkingPlace place = around_.memory.parking_place();
+  place.doorbell->ring(place.scope);
 }
 
 void SimCore::drain(KernelCall& call) {

@@ -61,6 +61,14 @@ class SimCore final : public BatonCore, public Core {
   void judge(const BatonPlace* place, const std::optional<std::string>& wrong) const {
     if (wrong) fail(BATON_KERNEL_PIPE_ORDER, place, *wrong);
   }
+  /// Which part of its cluster this core is.
+  [[nodiscard]] std::size_t part() const noexcept {
+    return position_.type == CoreType::cube ? kCubePart : 1 + static_cast<std::size_t>(position_.sub_block);
+  }
+  /// Tells the cluster's other cores that the kernel has ended. What was pushed and never popped is an error.
+  void leave_cluster(KernelCall& call);
+  /// Wakes cores that wait for this one.
+  void ring() const;
   /// With a seed: sometimes.
   void let_others_run();
   void note(std::string_view what) const {
