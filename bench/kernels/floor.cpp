@@ -43,6 +43,21 @@ void loop(const Arguments& arguments) {
   for (const float x : out) bench::require(x == 3.75F, "a wrong sum");
 }
 
+/// The loops beside the sorting instructions.
+void sorting(const Arguments& arguments) {
+  Arguments unchecked = arguments;
+  unchecked.method = "unchecked";
+  const auto library = bench::compiled("loop_sorting", unchecked);
+  std::vector<float> out(2 * arguments.bytes / sizeof(float));
+  ChipTensor tensor{};
+  tensor.buffer = {reinterpret_cast<std::uint64_t>(out.data()), 2 * arguments.bytes};
+  const auto function = library.entry(arguments.operation);
+  measure_work(arguments, [&](std::int64_t n) {
+    std::int64_t args[50] = {reinterpret_cast<std::int64_t>(&tensor), n};
+    function(args);
+  });
+}
+
 void copy(const Arguments& arguments) {
   std::vector<char> from(arguments.bytes), to(arguments.bytes);
   std::iota(from.begin(), from.end(), 0);
@@ -70,5 +85,11 @@ void open_library(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::contend(argc, argv, {{"loop", loop}, {"copy", copy}, {"dlopen", open_library}});
+  return bench::contend(argc, argv,
+                        {{"loop", loop},
+                         {"copy", copy},
+                         {"dlopen", open_library},
+                         {"loop_sort", sorting},
+                         {"loop_merge", sorting},
+                         {"loop_gather", sorting}});
 }

@@ -1,5 +1,6 @@
 // Tile instructions on a simulated core, and how fast a compiled kernel is found and loaded.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include <support/contend.hpp>
@@ -68,6 +69,27 @@ void multiply(const Arguments& arguments) {
   measure_kernel(arguments, [&](std::int64_t n) { chip.run(kernel, {x.argument(), w.argument(), out.argument(), n}); });
 }
 
+/// Sorted blocks, merged blocks, or elements by their places; what comes out is held against the standard library.
+void sort(const Arguments& arguments) {
+  const auto library = bench::compiled("sorting", arguments);
+  Arguments unchecked = arguments;
+  unchecked.method = "unchecked";
+  const auto loops = bench::compiled("loop_sorting", unchecked);
+  const bool pairs = arguments.operation != "tgather";
+  const auto floats = static_cast<std::uint32_t>(arguments.bytes / sizeof(float)) * (pairs ? 2 : 1);
+  bench::Chip chip;
+  bench::Tensor out(chip, 1, floats), expected(chip, 1, floats);
+  const BatonKernelEntry kernel = library.kernel(arguments.operation);
+  const char* loop = arguments.operation == "tsort32"    ? "loop_sort"
+                     : arguments.operation == "tmrgsort" ? "loop_merge"
+                                                         : "loop_gather";
+  chip.run(kernel, {out.argument(), 1});
+  chip.run(loops.kernel(loop), {expected.argument(), 1});
+  bench::require(std::memcmp(out.data().data(), expected.data().data(), floats * sizeof(float)) == 0,
+                 "sorting: a wrong order");
+  measure_kernel(arguments, [&](std::int64_t n) { chip.run(kernel, {out.argument(), n}); });
+}
+
 /// From the request to a function that can be called, with the library in the cache and not loaded.
 void load_warm(const Arguments& arguments) {
   const baton::kernel::CompileRequest request = bench::request_for("tadd", arguments);
@@ -85,7 +107,13 @@ void load_warm(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::contend(
-      argc, argv,
-      {{"tadd", add}, {"tload", transfer}, {"tstore", transfer}, {"tmatmul", multiply}, {"load", load_warm}});
+  return bench::contend(argc, argv,
+                        {{"tadd", add},
+                         {"tload", transfer},
+                         {"tstore", transfer},
+                         {"tmatmul", multiply},
+                         {"tsort32", sort},
+                         {"tmrgsort", sort},
+                         {"tgather", sort},
+                         {"load", load_warm}});
 }

@@ -11,6 +11,9 @@ KIB = 1 << 10
 # Three tiles of 64 KiB fill the buffer of a vector core.
 TILE_BYTES = (KIB, 4 * KIB, 16 * KIB, 64 * KIB)
 SIDES = (32, 64, 96, 128)
+# Instructions, and the loops that do the same: std::sort, std::merge, a loop.
+SORTING = (("tsort32", "loop_sort"), ("tmrgsort", "loop_merge"), ("tgather", "loop_gather"))
+SORTED_BYTES = 16 * KIB
 # A program ends itself this long after the harness should have ended it.
 BACKSTOP_S = 10
 
@@ -22,6 +25,7 @@ def cases(plan):
         *(suite.add(size) for size in TILE_BYTES),
         *(suite.transfer(operation, size) for operation in ("tload", "tstore") for size in TILE_BYTES),
         *(suite.multiply(side) for side in SIDES),
+        *(suite.sort(operation, loop) for operation, loop in SORTING),
         *(suite.checks(operation, size) for operation in ("tadd", "tload") for size in (KIB, 64 * KIB)),
         suite.load(),
     ]
@@ -50,6 +54,12 @@ class KernelSuite:
         if self._has_openblas:
             contenders.append(Contender("openblas", "one thread", self._command("openblas", "sgemm", side=side)))
         return Case(SUITE, f"tmatmul/{side}", tuple(contenders), in_quick=side in (32, 128))
+
+    def sort(self, operation, loop):
+        floor = Floor(
+            {"loop": self._command("floor", loop, bytes=SORTED_BYTES)}, lambda part: part["loop"], "standard library"
+        )
+        return self._tile_case(operation, SORTED_BYTES, floor, in_quick=True)
 
     def checks(self, operation, size):
         """What the checks cost: the same kernel with them compiled out."""

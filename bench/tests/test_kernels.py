@@ -26,6 +26,12 @@ def test_products_have_a_peer_only_if_it_was_built(script, tmp_path):
     assert [contender.name for contender in cases(str(tmp_path))["tmatmul/128"].contenders] == [OURS, "openblas"]
 
 
+def test_sorting_is_held_against_the_standard_library():
+    for operation, loop in suite.SORTING:
+        (part,) = cases()[f"{operation}/16K"].floor.parts.values()
+        assert loop in part.argv and operation in cases()[f"{operation}/16K"].contenders[0].command.argv
+
+
 def test_checks_are_held_against_the_same_kernel_without_them():
     ours, unchecked = cases()["checks/tadd/1K"].contenders
     assert unchecked.command.argv == (*ours.command.argv, "--method", "unchecked")

@@ -85,6 +85,8 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
   if (!processor.empty()) flags.emplace_back(kForThisProcessor);
   // A product and a sum are rounded each, also where the processor could do both at once: the same bits everywhere.
   flags.emplace_back("-ffp-contract=off");
+  // Generated kernels mark their entries always_inline, which nothing calls: not worth a word.
+  flags.emplace_back("-Wno-attributes");
   if (compiler.family == CompilerFamily::gcc) {
     // Unique symbols would be shared among kernels that have nothing to do with each other, and pin their libraries.
     flags.insert(flags.end(), {"-fno-gnu-unique", "-fmax-errors=20"});

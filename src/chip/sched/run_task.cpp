@@ -101,7 +101,7 @@ void Scheduler::end_together(CoreThread& thread) {
 
 void Scheduler::assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block) {
   const auto pipes = std::make_shared<ClusterPipes>(kernel_names(*task.plan.cluster));
-  cube.call.pipes = pipes;
+  if (task.plan.cluster->entry[kCubePart] != nullptr) cube.call.pipes = pipes;
   for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)]) {
     if (seat == &cube) continue;
     if (task.plan.cluster->entry[1 + static_cast<std::size_t>(seat->core.position().sub_block)] == nullptr) continue;

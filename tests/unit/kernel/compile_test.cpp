@@ -77,16 +77,18 @@ TEST_F(Compile, CoreDefinesAndFlagsAreSeenAndToldApart) {
       "#ifndef __aicore__\n#define __aicore__ [aicore]\n#endif\n"
       "#ifndef __gm__\n#define __gm__ [gm]\n#endif\n"
       "#ifdef __DAV_CUBE__\n#define CORE 100\n#else\n#define CORE 0\n#endif\n"
-      "extern \"C\" __aicore__ void kernel_entry(__gm__ int64_t* args) { args[0] = CORE + VALUE; }\n";
+      "extern \"C\" __aicore__ __attribute__((always_inline)) void kernel_entry(__gm__ int64_t* args) {\n"
+      "  args[0] = CORE + VALUE;\n}\n";
   const auto value = [&](CoreType core, std::vector<std::string> defines, std::vector<std::string> flags) {
-    return result_of(compile({.source = "k",
-                              .text = text,
-                              .core = core,
-                              .include_dirs = {},
-                              .defines = std::move(defines),
-                              .flags = std::move(flags)},
-                             options_)
-                         .library);
+    const CompiledKernel kernel = compile({.source = "k",
+                                           .text = text,
+                                           .core = core,
+                                           .include_dirs = {},
+                                           .defines = std::move(defines),
+                                           .flags = std::move(flags)},
+                                          options_);
+    EXPECT_EQ(kernel.messages, "");
+    return result_of(kernel.library);
   };
   EXPECT_EQ(value(CoreType::vector, {"VALUE=1"}, {}), 1);
   EXPECT_EQ(value(CoreType::cube, {"VALUE=1"}, {}), 101);

@@ -1,4 +1,5 @@
 // Whole kernels, written as their authors write them (kernels/), each compiled by itself under a name of its own.
+#include <algorithm>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,8 @@ void allreduce_onephase_entry(int64_t* args);
 void local_linear_entry(int64_t* args);
 void route_tokens_entry(int64_t* args);
 void assemble_entry(int64_t* args);
+void topk_entry(int64_t* args);
+void scores_entry(int64_t* args);
 }
 
 namespace {
@@ -44,6 +47,50 @@ TEST(Kernels, VectorAdd) {
   vector_add_entry(args);
   core.finish();
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], a[i] + b[i]);
+}
+
+TEST(Kernels, TopK) {
+  constexpr int kValid = 500;
+  std::vector<float> scores(512), values(64);
+  std::vector<int32_t> places(64);
+  Values random(11);
+  for (float& score : scores) score = static_cast<float>(random.below(300)) - 400.0f;  // many are equal, all below 0
+  const ChipTensor tensors[] = {tensor_of(scores), tensor_of(values), tensor_of(places)};
+  int64_t args[50] = {argument(&tensors[0]), argument(&tensors[1]), argument(&tensors[2]), kValid};
+  TestCore core;
+  topk_entry(args);
+  core.finish();
+  std::vector<int32_t> order(kValid);
+  for (int32_t i = 0; i < kValid; ++i) order[static_cast<std::size_t>(i)] = i;
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return scores[static_cast<std::size_t>(a)] > scores[static_cast<std::size_t>(b)];
+  });
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    ASSERT_EQ(places[i], order[i]) << i;
+    ASSERT_EQ(values[i], scores[static_cast<std::size_t>(order[i])]) << i;
+  }
+}
+
+TEST(Kernels, ScoresOfTransposedKeys) {
+  Values random(12);
+  std::vector<bfloat16_t> q(24 * 128), k(64 * 128);
+  for (auto& value : q) value = bfloat16_t(static_cast<float>(random.below(9)) - 4.0f);
+  for (auto& value : k) value = bfloat16_t(static_cast<float>(random.below(9)) - 4.0f);
+  std::vector<float> scores(24 * 64, 1000.0f);
+  const ChipTensor tensors[] = {tensor_of(q), tensor_of(k), tensor_of(scores)};
+  int64_t args[50] = {argument(&tensors[0]), argument(&tensors[1]), argument(&tensors[2])};
+  TestCore core;
+  scores_entry(args);
+  core.finish();
+  for (std::size_t r = 0; r < 24; ++r) {
+    for (std::size_t c = 0; c < 64; ++c) {
+      double sum = 1000;
+      for (std::size_t i = 0; i < 128; ++i) {
+        sum += static_cast<double>(static_cast<float>(q[r * 128 + i])) * static_cast<float>(k[c * 128 + i]);
+      }
+      ASSERT_EQ(scores[r * 64 + c], sum) << r << ", " << c;
+    }
+  }
 }
 
 TEST(Kernels, AllreduceOverThreads) {

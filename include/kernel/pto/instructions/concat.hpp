@@ -16,12 +16,11 @@ AICORE void count_up(const BatonPlace& place, Dst& dst, typename Dst::DType star
   static_assert(is_whole<Element> && (sizeof(Element) == 2 || sizeof(Element) == 4),
                 "TCI takes integers of 2 or 4 bytes");
   check_tile(place, "dst", dst);
-  const Element step = static_cast<Element>(descending ? -1 : 1);
-  Element* const run = dst.data();
   if (dst.GetValidRow() == 0) return;
-  vector_store(run, static_cast<size_t>(dst.GetValidCol()), [=](size_t k) PTO_INLINE_LAMBDA {
-    return add_numbers(start, multiply_numbers(step, static_cast<Element>(k)));
-  });
+  for (int k = 0; k < dst.GetValidCol(); ++k) {
+    const auto far = static_cast<Element>(k);
+    dst.data()[k] = descending ? subtract_numbers(start, far) : add_numbers(start, far);
+  }
 }
 
 }  // namespace baton::kernel
