@@ -35,8 +35,9 @@ void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, 
       scratch_.wait_reached(owner, offset, value, needed, now);
       return;
     } catch (const Error& error) {
+      // One that has left may have done so because it noticed a disagreement.
+      if (error.code() == Code::wait_timeout || error.code() == Code::peer_left) look_around();
       if (error.code() != Code::wait_timeout) throw;
-      look_around();
       left -= now;
       if (left.count() > 0) continue;
       throw Error(Code::wait_timeout,

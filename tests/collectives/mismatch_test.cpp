@@ -119,6 +119,17 @@ TEST(Mismatch, OfRootsThatDoNotWaitIsToldInTheNextCall) {
   }
 }
 
+TEST(Mismatch, IsToldToOthersWhenTheOneThatNoticedHasLeft) {
+  run_ranks(3, [](Domain me) {
+    std::vector<float> x(1);
+    broadcast(me, x, me.rank() == 1 ? 1 : 0);
+    const auto next_calls = [&] {
+      for (int call = 0; call < 40; ++call) broadcast(me, x, 0);
+    };
+    require_error(Code::mismatch, {"rank 1 called broadcast of 1 float32, root 1"}, next_calls);
+  });
+}
+
 TEST(Mismatch, OfTheOrderOfCalls) {
   const auto reports = caught(4, [](Domain& me) {
     std::vector<float> x(4);
