@@ -54,13 +54,13 @@ struct Rule {
 constexpr Rule kRules[] = {
     // Two ranks have a processor each, as a rule: a second hand-off soon costs less than copying twice.
     {kAmongAll, 2, 2 * kKiB, 32 * kKiB, Algorithm::exchange},
-    {kRooted, 2, kKiB, 32 * kKiB, Algorithm::eager},
+    {kRooted, 2, kKiB, 16 * kKiB, Algorithm::eager},
+    {kScatter | kGather, 2, kAnyBytes, 0, Algorithm::fetch},
     {kAll, 2, kAnyBytes, 0, Algorithm::mesh},
-    {kReduce, 2, 0, kAnyBytes, Algorithm::fetch},
     {kAmongAll & ~operations(Operation::allreduce), 2, 0, kAnyBytes, Algorithm::read},
     // With more ranks a meeting takes longer than copying a little.
     {kAmongAll, kAnyRanks, 8 * kKiB, 32 * kKiB, Algorithm::meeting},
-    {kGather, kAnyRanks, 4 * kKiB, 32 * kKiB, Algorithm::eager},
+    {kGather, kAnyRanks, 4 * kKiB, 16 * kKiB, Algorithm::eager},
     {kRooted & ~kGather, kAnyRanks, 32 * kKiB, 32 * kKiB, Algorithm::eager},
     // Blocks of private data that are worth a call of the system each.
     {kOfBlocks, kAnyRanks, 0, 256 * kKiB, Algorithm::mesh},
@@ -69,6 +69,7 @@ constexpr Rule kRules[] = {
     // The rest.
     {kScatter | kGather, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::fetch},
     {kBroadcast, kAnyRanks, 0, kAnyBytes, Algorithm::fetch},
+    {kReduce, 2, 0, kAnyBytes, Algorithm::fetch},
     {kReduce, kAnyRanks, 0, 512 * kKiB, Algorithm::fetch},
     {kAll, kAnyRanks, kAnyBytes, kAnyBytes, Algorithm::mesh},
 };
