@@ -80,6 +80,8 @@ def test_a_tensor_of_the_host_is_anything_that_shows_its_memory():
     worker = Worker(2)
     assert make_tensor_arg(worker, np.zeros((2, 3), "i2")).dtype == DataType.INT16
     assert make_tensor_arg(worker, bytearray(5)).shapes == (5,)
+    number = MiniTensor.zeros(3)[1, ...]  # without dimensions
+    assert number.shape == () and make_tensor_arg(worker, number).shapes == (1,)
     named = worker.make_tensor_arg(MiniTensor.zeros(12), (3, 4), DataType.FLOAT32)  # before init()
     assert named.shapes == (3, 4)
     with pytest.raises(ValueError, match="contiguous"):

@@ -96,6 +96,9 @@ def test_comparison_shows_what_differs():
     off = TaskArgsBuilder(TensorArg("n", MiniTensor(np.array([1, 100001], "i4"))))
     _compare_outputs(bits, off, ["n"], rtol=1e-4)
     assert _outputs_dir().name == "outputs"
+    one.y[1] = other.y[1] = np.nan
+    with pytest.raises(AssertionError, match="y: 1 of 4 elements are not numbers"):
+        _compare_outputs(one, other, ["y"], atol=1)
 
 
 @scene_test(level=2, runtime="host_build_graph")

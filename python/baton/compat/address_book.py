@@ -33,6 +33,4 @@ class AddressBook:
         """A tensor of the host as one of the buffer that it lies in; as it is if there is none."""
         memory = tensor.memory
         buffer = self.find(memory) if isinstance(memory, Storage) else None
-        if buffer is None:
-            return tensor
-        return Tensor(buffer, tensor.shapes, tensor.dtype, tensor.strides, memory.base - buffer.base + tensor.byte_offset)
+        return tensor if buffer is None else tensor.moved_to(buffer)

@@ -83,8 +83,7 @@ class _Roots:
         piece = next(one for one in self._pieces if one.base <= memory.base < one.base + one.nbytes)
         if piece.base not in self._arrays:
             self._arrays[piece.base] = piece.bytes_array()
-        moved = Tensor(piece, tensor.shapes, tensor.dtype, tensor.strides, memory.base - piece.base + tensor.byte_offset)
-        return view_of(self._arrays[piece.base], moved)
+        return view_of(self._arrays[piece.base], tensor.moved_to(piece))
 
 
 def _host_bytes(host: Any, buffer: Buffer, what: str):

@@ -75,11 +75,11 @@ def _of_duck(tensor: Any) -> HostTensor:
     if not device.startswith("cpu"):
         raise ValueError(f"a tensor on {device} is not in the memory of the host: pass tensor.cpu()")
     address, nbytes = _storage_of(tensor)
-    shape = tuple(int(extent) for extent in tensor.shape)
+    shape = tuple(int(extent) for extent in tensor.shape) or (1,)  # a number is one element
     strides = tuple(tensor.stride()) if hasattr(tensor, "stride") else contiguous_strides(shape)
     shared = bool(tensor.is_shared()) if hasattr(tensor, "is_shared") else False
-    return HostTensor(Storage(address, nbytes, shared, True, tensor), tensor.data_ptr() - address, shape, strides,
-                      data_type(tensor.dtype))
+    storage = Storage(address, nbytes, shared, True, tensor)
+    return HostTensor(storage, tensor.data_ptr() - address, shape, strides or (1,), data_type(tensor.dtype))
 
 
 def _of_buffer(given: Any) -> HostTensor:
@@ -88,7 +88,8 @@ def _of_buffer(given: Any) -> HostTensor:
     root = array
     while isinstance(root.base, numpy.ndarray):
         root = root.base
-    low, high = numpy.lib.array_utils.byte_bounds(root) if hasattr(numpy.lib, "array_utils") else numpy.byte_bounds(root)
+    byte_bounds = numpy.lib.array_utils.byte_bounds if hasattr(numpy.lib, "array_utils") else numpy.byte_bounds
+    low, high = byte_bounds(root)
     address = array.__array_interface__["data"][0]
     strides = tuple(stride // array.itemsize for stride in array.strides)
     return HostTensor(Storage(low, high - low, False, array.flags.writeable, given), address - low, array.shape or (1,),

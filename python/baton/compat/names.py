@@ -97,7 +97,7 @@ def _make(name: str) -> types.ModuleType:
 
 
 def install() -> None:
-    """Makes the modules importable in this process. Again: nothing. RuntimeError if others of these names are loaded."""
+    """Makes the modules importable in this process, once. RuntimeError if others of these names are loaded."""
     if any(isinstance(finder, _Guard) for finder in sys.meta_path):
         return
     loaded = [name for name in _PACKAGES if name in sys.modules]

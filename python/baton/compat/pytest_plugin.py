@@ -1,6 +1,7 @@
 """Scene tests and test functions of existing projects under pytest: -p baton.compat.pytest_plugin.
 
-`baton test --compat` loads it, and keeps the project's own conftest.py away, which does the same for its own runtime."""
+`baton test --compat` loads it, and keeps the project's own conftest.py away, which does the same for another runtime.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ The host changes its tensors only between runs, so nobody sees that there are tw
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import baton
 from baton.compat.argument_types import TensorArgType

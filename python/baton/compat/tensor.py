@@ -38,6 +38,10 @@ class Tensor:
         low = self.byte_offset + size * sum(step for step in steps if step < 0)
         return low, self.byte_offset + size * (sum(step for step in steps if step > 0) + 1)
 
+    def moved_to(self, memory: Any) -> Tensor:
+        """The same bytes, as a view of memory that its own lies in."""
+        return Tensor(memory, self.shapes, self.dtype, self.strides, self.memory.base - memory.base + self.byte_offset)
+
     @property
     def contiguous(self) -> bool:
         return is_contiguous(self.shapes, self.strides)

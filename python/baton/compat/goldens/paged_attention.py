@@ -46,7 +46,8 @@ def generate_inputs(params: dict) -> list[tuple[str, Any]]:
     table[:, :used] = torch.randperm(blocks, dtype=torch.int32).reshape(batch, used)
     cache = (blocks, block_size, kv_heads, head_dim)
     return [("query", (torch.rand(batch, heads, head_dim) - 0.5).to(dtype)),
-            ("key_cache", (torch.rand(*cache) - 0.5).to(dtype)), ("value_cache", (torch.rand(*cache) * 2 - 1).to(dtype)),
+            ("key_cache", (torch.rand(*cache) - 0.5).to(dtype)),
+            ("value_cache", (torch.rand(*cache) * 2 - 1).to(dtype)),
             ("block_table", table), ("context_lens", torch.tensor(lens, dtype=torch.int32)),
             ("out", torch.zeros(batch, heads, head_dim, dtype=torch.float32)), ("scale", ctypes.c_float(1.0))]
 

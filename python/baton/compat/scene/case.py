@@ -23,7 +23,7 @@ from baton.compat.scene.task_args import _build_chip_task_args
 def _absolute(described: Any, folder: str) -> Any:
     """The same description, with sources that start at `folder`."""
     if isinstance(described, dict):
-        return {key: os.path.normpath(os.path.join(folder, os.fspath(value))) if key == "source" else _absolute(value, folder)
+        return {key: os.path.normpath(os.path.join(folder, value)) if key == "source" else _absolute(value, folder)
                 for key, value in described.items()}
     if isinstance(described, (list, tuple)):
         return type(described)(_absolute(one, folder) for one in described)

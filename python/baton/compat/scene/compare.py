@@ -28,4 +28,7 @@ def _compare_outputs(test_args: Any, golden_args: Any, names: Sequence[str], rto
         actual, golden = as_array(getattr(test_args, name)), as_array(getattr(golden_args, name))
         if actual.dtype.kind != "f":  # torch.allclose compares integers with a tolerance, too
             actual, golden = actual.astype(numpy.float64), golden.astype(numpy.float64)
+        # Unlike assert_close(), torch.allclose() takes two that are not numbers for different.
+        if lost := int(numpy.count_nonzero(numpy.isnan(actual) & numpy.isnan(golden))):
+            raise AssertionError(f"{name}: {lost} of {golden.size} elements are not numbers, in the golden either")
         assert_close(actual, golden, rtol=rtol, atol=atol, name=name)

@@ -12,7 +12,7 @@ DIAGNOSTICS = ("--enable-chip-swimlane", "--enable-pmu", "--enable-dep-gen", "--
 
 def add_options(add: Callable[..., Any]) -> None:
     """`add` is that of argparse, or of pytest."""
-    add("--case", action="append", default=[], metavar="X", help="only this case: X, Class::X, or Class:: for all of one")
+    add("--case", action="append", default=[], metavar="X", help="only this case: X, Class::X, or Class:: for all")
     add("--manual", default="exclude", choices=["exclude", "include", "only"],
         help="cases that run only when somebody asks")
     add("--rounds", type=int, default=1, metavar="N", help="runs of each case; initial values are restored")

@@ -28,7 +28,8 @@ class _Request:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Runs the scene tests of this file.")
     parser.add_argument("-p", "--platform", default="a2a3sim")
-    parser.add_argument("-d", "--device", default=None, metavar="LIST", help="0-3, or 0,2-4; default: as many as needed")
+    parser.add_argument("-d", "--device", default=None, metavar="LIST",
+                        help="0-3, or 0,2-4; default: as many as needed")
     parser.add_argument("-x", "--exitfirst", action="store_true", help="stop after the first failure")
     add_options(parser.add_argument)
     return parser.parse_args(arguments)
