@@ -15,4 +15,9 @@ namespace baton {
 /// with a backend before it: "job7", "shm:job7", "inproc:job7".
 [[nodiscard]] BATON_API Domain join(std::string_view rendezvous, int rank, int size);
 
+/// Leaves all jobs that this process has joined, because of a failure which `reason` tells in one line: the waits of
+/// the other ranks end with peer_died, and show it. For code that catches what ends its program; an exception that
+/// nobody catches is told without it. Nothing happens where nothing was joined, or left before.
+BATON_API void leave_because(std::string_view reason) noexcept;
+
 }  // namespace baton

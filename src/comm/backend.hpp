@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include <baton/error.hpp>
+
 #include "base/deadline.hpp"
 #include "base/function_ref.hpp"
 #include "base/futex.hpp"
@@ -18,6 +20,12 @@ namespace baton::comm {
 
 /// How a rank ends its membership.
 enum class Farewell : std::uint8_t { leave, fail };
+
+/// Why it failed, as far as it is known.
+struct FailureReason {
+  Code code = Code::ok;        // of the error that ended it
+  std::string_view text = {};  // "std::runtime_error: no such file"; the first line counts
+};
 
 /// One rank's connection to its job. Destroyed after say_farewell().
 class Backend {
@@ -42,7 +50,8 @@ class Backend {
   [[nodiscard]] virtual std::shared_ptr<SharedMemory> collect(wire::AllocationKey key) = 0;
 
   /// Ends the membership, in the control segment and elsewhere. No rank is waited for.
-  virtual void say_farewell(Farewell farewell) noexcept = 0;
+  /// `reason` is for Farewell::fail.
+  virtual void say_farewell(Farewell farewell, const FailureReason& reason) noexcept = 0;
 };
 
 }  // namespace baton::comm

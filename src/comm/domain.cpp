@@ -14,7 +14,7 @@ namespace {
 void check_name(std::string_view what, std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (name.empty() || name.size() > wire::kNameBytes || !printable) {
-    fail(Code::invalid_argument, "the name {} of a {} is not 1 to {} printable ASCII characters", quote(name), what,
+    fail(Situation::bad_name, "the name {} of a {} is not 1 to {} printable ASCII characters", quote(name), what,
          wire::kNameBytes);
   }
 }
@@ -70,18 +70,22 @@ Attachment& Domain::attachment(const void* key, std::unique_ptr<Attachment> (*ma
 void Domain::barrier() { state().barrier(state().world().wait_timeout()); }
 void Domain::barrier(std::chrono::nanoseconds timeout) { state().barrier(timeout); }
 
+void Domain::leave_because(std::string_view reason) noexcept {
+  if (state_) state_->world().leave(comm::Farewell::fail, {.text = reason});
+}
+
 Domain Domain::subset(std::string_view name, std::span<const int> ranks) {
   check_name("domain", name);
   comm::DomainState& parent = state();
   std::vector<std::uint32_t> members;
   for (const int rank : ranks) {
     if (rank < 0 || rank >= size()) {
-      fail(Code::out_of_range, "subset \"{}\": rank {} is outside 0..{} of \"{}\"", name, rank, size() - 1,
+      fail(Situation::no_such_rank, "subset \"{}\": rank {} is outside 0..{} of \"{}\"", name, rank, size() - 1,
            parent.name());
     }
     members.push_back(parent.members()[static_cast<std::size_t>(rank)]);
     if (std::count(members.begin(), members.end(), members.back()) > 1) {
-      fail(Code::invalid_argument, "subset \"{}\": rank {} is named twice", name, rank);
+      fail(Situation::named_twice, "subset \"{}\": rank {} is named twice", name, rank);
     }
   }
   if (std::find(members.begin(), members.end(), parent.world().rank()) == members.end()) {

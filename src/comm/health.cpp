@@ -7,6 +7,7 @@
 #include "base/liveness.hpp"
 #include "base/process_stat.hpp"
 #include "comm/wait_record.hpp"
+#include "wire/names.hpp"
 
 namespace baton::comm {
 namespace {
@@ -22,7 +23,8 @@ void announce_change(wire::ControlHeader& control, FutexScope scope) {
   for (std::uint32_t r = 0; r < control.rank_count; ++r) wire::rank_block(control, r).doorbell.ring_always(scope);
 }
 
-std::string describe_cause(std::uint64_t end) {
+std::string describe_cause(const wire::RankBlock& block) {
+  const std::uint64_t end = block.end.load(std::memory_order_relaxed);
   const auto value = static_cast<int>(end & 0xffffffffU);
   switch (static_cast<wire::EndKind>(end >> 32U)) {
     case wire::EndKind::signal: return describe_wait_status(W_EXITCODE(0, value));
@@ -31,6 +33,17 @@ std::string describe_cause(std::uint64_t end) {
     case wire::EndKind::unknown: break;
   }
   return "cause unknown";
+}
+
+/// The first line of `text`, or what fits of it.
+void store_reason(wire::RankBlock& block, std::string_view text) noexcept {
+  constexpr std::string_view kMore = " ...";
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() <= wire::kReasonBytes) return wire::store_text(block.reason, line);
+  char cut[wire::kReasonBytes];
+  line.copy(cut, sizeof cut - kMore.size());
+  kMore.copy(cut + sizeof cut - kMore.size(), kMore.size());
+  wire::store_text(block.reason, std::string_view(cut, sizeof cut));
 }
 
 }  // namespace
@@ -50,6 +63,12 @@ bool mark_dead(wire::ControlHeader& control, std::uint32_t rank, wire::EndKind k
                                                         std::memory_order_seq_cst);
   if (died) announce_change(control, scope);
   return died;
+}
+
+bool mark_failed(wire::ControlHeader& control, std::uint32_t rank, const FailureReason& reason, FutexScope scope) {
+  // Released by the exchange of the state in mark_dead().
+  store_reason(wire::rank_block(control, rank), reason.text);
+  return mark_dead(control, rank, wire::EndKind::error, static_cast<std::uint32_t>(reason.code), scope);
 }
 
 void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope) {
@@ -74,7 +93,8 @@ std::string describe_process(const wire::ControlHeader& control, std::uint32_t r
 
 std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank) {
   const wire::RankBlock& block = wire::rank_block(control, rank);
-  std::string text = describe_cause(block.end.load(std::memory_order_relaxed));
+  if (const std::string reason = wire::load_text(block.reason); !reason.empty()) return "it threw " + reason;
+  std::string text = describe_cause(block);
   if (const auto wait = read_wait(block.wait)) return text + " while it waited for " + describe(*wait);
   switch (static_cast<wire::Operation>(block.activity.load(std::memory_order_relaxed))) {
     case wire::Operation::allocating: return text + " while it allocated a window";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/futex.hpp"
+#include "comm/backend.hpp"
 #include "wire/control.hpp"
 
 namespace baton::comm {
@@ -14,13 +15,16 @@ namespace baton::comm {
 bool mark_dead(wire::ControlHeader& control, std::uint32_t rank, wire::EndKind kind, std::uint32_t value,
                FutexScope scope = FutexScope::shared);
 
+/// The same by the rank itself, which failed because of `reason`.
+bool mark_failed(wire::ControlHeader& control, std::uint32_t rank, const FailureReason& reason, FutexScope scope);
+
 /// Notes that `rank` left and wakes every waiter of the job.
 void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope);
 
 [[nodiscard]] wire::RankState state_of(const wire::ControlHeader& control, std::uint32_t rank) noexcept;
 
-/// How a dead rank ended and what it was doing: "SIGKILL while waiting for signal 3 of "scratch"". Rank and pid are the
-/// caller's to tell.
+/// How a dead rank ended and what it was doing: "SIGKILL while waiting for signal 3 of "scratch"", or what it threw.
+/// Rank and pid are the caller's to tell.
 [[nodiscard]] std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank);
 
 /// What a rank does now: `waits for signal 3 of "scratch" (needs >= 7) since 1.2 s`, "runs", "is stopped".

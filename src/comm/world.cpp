@@ -24,11 +24,11 @@ std::uint64_t World::next_sequence(std::uint64_t kind) {
   return sequences_[kind]++;
 }
 
-void World::leave(Farewell farewell) noexcept {
+void World::leave(Farewell farewell, const FailureReason& reason) noexcept {
   std::call_once(left_, [&] {
     // A rank that failed is remembered by what it did before.
     if (farewell == Farewell::leave) note(wire::Operation::leaving);
-    backend_->say_farewell(farewell);
+    backend_->say_farewell(farewell, reason);
   });
 }
 

@@ -44,7 +44,7 @@ class World {
   [[nodiscard]] std::uint64_t next_sequence(std::uint64_t kind);
 
   /// Ends the membership early; the destructor then does nothing more.
-  void leave(Farewell farewell) noexcept;
+  void leave(Farewell farewell, const FailureReason& reason = {}) noexcept;
 
  private:
   std::unique_ptr<Backend> backend_;

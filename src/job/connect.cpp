@@ -4,6 +4,7 @@
 #include "base/quote.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/backends/shm/shm_backend.hpp"
+#include "job/uncaught.hpp"
 
 namespace baton::job {
 namespace {
@@ -18,7 +19,7 @@ Rendezvous parse(std::string_view text, const Options& options) {
   Rendezvous rendezvous{options.backend, std::string(text)};
   if (colon != std::string_view::npos)
     rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
-  if (rendezvous.name.empty()) fail(Code::invalid_argument, "the rendezvous {} has no name", quote(text));
+  if (rendezvous.name.empty()) fail(Situation::bad_name, "the rendezvous {} has no name", quote(text));
   return rendezvous;
 }
 
@@ -26,9 +27,9 @@ Rendezvous parse(std::string_view text, const Options& options) {
 
 std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int size, const Options& options) {
   if (size < 1 || static_cast<std::uint32_t>(size) > wire::kMaxRanks) {
-    fail(Code::invalid_argument, "a job of {} ranks is not possible; 1 to {} are", size, wire::kMaxRanks);
+    fail(Situation::ranks_impossible, "a job of {} ranks is not possible; 1 to {} are", size, wire::kMaxRanks);
   }
-  if (rank < 0 || rank >= size) fail(Code::out_of_range, "rank {} is outside 0..{}", rank, size - 1);
+  if (rank < 0 || rank >= size) fail(Situation::no_such_rank, "rank {} is outside 0..{}", rank, size - 1);
   const auto [backend_name, name] = parse(rendezvous, options);
   const auto r = static_cast<std::uint32_t>(rank);
   const auto n = static_cast<std::uint32_t>(size);
@@ -41,7 +42,11 @@ std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int 
     throw Error(Code::unknown_backend, fmt::format("there is no backend {}", quote(backend_name)),
                 {"this build has shm and inproc"});
   }
-  return std::make_shared<comm::World>(std::move(backend), r, name, options.wait_timeout);
+  const bool alone_in_process = backend_name == "shm";
+  auto world = std::make_shared<comm::World>(std::move(backend), r, name, options.wait_timeout);
+  // Ranks that share a process end together: none is left to be told.
+  if (alone_in_process) tell_what_ends(world);
+  return world;
 }
 
 }  // namespace baton::job

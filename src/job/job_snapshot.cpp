@@ -26,6 +26,7 @@ RankSnapshot describe_rank(const wire::RankBlock& block, std::uint32_t rank) {
   const std::uint64_t end = block.end.load(std::memory_order_relaxed);
   out.end_kind = in_range(static_cast<std::uint32_t>(end >> 32), wire::EndKind::error, wire::EndKind::unknown);
   out.end_value = static_cast<std::uint32_t>(end);
+  out.reason = wire::load_text(block.reason);
   out.ended_ns = block.ended_ns.load(std::memory_order_relaxed);
   out.activity = in_range(block.activity.load(std::memory_order_relaxed), wire::kLastOperation, wire::Operation::none);
   out.wait = comm::read_wait(block.wait);
@@ -61,7 +62,7 @@ std::string describe_end(const RankSnapshot& rank) {
   switch (rank.end_kind) {
     case wire::EndKind::signal: return describe_wait_status(static_cast<int>(rank.end_value & 0x7f));
     case wire::EndKind::exit_code: return fmt::format("exit code {}", rank.end_value & 0xff);
-    case wire::EndKind::error: return "it threw an error";
+    case wire::EndKind::error: return rank.reason.empty() ? "it threw an error" : "it threw " + rank.reason;
     case wire::EndKind::unknown: break;
   }
   return "cause unknown";

@@ -24,7 +24,8 @@ struct RankSnapshot {
   wire::RankState state = wire::RankState::absent;
   ProcessId process{};  // zeros if the rank has not joined
   wire::EndKind end_kind = wire::EndKind::unknown;
-  std::uint32_t end_value = 0;                       // a signal or an exit code
+  std::uint32_t end_value = 0;                       // a signal, an exit code, or the Code of an error
+  std::string reason;                                // what it threw; empty if that is not known
   std::int64_t ended_ns = 0;                         // CLOCK_MONOTONIC; 0 while it lives
   wire::Operation activity = wire::Operation::none;  // what it does or did last
   std::optional<comm::WaitDescription> wait;
@@ -44,7 +45,7 @@ struct JobSnapshot {
 /// Reads a whole control segment, aligned as wire::ControlHeader. Throws Error (protocol) if it is none.
 [[nodiscard]] JobSnapshot describe_control(std::span<const std::byte> segment);
 
-/// How a dead rank ended: "SIGKILL", "exit code 3".
+/// How a dead rank ended: "SIGKILL", "exit code 3", "it threw std::runtime_error: no such file".
 [[nodiscard]] std::string describe_end(const RankSnapshot& rank);
 
 /// "a put", "a barrier"; empty for a rank that is just running.

@@ -11,6 +11,7 @@
 #include "base/processors.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/domain_state.hpp"
+#include "job/uncaught.hpp"
 
 namespace baton {
 namespace {
@@ -40,7 +41,8 @@ void run_rank(const std::shared_ptr<inproc::Job>& job, std::uint32_t rank, const
   } catch (...) {
     // Noted before the others can see the death and fail because of it.
     failure.note(std::current_exception());
-    world->leave(comm::Farewell::fail);
+    const job::UncaughtException uncaught(std::current_exception());
+    world->leave(comm::Farewell::fail, uncaught.reason());
   }
 }
 
@@ -48,7 +50,7 @@ void run_rank(const std::shared_ptr<inproc::Job>& job, std::uint32_t rank, const
 
 void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions inproc_options) {
   if (size < 1 || static_cast<std::uint32_t>(size) > wire::kMaxRanks) {
-    fail(Code::invalid_argument, "{} ranks are not possible; 1 to {} are", size, wire::kMaxRanks);
+    fail(Situation::ranks_impossible, "{} ranks are not possible; 1 to {} are", size, wire::kMaxRanks);
   }
   if (inproc_options.workers < 0) fail(Code::invalid_argument, "{} workers are not possible", inproc_options.workers);
   const auto ranks = static_cast<std::uint32_t>(size);

@@ -13,17 +13,19 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 2;
+inline constexpr std::uint32_t kControlVersion = 3;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::uint32_t kMaxRanks = 65536;
 inline constexpr std::size_t kNameBytes = 48;
+inline constexpr std::size_t kReasonBytes = 256;
 
 /// The life of a rank. Moves only forward.
 enum class RankState : std::uint32_t { absent = 0, live = 1, left = 2, dead = 3 };
 
-/// How a dead rank ended. Stored beside the state as one word: kind in the high half, value in the low half.
+/// How a dead rank ended. Stored beside the state as one word: kind in the high half, value in the low half: a signal,
+/// an exit code, or the Code of an error.
 enum class EndKind : std::uint32_t { unknown = 0, signal = 1, exit_code = 2, error = 3 };
 
 /// What a rank does, or did last.
@@ -44,9 +46,11 @@ enum class Operation : std::uint32_t {
 inline constexpr Operation kLastOperation = Operation::in_collective;
 
 /// Text of fixed length in memory that others may read while it changes: words, so that a torn read is only odd text.
-struct SharedName {
-  std::atomic<std::uint64_t> words[kNameBytes / 8];
+template <std::size_t Bytes>
+struct SharedText {
+  std::atomic<std::uint64_t> words[Bytes / 8];
 };
+using SharedName = SharedText<kNameBytes>;
 
 /// What a parked rank waits for. `version` is odd while it is written: readers take it before and after, and discard
 /// what changed in between.
@@ -76,7 +80,7 @@ struct alignas(kCacheLine) RankBlock {
   std::atomic<std::uint32_t> state;  // RankState
   std::atomic<std::uint32_t> pid;
   std::atomic<std::uint64_t> start_time;  // field 22 of /proc/PID/stat: tells a process from a later one with its pid
-  std::atomic<std::uint64_t> end;         // EndKind << 32 | signal number or exit code; 0 while unknown
+  std::atomic<std::uint64_t> end;         // EndKind << 32 | value; 0 while unknown
   std::atomic<std::int64_t> ended_ns;     // CLOCK_MONOTONIC
   std::byte pad1[kCacheLine - 2 * 4 - 3 * 8];
   // Line 2 on: what it does. Written by the rank alone.
@@ -88,8 +92,10 @@ struct alignas(kCacheLine) RankBlock {
   std::byte pad2[2 * kCacheLine - 16 - sizeof(WaitRecord) - sizeof(NotifyRecord)];
   // Line 4 on: which of its signals were changed.
   ArrivalBoard arrivals;
+  // Line 14 on: what it said when it ended with an error. Written by the rank alone, before its state.
+  SharedText<kReasonBytes> reason;
 };
-static_assert(sizeof(RankBlock) == 14 * kCacheLine);
+static_assert(sizeof(RankBlock) == 18 * kCacheLine);
 
 struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;

@@ -5,27 +5,34 @@
 
 namespace baton::wire {
 
-void store_name(SharedName& to, std::string_view name) noexcept {
-  char bytes[kNameBytes] = {};
-  std::memcpy(bytes, name.data(), std::min(name.size(), kNameBytes));
-  for (std::size_t i = 0; i < kNameBytes / 8; ++i) {
+template <std::size_t Bytes>
+void store_text(SharedText<Bytes>& to, std::string_view text) noexcept {
+  char bytes[Bytes] = {};
+  std::memcpy(bytes, text.data(), std::min(text.size(), Bytes));
+  for (std::size_t i = 0; i < Bytes / 8; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + 8 * i, 8);
-    // Pairs with the acquire in load_name(), for records that keep a version beside the name.
+    // Pairs with the acquire in load_text(), for records that keep a version beside the text.
     to.words[i].store(word, std::memory_order_release);
   }
 }
 
-std::string load_name(const SharedName& from) {
-  char bytes[kNameBytes];
-  for (std::size_t i = 0; i < kNameBytes / 8; ++i) {
+template <std::size_t Bytes>
+std::string load_text(const SharedText<Bytes>& from) {
+  char bytes[Bytes];
+  for (std::size_t i = 0; i < Bytes / 8; ++i) {
     const std::uint64_t word = from.words[i].load(std::memory_order_acquire);
     std::memcpy(bytes + 8 * i, &word, 8);
   }
-  std::string name(bytes, std::find(bytes, bytes + kNameBytes, '\0'));
+  std::string text(bytes, std::find(bytes, bytes + Bytes, '\0'));
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return name;
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
 }
+
+template void store_text(SharedText<kNameBytes>&, std::string_view) noexcept;
+template void store_text(SharedText<kReasonBytes>&, std::string_view) noexcept;
+template std::string load_text(const SharedText<kNameBytes>&);
+template std::string load_text(const SharedText<kReasonBytes>&);
 
 }  // namespace baton::wire

@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 2);
+static_assert(kControlVersion == 3);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -36,7 +36,8 @@ static_assert(offsetof(NotifyRecord, target) == 8);
 static_assert(offsetof(NotifyRecord, index) == 12);
 static_assert(offsetof(NotifyRecord, when_ns) == 16);
 
-static_assert(sizeof(RankBlock) == 896 && offsetof(RankBlock, arrivals) == 256 && alignof(RankBlock) == 64);
+static_assert(sizeof(RankBlock) == 1152 && offsetof(RankBlock, reason) == 896 && offsetof(RankBlock, arrivals) == 256 &&
+              alignof(RankBlock) == 64);
 static_assert(offsetof(RankBlock, doorbell) == 0);
 static_assert(offsetof(RankBlock, state) == 64);
 static_assert(offsetof(RankBlock, pid) == 68);
@@ -63,7 +64,7 @@ static_assert(offsetof(ControlHeader, window_bytes) == 72);
 static_assert(offsetof(ControlHeader, name) == 128);
 static_assert(offsetof(ControlHeader, doorbell) == 192);
 static_assert(offsetof(ControlHeader, barrier) == 256);
-static_assert(control_bytes(3) == 384 + 3 * 896);
+static_assert(control_bytes(3) == 384 + 3 * 1152);
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);

@@ -2,6 +2,8 @@
 
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include <algorithm>
 #include <map>
 
@@ -9,6 +11,7 @@
 
 #include <baton/device_list.hpp>
 
+#include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/process_stat.hpp"
 
@@ -69,7 +72,41 @@ std::string describe_now(const RankOutcome& rank) {
   return seen->wait ? "waiting for " + comm::describe(*seen->wait) : "running";
 }
 
+/// Whether the end of another rank may have made this one fail. It throws peer_died then, which many programs turn into
+/// an exit code.
+bool may_follow(const RankOutcome& failed) {
+  const auto& seen = failed.last_seen;
+  if (seen && seen->end_kind == wire::EndKind::error && seen->end_value != 0)
+    return seen->end_value == static_cast<std::uint32_t>(Code::peer_died);
+  return failed.status && WIFEXITED(*failed.status);
+}
+
+Situation situation_of(const RankOutcome& culprit) {
+  if (culprit.left_silently()) return Situation::left_silently;
+  const int status = culprit.status.value_or(SIGKILL);
+  if (!WIFSIGNALED(status)) return Situation::rank_ended;
+  if (culprit.last_seen && !culprit.last_seen->reason.empty()) return Situation::threw_uncaught;
+  switch (WTERMSIG(status)) {
+    case SIGKILL: return Situation::rank_killed;
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGABRT: return Situation::rank_crashed;
+    default: return Situation::rank_ended;
+  }
+}
+
 }  // namespace
+
+const RankOutcome& cause_of(std::span<const RankOutcome> ranks, const RankOutcome& failed) {
+  const RankOutcome* cause = &failed;
+  if (!may_follow(failed)) return failed;
+  for (const RankOutcome& rank : ranks) {
+    if (rank.left_silently() && failure_ns(rank) < failure_ns(*cause)) cause = &rank;
+  }
+  return *cause;
+}
 
 const RankOutcome* first_failure(std::span<const RankOutcome> ranks) {
   const RankOutcome* first = nullptr;
@@ -83,7 +120,9 @@ Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culp
                      std::chrono::nanoseconds kill_after) {
   std::vector<std::string> notes;
   if (culprit.last_seen) {
-    if (const auto& wait = culprit.last_seen->wait) {
+    if (!culprit.last_seen->reason.empty()) {
+      notes.push_back("it threw " + culprit.last_seen->reason);
+    } else if (const auto& wait = culprit.last_seen->wait) {
       const std::int64_t waited = std::max<std::int64_t>(failure_ns(culprit) - wait->since_ns, 0);
       notes.push_back(
           fmt::format("it was waiting for {}, for {}", comm::describe(*wait), comm::describe_duration(waited)));
@@ -100,8 +139,10 @@ Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culp
   const int status = culprit.status.value_or(SIGKILL);
   const std::string what = WIFSIGNALED(status) ? "was ended by " + describe_wait_status(status)
                                                : "ended with " + describe_wait_status(status);
-  return Error(Code::rank_failed, fmt::format("rank {} (pid {}) {} after {}", culprit.rank, culprit.pid, what, after),
-               std::move(notes));
+  return error_in(situation_of(culprit),
+                  fmt::format("rank {} (pid {}) {} after {}{}", culprit.rank, culprit.pid, what, after,
+                              culprit.left_silently() ? ", without leaving the job" : ""),
+                  std::move(notes));
 }
 
 Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout) {

@@ -16,6 +16,10 @@ namespace baton::job {
 /// Ranks that fail because of it may well be reaped before it.
 [[nodiscard]] const RankOutcome* first_failure(std::span<const RankOutcome> ranks);
 
+/// Why `failed`, the first failure, came about: a rank that ended before it without leaving the job, if its end may
+/// have been the reason; else `failed` itself.
+[[nodiscard]] const RankOutcome& cause_of(std::span<const RankOutcome> ranks, const RankOutcome& failed);
+
 /// Names the culprit, what it was doing, and what became of the others.
 [[nodiscard]] Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culprit,
                                    std::chrono::nanoseconds kill_after);

@@ -93,11 +93,9 @@ void JobRun::start() {
       loop_.add(process.pidfd.get(), EPOLLIN, [this, rank] { on_rank_end(rank); });
       pidfds_.push_back(std::move(process.pidfd));
     } catch (const Error& error) {
-      std::vector<std::string> notes = error.notes();
-      notes.emplace_back("`ulimit -u` and `ulimit -n` show how many processes and files are allowed");
-      throw Error(Code::launch_failed,
-                  fmt::format("rank {} of {} could not be started: {}", rank, options_.ranks, error.message()),
-                  std::move(notes));
+      throw error_in(Situation::too_many_processes,
+                     fmt::format("rank {} of {} could not be started: {}", rank, options_.ranks, error.message()),
+                     error.notes());
     }
   }
   start_pipe_.close_writer();
@@ -172,7 +170,7 @@ LaunchResult JobRun::result() const {
   } else if (culprit != nullptr) {
     out.exit_code = culprit->exit_code();
     if (interrupted_by_ == 0 || culprit->ended < interrupted_at_)
-      out.report = failure_report(ranks_, *culprit, options_.kill_after);
+      out.report = failure_report(ranks_, cause_of(ranks_, *culprit), options_.kill_after);
   }
   return out;
 }

@@ -25,10 +25,17 @@ int RankOutcome::exit_code() const noexcept {
   return WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
 }
 
+bool RankOutcome::left_silently() const noexcept {
+  if (status != 0 || !last_seen) return false;
+  // A wrapper may end well while, or although, the process that joined does not.
+  return last_seen->state == wire::RankState::dead ||
+         (last_seen->state == wire::RankState::live && last_seen->process.pid == static_cast<std::uint32_t>(pid));
+}
+
 Launcher::Launcher(LaunchOptions options) : options_(std::move(options)) {
-  if (options_.command.empty()) fail(Code::invalid_argument, "there is no program to run");
+  if (options_.command.empty()) fail(Situation::missing_argument, "there is no program to run");
   if (options_.ranks < 1 || options_.ranks > static_cast<int>(wire::kMaxRanks)) {
-    fail(Code::invalid_argument, "a job has 1 to {} ranks, not {}", wire::kMaxRanks, options_.ranks);
+    fail(Situation::ranks_impossible, "a job has 1 to {} ranks, not {}", wire::kMaxRanks, options_.ranks);
   }
   if (options_.output_form == OutputForm::raw && options_.ranks != 1) {
     fail(Code::invalid_argument, "raw output is for a single rank, not for {}", options_.ranks);

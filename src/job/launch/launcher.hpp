@@ -51,6 +51,8 @@ struct RankOutcome {
   std::optional<RankSnapshot> last_seen;
 
   [[nodiscard]] bool failed() const noexcept { return status != 0; }
+  /// It ended as if all was well, but the others still counted on it.
+  [[nodiscard]] bool left_silently() const noexcept;
   /// The exit code of a shell for it: 128 + N for signal N.
   [[nodiscard]] int exit_code() const noexcept;
 };

@@ -31,6 +31,7 @@ void require_sane(const baton::job::JobSnapshot& job, std::size_t bytes) {
     FUZZ_REQUIRE(rank.end_kind <= baton::wire::EndKind::error);
     FUZZ_REQUIRE(rank.activity <= baton::wire::kLastOperation);
     FUZZ_REQUIRE(is_printable(baton::job::describe_end(rank)));
+    FUZZ_REQUIRE(is_printable(rank.reason) && rank.reason.size() <= baton::wire::kReasonBytes);
     FUZZ_REQUIRE(baton::job::describe_activity(rank.activity).size() < 100);
     if (rank.wait) {
       FUZZ_REQUIRE(rank.wait->operation > baton::wire::Operation::none);

@@ -15,10 +15,21 @@ constexpr auto kLong = std::chrono::hours(1);
 
 void say(const std::string& text) { std::cout << text << std::endl; }
 
+/// Nobody catches anything.
+void run_carelessly(const std::string& what) {
+  auto me = baton::join();
+  if (me.rank() == me.size() - 1) {
+    if (what == "uncaught") throw std::runtime_error("enough\nof it");
+    throw 5;
+  }
+  me.barrier(kLong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "leave";
+  if (what.starts_with("uncaught")) run_carelessly(what);
   try {
     auto me = baton::join();
     auto signals = me.signals("scratch", 8);
@@ -28,7 +39,12 @@ int main(int argc, char** argv) {
     if (what == "barrier" || what == "pause") ::pause();
     if (what == "die" && me.rank() == me.size() - 1) ::raise(SIGKILL);
     if (what == "throw" && me.rank() == me.size() - 1) throw std::runtime_error("enough");
-    if (what == "die" || what == "throw") me.barrier(kLong);
+    if (what == "quit" && me.rank() == me.size() - 1) ::_exit(0);
+    if (what == "because" && me.rank() == me.size() - 1) {
+      baton::leave_because("ValueError: 7 is odd\n  second line");
+      ::_exit(5);
+    }
+    if (what == "die" || what == "throw" || what == "quit" || what == "because") me.barrier(kLong);
     if (what == "leave") me.barrier();
     if (what == "allreduce") {
       std::vector<float> x(100, 1);

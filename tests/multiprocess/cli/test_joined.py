@@ -48,6 +48,41 @@ def test_the_rank_that_failed_first_is_the_culprit(baton, rank_program):
         assert b"baton: rank 3 (pid " in result.stderr
 
 
+def test_a_rank_that_ends_silently_is_the_culprit(baton, rank_program):
+    result = baton.run("run", "-n", "4", "--grace", "100s", rank_program, "quit")
+    assert result.returncode == 40  # of a rank that saw it
+    report = result.stderr.decode()
+    assert "baton: rank 3 (pid " in report and "ended with exit code 0 after " in report
+    assert "without leaving the job\n" in report and "return from main()" in report
+    assert "ranks 0-2: ended by itself, exit code 40" in report
+
+
+def test_a_silent_end_is_not_blamed_for_a_crash(baton, rank_program):
+    # Rank 0 crashes long after rank 1 ended; a crash does not follow from that.
+    script = f'if [ $BATON_RANK = 1 ]; then exec "{rank_program}" quit; fi; "{rank_program}" quit; ulimit -c 0; kill -SEGV $$'
+    result = baton.run("run", "-n", "2", "--grace", "100s", *sh(script))
+    assert "baton: rank 0 (pid " in result.stderr.decode() and "SIGSEGV" in result.stderr.decode()
+
+
+def test_an_exception_that_nobody_catches_is_told_to_the_others(baton, rank_program):
+    for what, text in (("uncaught", "std::runtime_error: enough"), ("uncaught_int", "int")):
+        result = baton.run("run", "-n", "3", "--grace", "100s", *sh(f'ulimit -c 0; exec "{rank_program}" {what}'))
+        assert result.returncode == 128 + signal.SIGABRT
+        report = result.stderr.decode()
+        # In the reports of ranks 0 and 1, which nobody catches either, and in that of baton.
+        assert report.count(f" died: it threw {text}\n") == 2, report
+        assert f"  it threw {text}\n" in report.split("baton: rank 2 (pid ")[1]
+
+
+def test_a_rank_that_leaves_with_a_reason(baton, rank_program):
+    result = baton.run("run", "-n", "3", "--grace", "100s", rank_program, "because")
+    assert result.returncode == 5
+    report = result.stderr.decode()
+    assert report.count(" died: it threw ValueError: 7 is odd\n") == 2
+    assert "second line" not in report
+    assert "  it threw ValueError: 7 is odd\n" in report.split("baton: rank 2 (pid ")[1]
+
+
 def test_a_killed_rank_and_what_it_waited_for(baton, rank_program):
     process = baton.start("run", "-n", "3", rank_program, "wait")
     pids = pids_of(read_lines(process.stdout, 3))

@@ -61,6 +61,23 @@ TEST(Health, TellsCauseAndOccupation) {
   EXPECT_EQ(describe_process(header, 3), "pid " + std::to_string(::getpid()));
 }
 
+TEST(Health, TellsTheFirstLineOfWhatARankThrew) {
+  const ControlSegment control = control_of(3);
+  wire::ControlHeader& header = control.header();
+  EXPECT_TRUE(mark_failed(header, 0, {Code::mismatch, "ValueError: 7 is odd\nsecond line"}, FutexScope::shared));
+  EXPECT_EQ(describe_end(header, 0), "it threw ValueError: 7 is odd");
+  EXPECT_EQ(describe_activity(header, 0), "died: it threw ValueError: 7 is odd");
+  mark_dead(header, 0, wire::EndKind::signal, SIGABRT);
+  EXPECT_EQ(describe_end(header, 0), "it threw ValueError: 7 is odd") << "what came first is the cause";
+  EXPECT_TRUE(mark_failed(header, 1, {}, FutexScope::shared));
+  EXPECT_EQ(describe_end(header, 1), "it threw an error");
+  const std::string exact(wire::kReasonBytes, 'x');
+  EXPECT_TRUE(mark_failed(header, 2, {Code::ok, exact}, FutexScope::shared));
+  EXPECT_EQ(describe_end(header, 2), "it threw " + exact);
+  mark_failed(header, 2, {Code::ok, exact + "y\x1b"}, FutexScope::shared);
+  EXPECT_EQ(describe_end(header, 2), "it threw " + exact.substr(4) + " ...");
+}
+
 TEST(Health, RanksOfOneProcessHaveNoPidsToTell) {
   const ControlSegment control = control_of(2, Hosting::fibers);
   EXPECT_EQ(describe_process(control.header(), 1), "");

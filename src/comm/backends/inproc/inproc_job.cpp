@@ -35,11 +35,11 @@ class InprocBackend final : public comm::Backend {
     return job_->collect(key, rank_);
   }
 
-  void say_farewell(comm::Farewell farewell) noexcept override {
+  void say_farewell(comm::Farewell farewell, const comm::FailureReason& reason) noexcept override {
     if (farewell == comm::Farewell::leave) {
       comm::mark_left(control(), rank_, FutexScope::process);
     } else {
-      comm::mark_dead(control(), rank_, wire::EndKind::error, 0, FutexScope::process);
+      comm::mark_failed(control(), rank_, reason, FutexScope::process);
     }
   }
 

@@ -62,12 +62,12 @@ class ShmBackend final : public comm::Backend {
     return mailroom_->collect(key);
   }
 
-  void say_farewell(comm::Farewell farewell) noexcept override {
+  void say_farewell(comm::Farewell farewell, const comm::FailureReason& reason) noexcept override {
     if (::getpid() != pid_) return;
     if (farewell == comm::Farewell::leave) {
       comm::mark_left(control(), rank_, FutexScope::shared);
     } else {
-      comm::mark_dead(control(), rank_, wire::EndKind::error, 0, FutexScope::shared);
+      comm::mark_failed(control(), rank_, reason, FutexScope::shared);
     }
     tell_watcher();
   }
