@@ -72,7 +72,10 @@ class BATON_API RawWindow {
   /// What kernels receive. Lives as long as the window.
   [[nodiscard]] const CommContext* context() const;
 
-  /// Unmaps this rank's view now; every later use of any copy is an error. Peers keep theirs.
+  /// Gives this rank's view up now. Peers keep theirs. Every later call through any copy throws `released`; pointers
+  /// that were taken before (data(), begin(), part(), peer()) must not be used any more. Where ranks are processes such
+  /// a use ends the process with SIGSEGV: the addresses stay reserved, without memory, until the last copy is gone, so
+  /// that it cannot hit something else. Ranks of one process share the memory, which stays until all have released it.
   void release();
 
  protected:

@@ -42,13 +42,21 @@ WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, 
   enter_window(this, first_part_, stride_, domain_->size());
 }
 
-WindowState::~WindowState() { release(); }
+WindowState::~WindowState() { sign_off(); }
 
-void WindowState::release() noexcept {
+void WindowState::sign_off() noexcept {
   if (!segment_) return;
   remove_window(this, first_part_);
   domain_->world().control().window_bytes.fetch_sub(stride_, std::memory_order_relaxed);
-  segment_.reset();
+}
+
+void WindowState::release() noexcept {
+  sign_off();
+  const std::shared_ptr<SharedMemory> segment = std::move(segment_);
+  // Ranks of one process share the mapping: the last to release it finds nobody else who has it.
+  if (!segment || segment.use_count() != 1) return;
+  segment->revoke();
+  remains_ = segment;
 }
 
 const CommContext* WindowState::context() const {

@@ -59,6 +59,8 @@ class WindowState {
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
+  /// It counts no longer as a window of the job.
+  void sign_off() noexcept;
   void record_notify(int peer, std::size_t offset) const noexcept;
   [[noreturn]] void throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                                        std::int32_t has, std::chrono::nanoseconds waited) const;
@@ -74,4 +76,6 @@ class WindowState {
   std::vector<std::uint64_t> context_;
 };
 
+  /// After the release: the addresses, without memory.
+  std::shared_ptr<SharedMemory> remains_;
 }  // namespace baton::comm

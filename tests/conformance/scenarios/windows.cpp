@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/processors.hpp"
+#include "base/unique_fd.hpp"
 #include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/scenario.hpp"
@@ -26,6 +27,15 @@ std::vector<std::byte> pattern_of(int rank, std::size_t count) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = pattern(rank, i);
   return bytes;
+}
+
+/// Asks the system, which answers where an access would crash.
+bool can_be_read(const void* address) {
+  int pipe[2] = {-1, -1};
+  REQUIRE(::pipe(pipe) == 0);
+  const UniqueFd reader(pipe[0]);
+  const UniqueFd writer(pipe[1]);
+  return ::write(writer.get(), address, 1) == 1;
 }
 
 }  // namespace
@@ -195,6 +205,21 @@ SCENARIO(PromisedMemoryIsNotPromisedTwice,
   first.release();
   me.barrier();
   const RawWindow again = me.raw_window("again", share);
+  me.barrier();
+}
+
+SCENARIO(PointersIntoAReleasedWindowReachNothing, {.sizes = {2}, .hostings = {test::Hosting::processes}}) {
+  constexpr std::size_t kBytes = 1024 * 1024;
+  RawWindow window = me.raw_window("gone", kBytes);
+  const std::byte* kept = window.local();
+  REQUIRE(can_be_read(kept));
+  const RawWindow copy = window;
+  window.release();
+  window = {};
+  // The next mappings of its size would get the addresses of the old one.
+  const RawWindow next = me.raw_window("next", kBytes);
+  const RawWindow after = me.raw_window("after", kBytes);
+  REQUIRE(!can_be_read(kept));
   me.barrier();
 }
 
