@@ -68,6 +68,15 @@ class BATON_API RawWindow {
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
   void wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                     std::chrono::nanoseconds timeout) const;
+  /// The same, but false at the deadline.
+  [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                                    std::chrono::nanoseconds timeout) const;
+
+  /// What a member does now, for reports: "rank 3 (pid 4711) is running".
+  [[nodiscard]] std::string activity_of(int rank) const;
+
+  /// For who works for long without a wait: throws peer_died if a member of the domain is dead.
+  void check_members() const;
 
   /// What kernels receive. Lives as long as the window.
   [[nodiscard]] const CommContext* context() const;

@@ -29,23 +29,22 @@ void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, 
   fetch_for_next_call();  // while nothing else is to be done
   const std::chrono::nanoseconds timeout = timeout_or_default(timeout_);
   std::chrono::nanoseconds left = timeout;
-  for (std::chrono::nanoseconds look = kFirstLook;; look *= 2) {
+  for (std::chrono::nanoseconds look = kFirstLook; left.count() > 0; look *= 2) {
     const std::chrono::nanoseconds now = std::min(look, left);
     try {
-      scratch_.wait_reached(owner, offset, value, needed, now);
-      return;
+      if (scratch_.reaches_within(owner, offset, value, needed, now)) return;
     } catch (const Error& error) {
       // One that has left may have done so because it noticed a disagreement.
-      if (error.code() == Code::wait_timeout || error.code() == Code::peer_left) look_around();
-      if (error.code() != Code::wait_timeout) throw;
-      left -= now;
-      if (left.count() > 0) continue;
-      throw Error(Code::wait_timeout,
-                  fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout).count(),
-                              needed == Needed::owner ? fmt::format("rank {}", owner) : "all ranks to arrive"),
-                  error.notes());
+      if (error.code() == Code::peer_left) look_around();
+      throw;
     }
+    look_around();
+    left -= now;
   }
+  throw Error(Code::wait_timeout,
+              fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout).count(),
+                          needed == Needed::owner ? fmt::format("rank {}", owner) : "all ranks to arrive"),
+              {scratch_.activity_of(owner)});
 }
 
 void HostMover::disagree_with(int peer) {
@@ -99,12 +98,9 @@ void HostMover::throw_given_up() const {
 
 void HostMover::look_for_a_death(int peer) const {
   constexpr std::chrono::nanoseconds kLongEnough = std::chrono::milliseconds(500);
-  try {
-    scratch_.wait_reached(peer, Layout::kProgressAt, std::numeric_limits<std::uint64_t>::max(), Needed::owner,
-                          kLongEnough);
-  } catch (const Error& waited) {
-    if (waited.code() != Code::wait_timeout) throw;
-  }
+  // It never comes to that: the wait throws, or ends at its deadline.
+  static_cast<void>(scratch_.reaches_within(peer, Layout::kProgressAt, std::numeric_limits<std::uint64_t>::max(),
+                                            Needed::owner, kLongEnough));
 }
 
 std::string HostMover::describe_record(int peer, std::uint64_t call) const {

@@ -222,16 +222,29 @@ void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kWorthIt = 4096;
   if (bytes == 0 || to == from) return;
   // Others take what lies in the scratch window soon.
-  if (past_caches_ && bytes >= kWorthIt && !is_in_scratch(to)) {
-    copy_past_caches(to, from, bytes);
-  } else {
-    std::memcpy(to, from, bytes);
+  const bool past_caches = past_caches_ && bytes >= kWorthIt && !is_in_scratch(to);
+  for (std::size_t done = 0; done < bytes; done += kBlockBytes) {
+    if (done != 0) look_up();
+    const std::size_t block = std::min(kBlockBytes, bytes - done);
+    if (past_caches) {
+      copy_past_caches(to + done, from + done, block);
+    } else {
+      std::memcpy(to + done, from + done, block);
+    }
   }
 }
 
 void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                        ReduceOp op, std::uint32_t divisor) {
-  reduce_elements(to, from, count, element, op, divisor);
+  const std::size_t element_bytes = size_of(element);
+  const std::size_t block = std::max<std::size_t>(kBlockBytes / (from.size() * element_bytes), 1);
+  if (count <= block) return reduce_elements(to, from, count, element, op, divisor);
+  Sources rest(static_cast<int>(from.size()));
+  for (std::size_t done = 0; done < count; done += block) {
+    if (done != 0) look_up();
+    for (std::size_t i = 0; i < from.size(); ++i) rest[static_cast<int>(i)] = from[i] + done * element_bytes;
+    reduce_elements(to + done * element_bytes, rest.all(), std::min(block, count - done), element, op, divisor);
+  }
 }
 
 }  // namespace baton::collectives

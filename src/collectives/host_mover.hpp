@@ -131,6 +131,11 @@ class HostMover final : public Mover {
   [[nodiscard]] std::byte* slot_of(int rank, std::uint64_t call) const noexcept {
     return parts_[static_cast<std::size_t>(rank)] + layout_.contributions + (call % kRecords) * kSlotBytes;
   }
+  /// In the middle of long work: throws if a member has died.
+  void look_up() const { scratch_.check_members(); }
+  /// After as many bytes a rank that copies or calculates does so: the death of another ends a call within 100 ms,
+  /// whatever its size. A block takes about a millisecond.
+  static constexpr std::size_t kBlockBytes = std::size_t{4} * 1024 * 1024;
   [[nodiscard]] bool is_in_scratch(const std::byte* address) const noexcept {
     return address >= parts_.front() && address < parts_.back() + layout_.bytes;
   }

@@ -22,16 +22,22 @@ MemoryMover::MemoryMover(const HostMover& host, const RawWindow& scratch, PeerMe
 WriteGate::Word& MemoryMover::writing(int of) const { return host_.at<WritingLine>(of, Layout::kWritingAt).writing; }
 
 void MemoryMover::read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (const int error = memory_.read(peer, from, to, bytes)) throw_unreachable(peer, error);
+  constexpr std::size_t kBlock = HostMover::kBlockBytes;
+  for (std::size_t done = 0; done < bytes; done += kBlock) {
+    if (done != 0) host_.look_up();
+    if (const int error = memory_.read(peer, from + done, to + done, std::min(kBlock, bytes - done)))
+      throw_unreachable(peer, error);
+  }
 }
 
 void MemoryMover::write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  // In pieces: the owner waits for one when it takes its memory back.
-  constexpr std::size_t kPiece = std::size_t{4} * 1024 * 1024;
+  // The owner waits for one when it takes its memory back.
+  constexpr std::size_t kBlock = HostMover::kBlockBytes;
   WriteGate::Word& mine = writing(host_.rank());
-  for (std::size_t done = 0; done < bytes; done += kPiece) {
+  for (std::size_t done = 0; done < bytes; done += kBlock) {
+    if (done != 0) host_.look_up();
     if (!WriteGate::enter(host_.first_given_up(), mine, host_.call_number())) host_.throw_given_up();
-    const int error = memory_.write(peer, from + done, to + done, std::min(kPiece, bytes - done));
+    const int error = memory_.write(peer, from + done, to + done, std::min(kBlock, bytes - done));
     WriteGate::leave(mine);
     if (error != 0) throw_unreachable(peer, error);
   }

@@ -109,22 +109,45 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
   return holds;
 }
 
-void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
-                                    std::optional<std::uint32_t> rung, std::int64_t since_ns) {
-  std::vector<std::uint32_t> dead;
-  std::vector<std::uint32_t> left;
+std::vector<std::uint32_t> DomainState::others_in(wire::RankState state) {
+  std::vector<std::uint32_t> found;
   for (std::uint32_t member = 0; member < size(); ++member) {
-    if (member == rank_) continue;
-    const wire::RankState state = state_of(world_->control(), members_[member]);
-    if (state == wire::RankState::dead) dead.push_back(member);
-    if (state == wire::RankState::left) left.push_back(member);
+    if (member != rank_ && state_of(world_->control(), members_[member]) == state) found.push_back(member);
   }
+  if (state != wire::RankState::dead) return found;
   // Whoever died first is the cause; others may have died of it.
   const auto ended_ns = [this](std::uint32_t member) {
     return world_->block(members_[member]).ended_ns.load(std::memory_order_relaxed);
   };
-  std::stable_sort(dead.begin(), dead.end(),
+  std::stable_sort(found.begin(), found.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return ended_ns(a) < ended_ns(b); });
+  return found;
+}
+
+std::vector<std::string> DomainState::describe_deaths(std::span<const std::uint32_t> dead) {
+  std::vector<std::string> notes;
+  notes.reserve(dead.size());
+  for (const std::uint32_t member : dead) {
+    notes.push_back(
+        fmt::format("{} died: {}", describe_member(member), describe_end(world_->control(), members_[member])));
+  }
+  return notes;
+}
+
+void DomainState::throw_if_dead() {
+  // Pairs with the increment in announce_change().
+  if (world_->control().changes.load(std::memory_order_acquire) == 0) [[likely]]
+    return;
+  const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
+  if (dead.empty()) return;
+  throw Error(Code::peer_died, fmt::format("rank {} was busy when rank {} of \"{}\" died", rank_, dead.front(), name_),
+              describe_deaths(dead));
+}
+
+void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
+                                    std::optional<std::uint32_t> rung, std::int64_t since_ns) {
+  const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
+  std::vector<std::uint32_t> left = others_in(wire::RankState::left);
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
   if (needs == Needs::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
   const bool hopeless_departure = needs == Needs::any_member ? nobody_remains : !left.empty();
@@ -134,12 +157,7 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
 
   const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);
   if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
-  std::vector<std::string> notes;
-  notes.reserve(dead.size());
-  for (const std::uint32_t member : dead) {
-    notes.push_back(
-        fmt::format("{} died: {}", describe_member(member), describe_end(world_->control(), members_[member])));
-  }
+  std::vector<std::string> notes = describe_deaths(dead);
   if (dead.empty()) {
     for (const std::uint32_t member : left) notes.push_back(describe_member(member) + " has left the job");
   }

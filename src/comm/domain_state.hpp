@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,9 @@ class DomainState {
   void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
                          std::optional<std::uint32_t> rung, std::int64_t since_ns);
 
+  /// For who does not wait: throws peer_died if a member is dead.
+  void throw_if_dead();
+
   [[nodiscard]] Attachments& attachments() noexcept { return attachments_; }
 
   /// "rank 2 (pid 4711)": a member in the words of this domain.
@@ -75,6 +79,9 @@ class DomainState {
  private:
   DomainState(std::shared_ptr<World> world, std::string name, std::vector<std::uint32_t> members, std::uint64_t id);
 
+  /// Those of `state` other than this rank; the dead in the order in which they ended.
+  [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
+  [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);
   [[noreturn]] void throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited);
   std::atomic<std::uint64_t>& barrier_epoch_of(std::uint32_t member) noexcept;
 

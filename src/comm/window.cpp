@@ -64,4 +64,13 @@ void RawWindow::wait_reached(int owner, std::size_t offset, std::uint64_t value,
   state().wait_reached(owner, offset, value, needed, timeout);
 }
 
+bool RawWindow::reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                               std::chrono::nanoseconds timeout) const {
+  return state().reaches_within(owner, offset, value, needed, timeout);
+}
+
+std::string RawWindow::activity_of(int rank) const { return state().activity_of(rank); }
+
+void RawWindow::check_members() const { state().domain().throw_if_dead(); }
+
 }  // namespace baton

@@ -191,40 +191,50 @@ void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) co
   domain_->world().ring(domain_->members()[static_cast<std::size_t>(owner)]);
 }
 
-void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
-                               std::chrono::nanoseconds timeout) const {
+WaitDescription WindowState::describe_reaching(int owner, Needed needed) const {
+  const std::uint64_t who = needed == Needed::owner ? static_cast<std::uint64_t>(owner) : kAllRanks;
+  return {wire::Operation::in_collective, domain_->name(), who, WaitCmp::ge, 0, 0};
+}
+
+bool WindowState::reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                                 std::chrono::nanoseconds timeout) const {
   const auto word = growing_word("wait_reached", owner, offset);
-  std::uint64_t has = 0;
   const auto reached = [&] {
     // Pairs with the store in advance(); sequentially consistent because it is tested before sleeping.
-    has = word.load(std::memory_order_seq_cst);
-    return has >= value;
+    return word.load(std::memory_order_seq_cst) >= value;
   };
-  if (reached()) return;
+  if (reached()) return true;
   // While everybody has a processor it is a matter of nanoseconds, of which all that follows would take some.
   if (domain_->world().parking_place().crowding == Crowding::spare) {
     constexpr int kLooks = 64;
     for (int i = 0; i < kLooks; ++i) {
-      if (reached()) return;
+      if (reached()) return true;
     }
   }
   domain_->world().note(wire::Operation::in_collective);
   // The ladder of wait() begins with this rung, too, but every function on the way to a yield is fetched anew when its
   // process gets its next turn.
-  if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && yield_until(reached)) return;
-  const auto describe_wait = [&] {
-    const std::uint64_t who = needed == Needed::owner ? static_cast<std::uint64_t>(owner) : kAllRanks;
-    return WaitDescription{wire::Operation::in_collective, domain_->name(), who, WaitCmp::ge, 0, 0};
-  };
+  if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && yield_until(reached)) return true;
   const Needs needs = needed == Needed::owner ? Needs::rung_member : Needs::every_member;
-  if (domain_->wait(reached, Deadline::within(timeout), describe_wait, needs, static_cast<std::uint32_t>(owner))) {
-    return;
-  }
+  return domain_->wait(
+      reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, needs,
+      static_cast<std::uint32_t>(owner));
+}
+
+void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                               std::chrono::nanoseconds timeout) const {
+  if (reaches_within(owner, offset, value, needed, timeout)) return;
+  const std::uint64_t has = growing_word("wait_reached", owner, offset).load(std::memory_order_relaxed);
   throw Error(Code::wait_timeout,
               fmt::format("rank {} waited {} for {} (word {} of \"{}\" has {}, needs >= {})", domain_->rank(),
-                          describe_duration(timeout.count()), describe(describe_wait()), offset / sizeof value, name_,
-                          has, value),
+                          describe_duration(timeout.count()), describe(describe_reaching(owner, needed)),
+                          offset / sizeof value, name_, has, value),
               {domain_->describe_member_activity(static_cast<std::uint32_t>(owner))});
+}
+
+std::string WindowState::activity_of(int rank) const {
+  static_cast<void>(checked("activity_of", rank, 0, 0));
+  return domain_->describe_member_activity(static_cast<std::uint32_t>(rank));
 }
 
 void WindowState::throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,

@@ -44,6 +44,10 @@ class WindowState {
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
   void wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                     std::chrono::nanoseconds timeout) const;
+  [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                                    std::chrono::nanoseconds timeout) const;
+
+  [[nodiscard]] std::string activity_of(int rank) const;
 
   /// Throws peer_died or peer_left if nobody is left who could make the comparison hold.
   void throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
@@ -55,12 +59,13 @@ class WindowState {
   void release() noexcept;
 
  private:
+  /// It counts no longer as a window of the job.
+  void sign_off() noexcept;
   [[noreturn]] void throw_released(const char* what) const;
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
-  /// It counts no longer as a window of the job.
-  void sign_off() noexcept;
+  [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
   void record_notify(int peer, std::size_t offset) const noexcept;
   [[noreturn]] void throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                                        std::int32_t has, std::chrono::nanoseconds waited) const;
@@ -69,13 +74,14 @@ class WindowState {
   std::string name_;
   std::uint64_t bytes_;
   std::uint64_t tag_ = 0;
+  /// Empty once the window was released.
   std::shared_ptr<SharedMemory> segment_;
+  /// After the release: the addresses, without memory.
+  std::shared_ptr<SharedMemory> remains_;
   std::byte* first_part_;
   std::uint64_t stride_;
   /// A CommContext, or a CommContextLarge for more ranks than that holds.
   std::vector<std::uint64_t> context_;
 };
 
-  /// After the release: the addresses, without memory.
-  std::shared_ptr<SharedMemory> remains_;
 }  // namespace baton::comm

@@ -125,6 +125,27 @@ SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings 
   const Buffers buffers(world, bytes_of(one, world.size()));
   const RawWindow flags = world.raw_window("flags", sizeof(int));
   enum Stage : int { kBegun, kGivenUp, kRead };
+/// One rank dies while the others move much data.
+SCENARIO_BEFORE_JOIN(LargeCollectiveUntilDeath, (Wishes{.sizes = {16}, .hostings = {Hosting::processes}})) {
+  survives_with_error([&] {
+    Domain world = join_and_tell(me);
+    constexpr std::size_t kCount = std::size_t{64} * 1024 * 1024 / sizeof(float);
+    const auto x = world.window<float>("x", kCount);
+    std::ranges::fill(x, 1.0F);
+    allreduce(world, x);
+    const auto operation = std::string_view(std::getenv("TEST_OPERATION"));
+    std::thread killer;
+    if (world.rank() == 5) {
+      killer = std::thread([] {
+        std::this_thread::sleep_for(50ms);
+        tell("dying");
+        ::kill(::getpid(), SIGKILL);
+      });
+    }
+    while (true) operation == "broadcast" ? broadcast(world, x, 5) : allreduce(world, x);
+  });
+}
+
   const std::atomic_ref stage(*reinterpret_cast<int*>(flags.part(2)));
   // Not a wait of Baton, which would tell of the death.
   const auto await = [&](Stage awaited) {
@@ -218,6 +239,26 @@ TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
   job.finish();
   job.expect_death_seen(0, 1);
   job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
+class DeathAmongLargeData : public testing::TestWithParam<const char*> {};
+
+TEST_P(DeathAmongLargeData, IsToldSoon) {
+  constexpr int kRanks = 16;
+  constexpr int kVictim = 5;
+  Job job("LargeCollectiveUntilDeath", kRanks, {fmt::format("TEST_OPERATION={}", GetParam())});
+  job.start();
+  job.finish();
+  std::vector<std::chrono::nanoseconds> delays;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    if (rank != kVictim) delays.push_back(job.expect_death_seen(rank, kVictim));
+  }
+  std::ranges::sort(delays);
+  const auto in_ms = [](std::chrono::nanoseconds delay) { return static_cast<double>(delay.count()) * 1e-6; };
+  fmt::print("{} of 64 MiB among {} ranks: the others know after {:.1f} ms (median), {:.1f} ms (last)\n", GetParam(),
+             kRanks, in_ms(delays[delays.size() / 2]), in_ms(delays.back()));
+}
+INSTANTIATE_TEST_SUITE_P(, DeathAmongLargeData, testing::Values("allreduce", "broadcast"),
+                         [](const auto& param) { return std::string(param.param); });
+
 }
 
 class DeathOfWhoseMemoryIsUsed : public testing::TestWithParam<int> {};

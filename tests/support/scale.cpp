@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/processors.hpp"
+
 namespace baton::test {
 namespace {
 
@@ -25,6 +27,13 @@ int scaled(int count) { return std::max(1, static_cast<int>(count * kSpeed * fac
 
 int patience_seconds() {
   return static_cast<int>(60 * std::max(1.0, factor_from_environment()) / std::max(kSpeed, 0.2));
+}
+
+std::chrono::nanoseconds room_for_noise() {
+  double load = 0;
+  if (::getloadavg(&load, 1) != 1) load = 0;
+  const double waiting = std::max(1.0, load / usable_processors());
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::milliseconds(900) * waiting / kSpeed);
 }
 
 }  // namespace baton::test

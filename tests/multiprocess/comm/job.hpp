@@ -40,8 +40,9 @@ class Job {
 
   /// Expects that `process` caught `code` and that its report contains every one of `parts`.
   void expect_caught(int process, std::string_view code, const std::vector<std::string>& parts) const;
-  /// Expects that `process` caught peer_died, told of `victim` by rank and pid and `cause`, soon after its death.
-  void expect_death_seen(int process, int victim, std::string_view cause = "SIGKILL") const;
+  /// Expects that `process` caught peer_died, told of `victim` by rank and pid and `cause`, soon after its death: 100
+  /// ms are promised, a busy machine gets more. Returns how long it took.
+  std::chrono::nanoseconds expect_death_seen(int process, int victim, std::string_view cause = "SIGKILL") const;
   /// Expects that `process` ended with 0 and caught nothing.
   void expect_success(int process) const;
 
