@@ -53,7 +53,7 @@ class BATON_API Domain {
   [[nodiscard]] RawWindow raw_window(std::string_view name, std::size_t bytes);
 
   /// Returns when every member has arrived as often as this one. Throws wait_timeout (who is missing), peer_died or
-  /// peer_left otherwise.
+  /// peer_left otherwise, and in_flight if another thread of this rank is in a barrier of this domain.
   void barrier();
   void barrier(std::chrono::nanoseconds timeout);
 

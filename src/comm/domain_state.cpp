@@ -56,7 +56,21 @@ std::atomic<std::uint64_t>& DomainState::barrier_epoch_of(std::uint32_t member) 
   return wire::member_entry(*static_cast<wire::SegmentHeader*>(segment_->address()), member).barrier_epoch;
 }
 
+DomainState::BarrierTurn::BarrierTurn(DomainState& domain) : domain_(domain) {
+  // Pairs with the store in the destructor: the next thread continues with the epoch that this one reached.
+  if (domain_.in_barrier_.exchange(true, std::memory_order_acquire)) [[unlikely]] {
+    fail(Code::in_flight, "rank {} called barrier() on \"{}\" while another thread of it is in one", domain_.rank_,
+         domain_.name_);
+  }
+}
+
+DomainState::BarrierTurn::~BarrierTurn() {
+  // Pairs with the exchange in the constructor.
+  domain_.in_barrier_.store(false, std::memory_order_release);
+}
+
 void DomainState::barrier(std::chrono::nanoseconds timeout) {
+  const BarrierTurn turn(*this);
   world_->note(wire::Operation::in_barrier);
   const std::uint64_t epoch = ++epoch_;
   barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);

@@ -79,6 +79,18 @@ class DomainState {
  private:
   DomainState(std::shared_ptr<World> world, std::string name, std::vector<std::uint32_t> members, std::uint64_t id);
 
+  /// Held during a barrier: a rank arrives once at each, however many threads it has.
+  class BarrierTurn {
+   public:
+    explicit BarrierTurn(DomainState& domain);
+    BarrierTurn(const BarrierTurn&) = delete;
+    BarrierTurn& operator=(const BarrierTurn&) = delete;
+    ~BarrierTurn();
+
+   private:
+    DomainState& domain_;
+  };
+
   /// Those of `state` other than this rank; the dead in the order in which they ended.
   [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
   [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);
@@ -95,6 +107,7 @@ class DomainState {
   std::shared_ptr<SharedMemory> segment_;
   wire::BarrierWords* barrier_;
   std::uint64_t epoch_ = 0;
+  std::atomic<bool> in_barrier_{false};
   std::atomic<std::uint64_t> sequence_{0};
   /// Last, so that they end first: their windows still use the members above.
   Attachments attachments_;

@@ -57,6 +57,24 @@ SCENARIO(BarriersOrderPlainWrites, {.sizes = {2, 4}}) {
   }
 }
 
+SCENARIO(BarrierOfTwoThreadsIsAnError, {.sizes = {2}, .hostings = {test::Hosting::threads, test::Hosting::processes}}) {
+  const Signals go = me.signals("go", 1);
+  if (me.rank() == 1) {
+    go.wait(0, WaitCmp::ge, 1);
+    me.barrier();
+  } else {
+    {
+      std::jthread other([&] { me.barrier(); });
+      while (go.activity_of(0).find("barrier 1 of \"world\"") == std::string::npos) std::this_thread::yield();
+      require_error(Code::in_flight, {"rank 0 called barrier() on \"world\" while another thread"},
+                    [&] { me.barrier(); });
+      go.notify(1, 0);
+    }
+  }
+  // No arrival was lost, none counted twice.
+  for (int i = 0; i < 100; ++i) me.barrier();
+}
+
 SCENARIO(BarrierWorksBeforeAnyWindow, {.sizes = {1, 4}}) {
   for (int i = 0; i < 100; ++i) me.barrier();
 }
