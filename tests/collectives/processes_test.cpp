@@ -50,6 +50,12 @@ Algorithm reaching(Operation operation) {
   return Algorithm::automatic;
 }
 
+/// Some systems do not let processes of one user read each other's memory.
+void require_reachable_memory(const Domain& me) {
+  if (!collectives::HostMover(me).memory().is_open())
+    skip_scenario("the system does not let ranks reach the memory of each other");
+}
+
 /// The operation that the environment names by its number, over and over, until somebody dies.
 void repeat_until_death(Domain me) {
   const auto operation = static_cast<Operation>(std::atoi(std::getenv("TEST_OPERATION")));
@@ -102,7 +108,7 @@ SCENARIO(RootsChange, {.sizes = {2, 3, 5}, .hostings = {Hosting::processes}}) {
 }
 
 SCENARIO(DataThatIsNotThere, {.sizes = {2}, .hostings = {Hosting::processes}}) {
-  if (!collectives::HostMover(me).memory().is_open()) return;  // the system says no
+  require_reachable_memory(me);
   constexpr std::size_t kCount = 100'000;
   std::vector<float> own(kCount);
   Data x(own);
@@ -119,12 +125,6 @@ SCENARIO(DataThatIsNotThere, {.sizes = {2}, .hostings = {Hosting::processes}}) {
   }
 }
 
-SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings = {Hosting::processes}})) {
-  Domain world = join_and_tell(me);
-  const Case one{.operation = Operation::scatter, .count = 100'000, .algorithm = Algorithm::read};
-  const Buffers buffers(world, bytes_of(one, world.size()));
-  const RawWindow flags = world.raw_window("flags", sizeof(int));
-  enum Stage : int { kBegun, kGivenUp, kRead };
 /// One rank dies while the others move much data.
 SCENARIO_BEFORE_JOIN(LargeCollectiveUntilDeath, (Wishes{.sizes = {16}, .hostings = {Hosting::processes}})) {
   survives_with_error([&] {
@@ -146,6 +146,12 @@ SCENARIO_BEFORE_JOIN(LargeCollectiveUntilDeath, (Wishes{.sizes = {16}, .hostings
   });
 }
 
+SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings = {Hosting::processes}})) {
+  Domain world = join_and_tell(me);
+  const Case one{.operation = Operation::scatter, .count = 100'000, .algorithm = Algorithm::read};
+  const Buffers buffers(world, bytes_of(one, world.size()));
+  const RawWindow flags = world.raw_window("flags", sizeof(int));
+  enum Stage : int { kBegun, kGivenUp, kRead };
   const std::atomic_ref stage(*reinterpret_cast<int*>(flags.part(2)));
   // Not a wait of Baton, which would tell of the death.
   const auto await = [&](Stage awaited) {
@@ -167,7 +173,7 @@ SCENARIO_BEFORE_JOIN(LargeCollectiveUntilDeath, (Wishes{.sizes = {16}, .hostings
 }
 
 SCENARIO(AWriterThatIsStopped, {.sizes = {2}, .hostings = {Hosting::processes}}) {
-  if (!collectives::HostMover(me).memory().is_open()) return;  // the system says no
+  require_reachable_memory(me);
   constexpr std::size_t kCount = 16 * 1024 * 1024;
   const RawWindow shared = me.raw_window("shared", 2 * sizeof(int));
   int* words = reinterpret_cast<int*>(shared.part(0));
@@ -233,12 +239,6 @@ TEST_P(Death, InTheMiddleOfAnOperationIsToldToAll) {
   for (const int rank : {0, 1, 3}) job.expect_death_seen(rank, 2);
 }
 
-TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
-  Job job("LateInACallThatADeathEnds", 3);
-  job.start();
-  job.finish();
-  job.expect_death_seen(0, 1);
-  job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
 class DeathAmongLargeData : public testing::TestWithParam<const char*> {};
 
 TEST_P(DeathAmongLargeData, IsToldSoon) {
@@ -259,6 +259,12 @@ TEST_P(DeathAmongLargeData, IsToldSoon) {
 INSTANTIATE_TEST_SUITE_P(, DeathAmongLargeData, testing::Values("allreduce", "broadcast"),
                          [](const auto& param) { return std::string(param.param); });
 
+TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
+  Job job("LateInACallThatADeathEnds", 3);
+  job.start();
+  job.finish();
+  job.expect_death_seen(0, 1);
+  job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
 }
 
 class DeathOfWhoseMemoryIsUsed : public testing::TestWithParam<int> {};

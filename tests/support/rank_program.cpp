@@ -73,6 +73,9 @@ int run_as_rank(int argument_count, char** arguments) {
     run(scenario_named(arguments[2]), hosting_of(arguments[3]), std::atoi(arguments[4]), std::atoi(arguments[5]),
         arguments[6]);
     return 0;
+  } catch (const ScenarioSkipped& skipped) {
+    tell("skipped: " + skipped.why);
+    return kSkippedExitCode;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -32,6 +32,8 @@ const Scenario& scenario_named(std::string_view name) {
   return *found;
 }
 
+void skip_scenario(std::string why) { throw ScenarioSkipped{std::move(why)}; }
+
 bool add_scenario(Scenario scenario) {
   all().push_back(std::move(scenario));
   return true;

@@ -43,6 +43,16 @@ struct Scenario {
 [[nodiscard]] const std::vector<Scenario>& scenarios();
 [[nodiscard]] const Scenario& scenario_named(std::string_view name);
 
+/// Ends the scenario on this rank: it shows nothing on this machine, and `why` says so. Every rank must come here.
+[[noreturn]] void skip_scenario(std::string why);
+
+/// What skip_scenario() throws.
+struct ScenarioSkipped {
+  std::string why;
+};
+/// The exit code of a rank that skipped.
+inline constexpr int kSkippedExitCode = 77;
+
 /// For the macros below.
 bool add_scenario(Scenario scenario);
 

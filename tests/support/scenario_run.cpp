@@ -1,5 +1,7 @@
 #include "support/scenario_run.hpp"
 
+#include <sys/wait.h>
+
 #include "support/leftovers.hpp"
 #include "support/rank_program.hpp"
 #include "support/scale.hpp"
@@ -23,12 +25,18 @@ testing::AssertionResult run_scenario(const Scenario& scenario, Hosting hosting,
   for (int rank = 0; rank < count; ++rank) processes.start(rank_command(scenario, hosting, size, rank, job));
   bool good = processes.finish(Deadline::after(std::chrono::seconds(patience_seconds())));
   std::vector<std::string> names = {job};
+  std::size_t skipped = 0;
   for (std::size_t i = 0; i < processes.count(); ++i) {
-    good = good && processes.status(i) == 0;
+    const int status = processes.status(i);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kSkippedExitCode) ++skipped;
+    good = good && (status == 0 || skipped > 0);
     for (std::string& token : tokens_in(processes.output(i))) names.push_back(std::move(token));
   }
+  // All or none: one that skips while others go on is a failure.
+  good = good && (skipped == 0 || skipped == processes.count());
   if (!good) return testing::AssertionFailure() << processes.report();
   const std::vector<std::string> left = leftovers.found(names);
+  if (skipped != 0) [&] { GTEST_SKIP() << processes.output(0); }();
   return left.empty() ? testing::AssertionSuccess() : testing::AssertionFailure() << "left behind: " << left.front();
 }
 

@@ -198,7 +198,7 @@ SCENARIO(PromisedMemoryIsNotPromisedTwice,
   }
   me.barrier();
   const std::uint64_t share = plan[0];
-  if (share == 0) return;
+  if (share == 0) test::skip_scenario("most of the memory of this machine is in use");
   RawWindow first = me.raw_window("first", share);
   me.barrier();
   require_error(Code::out_of_memory, {"\"second\""}, [&] { static_cast<void>(me.raw_window("second", share)); });
