@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/digits.hpp"
+#include "base/edit_distance.hpp"
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 
@@ -143,6 +144,18 @@ LogLevel parse_log_level(std::string_view source, std::string_view text) {
     if (text == name) return level;
   }
   refuse(source, text, kLogLevelForm, text.empty() ? "is empty" : "is no level of the log");
+}
+
+std::string parse_profile(std::string_view source, std::string_view text) {
+  if (text.empty()) refuse(source, text, kProfileForm, "is empty");
+  const bool is_file = text.find_first_of("./") != std::string_view::npos;
+  if (!is_file && text != "off" && text != "summary") {
+    const bool is_near = edit_distance(text, "summary") <= 2;
+    refuse(source, text, kProfileForm,
+           is_near ? "is neither a word it knows nor a file; do you mean summary?"
+                   : "is neither a word it knows nor a file");
+  }
+  return std::string(text);
 }
 
 std::string parse_name(std::string_view source, std::string_view text, std::string_view form) {

@@ -16,6 +16,8 @@ inline constexpr std::string_view kDurationForm =
 inline constexpr std::string_view kBytesForm = "a size such as 500MiB, 2GiB or 65536 (a bare number counts bytes)";
 inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, error or off";
 inline constexpr std::string_view kPipeOrderForm = "program or strict";
+inline constexpr std::string_view kProfileForm =
+    "off, summary, or a file with a dot or a slash in its name, such as tasks.bin or ./tasks";
 inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// Always longer than zero.
@@ -35,6 +37,9 @@ inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 [[nodiscard]] InPlace parse_in_place(std::string_view source, std::string_view text);
 
 [[nodiscard]] LogLevel parse_log_level(std::string_view source, std::string_view text);
+
+/// "off", "summary", or a file. A file has a dot or a slash in its name: a mistyped word is not taken for one.
+[[nodiscard]] std::string parse_profile(std::string_view source, std::string_view text);
 
 /// Any text but the empty one.
 [[nodiscard]] std::string parse_name(std::string_view source, std::string_view text, std::string_view form);

@@ -78,10 +78,10 @@ constexpr Row kOptions[] = {
      }},
     {{"BATON_OUTPUT_HEAP", kBytesForm, "256MiB", "Memory of a chip for the outputs that its runtime allocates."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.output_heap_bytes = parse_bytes(i.name, text); }},
-    {{"BATON_PROFILE", "off, summary, or a file", "off",
+    {{"BATON_PROFILE", kProfileForm, "off",
       "Times of tasks: a table when a chip ends, or a file of records (a rank of `baton run` appends its number)."},
      [](Options& o, const OptionInfo& i, std::string_view text) {
-       o.profile = parse_name(i.name, text, i.form);
+       o.profile = parse_profile(i.name, text);
        if (o.profile == "off") o.profile.reset();
      }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},

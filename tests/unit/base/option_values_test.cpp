@@ -170,5 +170,18 @@ TEST(OptionValues, MessagesStayOnOneLine) {
   EXPECT_EQ(error->message(), "X=\"3\\x0a4\": \"\\x0a4\" is no unit");
 }
 
+TEST(Profile, IsAWordOrAFile) {
+  for (const char* good : {"off", "summary", "tasks.bin", "./sumary", "/tmp/profile", ".x"})
+    EXPECT_EQ(parse_profile("P", good), good);
+  for (const char* bad : {"", "sumary", "on", "Summary", "records"}) {
+    const auto error = error_of([&] { static_cast<void>(parse_profile("P", bad)); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), Code::bad_option);
+    EXPECT_THAT(error->what(), testing::HasSubstr("accepted: off, summary, or a file"));
+    const bool is_near = std::string_view(bad).size() > 5 && std::string_view(bad) != "records";
+    EXPECT_EQ(error->message().ends_with("do you mean summary?"), is_near) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace baton
