@@ -1,4 +1,4 @@
-// Reading the small text files in which the kernel describes itself.
+// Reading whole files: those in which the kernel describes itself, sources, tables.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,8 @@
 
 namespace baton {
 
-/// The whole content of the file, or nothing if it cannot be opened or read.
+/// The whole content of the file, or nothing, with errno, if it cannot be opened or read. What need not end is not read
+/// to its end: nothing is read of a device (ENODEV), and of a pipe at most 64 MiB (EFBIG).
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path);
 
 }  // namespace baton

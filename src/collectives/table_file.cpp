@@ -1,7 +1,8 @@
 #include "collectives/table_file.hpp"
 
+#include <cerrno>
 #include <charconv>
-#include <fstream>
+#include <cstring>
 #include <optional>
 #include <sstream>
 
@@ -9,6 +10,7 @@
 
 #include <baton/error.hpp>
 
+#include "base/text_file.hpp"
 #include "collectives/selection.hpp"
 
 namespace baton::collectives {
@@ -75,11 +77,12 @@ std::vector<TunedRule> parse_table(std::string_view text, std::string_view file)
 }
 
 std::vector<TunedRule> read_table_file(const std::string& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw Error(Code::bad_option, fmt::format("BATON_COLLECTIVE_TABLE: {} cannot be read", file));
-  return parse_table(text.str(), file);
+  const auto text = read_text_file(file);
+  if (!text) {
+    throw Error(Code::bad_option,
+                fmt::format("BATON_COLLECTIVE_TABLE: {} cannot be read: {}", file, ::strerrordesc_np(errno)));
+  }
+  return parse_table(*text, file);
 }
 
 std::string format_table(const std::vector<TunedRule>& rules) {

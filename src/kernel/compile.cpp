@@ -24,6 +24,9 @@ std::string source_text(const CompileRequest& request) {
     fail(Code::invalid_argument, "{} is a folder, not the source of a kernel", request.source);
   }
   auto text = read_text_file(request.source);
+  if (!text && errno == ENOENT) fail(Situation::no_such_source, "there is no kernel source {}", request.source);
+  if (!text && errno == ENODEV)
+    fail(Code::invalid_argument, "{} is a device, not the source of a kernel", request.source);
   if (!text) fail_system(fmt::format("reading the kernel source {}", request.source));
   return *std::move(text);
 }
