@@ -17,6 +17,7 @@ constexpr std::size_t kChunkBytes = 64 * 1024;
 // How long a rank may pause inside a line too long to hold while others want to write. Without an end to it, ranks that
 // wait for each other would wait for ever.
 constexpr std::chrono::seconds kLinePatience{5};
+constexpr int kNobody = -1;
 
 bool wants_color() {
   const char* no_color = std::getenv("NO_COLOR");
@@ -36,9 +37,14 @@ struct OutputMerger::Sink {
   OutputSink file;
   Stream* owner = nullptr;  // the stream that is in the middle of a line
   Deadline owner_patience = Deadline::at(Deadline::Clock::time_point::max());
+  // The rank that is in the middle of a block of error lines, until when, and when its turn ends in any case.
+  int speaker = kNobody;
+  Deadline speaker_patience = Deadline::at(Deadline::Clock::time_point::max());
+  Deadline turn_end = Deadline::at(Deadline::Clock::time_point::max());
   // As settle() found them last: the streams are watched accordingly.
   bool had_room = true;
   Stream* last_owner = nullptr;
+  int last_speaker = kNobody;
   std::string staging;
 };
 
@@ -47,6 +53,8 @@ struct OutputMerger::Stream {
   LineStream lines;
   Sink& sink;
   std::size_t index;  // in streams_
+  int rank;
+  Kind kind;
 };
 
 OutputMerger::OutputMerger(EventLoop& loop, Settings settings) : loop_(loop), settings_(settings) {
@@ -71,21 +79,50 @@ std::string OutputMerger::prefix(int rank, const OutputSink& sink) const {
 }
 
 void OutputMerger::add(int rank, UniqueFd output, UniqueFd error) {
-  add_stream(rank, std::move(output), *sinks_.front());
-  add_stream(rank, std::move(error), *sinks_.back());
+  add_stream(rank, Kind::output, std::move(output), *sinks_.front());
+  add_stream(rank, Kind::error, std::move(error), *sinks_.back());
 }
 
-void OutputMerger::add_stream(int rank, UniqueFd pipe, Sink& sink) {
+void OutputMerger::add_stream(int rank, Kind kind, UniqueFd pipe, Sink& sink) {
   ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);  // baton's end of the pipe alone
   streams_.push_back(std::make_unique<Stream>(
-      Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink, streams_.size()}));
+      Stream{std::move(pipe), LineStream(settings_.form, prefix(rank, sink.file)), sink, streams_.size(), rank, kind}));
   Stream& stream = *streams_.back();
   watch(stream);
 }
 
 bool OutputMerger::may_read(const Stream& stream) {
   const Sink& sink = stream.sink;
-  return stream.pipe && sink.file.has_room() && (sink.owner == nullptr || sink.owner == &stream);
+  return stream.pipe && sink.file.has_room() && (sink.owner == nullptr || sink.owner == &stream) &&
+         (sink.speaker == kNobody || sink.speaker == stream.rank);
+}
+
+void OutputMerger::keep_the_floor(const Stream& stream) {
+  if (stream.kind != Kind::error || settings_.ranks == 1 || draining_) return;
+  Sink& sink = stream.sink;
+  if (sink.speaker != stream.rank) sink.turn_end = Deadline::after(settings_.error_turn);
+  sink.speaker = stream.rank;
+  sink.speaker_patience = Deadline::at(std::min(Deadline::after(settings_.error_pause).when(), sink.turn_end.when()));
+}
+
+/// Begins with the stream whose turn it is: those that are watched first are read first, and a rank that always has
+/// something to say must not keep the others from being heard.
+template <class Action>
+void OutputMerger::for_each_open(Sink& sink, Action&& action) {
+  const std::size_t first = next_turn_;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    Stream& stream = *streams_[(first + i) % streams_.size()];
+    if (&stream.sink == &sink && stream.pipe) action(stream);
+  }
+}
+
+void OutputMerger::end_turn(Sink& sink) {
+  const int before = sink.speaker;
+  sink.speaker = kNobody;
+  // Those who waited come before one that would go on without end.
+  for_each_open(sink, [&](Stream& stream) {
+    if (stream.rank != before && readable(stream.pipe.get())) read(stream);
+  });
 }
 
 void OutputMerger::read(Stream& stream) {
@@ -102,9 +139,10 @@ void OutputMerger::read(Stream& stream) {
   stream.lines.take({chunk, static_cast<std::size_t>(count)}, sink.staging);
   sink.owner = stream.lines.holds_line() ? &stream : nullptr;
   sink.owner_patience = Deadline::after(kLinePatience);
+  keep_the_floor(stream);
   sink.file.append(sink.staging);
   sink.staging.clear();
-  if (!sink.file.has_room() || sink.owner != sink.last_owner) settle(sink);
+  if (!sink.file.has_room() || sink.owner != sink.last_owner || sink.speaker != sink.last_speaker) settle(sink);
 }
 
 void OutputMerger::finish(Stream& stream) {
@@ -115,6 +153,7 @@ void OutputMerger::finish(Stream& stream) {
   sink.file.append(sink.staging);
   sink.staging.clear();
   if (sink.owner == &stream) sink.owner = nullptr;
+  if (stream.kind == Kind::error && sink.speaker == stream.rank) sink.speaker = kNobody;
 }
 
 void OutputMerger::drain(Stream& stream) {
@@ -134,12 +173,21 @@ void OutputMerger::drain(Stream& stream) {
 
 void OutputMerger::begin_drain() {
   draining_ = true;
+  for (auto& sink : sinks_) {
+    // Each is read to its end now, and whoever was speaking goes first.
+    for (const auto& stream : streams_) {
+      if (stream->rank == sink->speaker && &stream->sink == sink.get() && stream->kind == Kind::error)
+        next_turn_ = stream->index;
+    }
+    sink->speaker = kNobody;
+  }
   flush();
 }
 
 void OutputMerger::flush() {
   for (auto& sink : sinks_) {
     break_stalled_line(*sink);
+    if (sink->speaker != kNobody && sink->speaker_patience.passed()) end_turn(*sink);
     settle(*sink);
   }
 }
@@ -159,25 +207,17 @@ void OutputMerger::settle(Sink& sink) {
         loop_.remove(stream.pipe.get());
       }
     });
-  } else if (sink.had_room != sink.file.has_room() || sink.last_owner != sink.owner) {
+  } else if (sink.had_room != sink.file.has_room() || sink.last_owner != sink.owner ||
+             sink.last_speaker != sink.speaker) {
     for_each_open(sink, [&](Stream& stream) { watch(stream); });
   }
   sink.had_room = sink.file.has_room();
   sink.last_owner = sink.owner;
+  sink.last_speaker = sink.speaker;
   const int fd = sink.file.poll_fd();
   const bool wait = sink.file.queued_bytes() > 0;
   if (wait && !loop_.watches(fd)) loop_.add(fd, EPOLLOUT, [this, &sink] { settle(sink); });
   if (!wait) loop_.remove(fd);
-}
-
-/// Begins with the stream whose turn it is: those that are watched first are read first, and a rank that always has
-/// something to say must not keep the others from being heard.
-template <class Action>
-void OutputMerger::for_each_open(Sink& sink, Action&& action) {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    Stream& stream = *streams_[(next_turn_ + i) % streams_.size()];
-    if (&stream.sink == &sink && stream.pipe) action(stream);
-  }
 }
 
 void OutputMerger::watch(Stream& stream) {
@@ -226,6 +266,7 @@ Deadline OutputMerger::deadline() const {
   auto when = Deadline::Clock::time_point::max();
   for (const auto& sink : sinks_) {
     if (sink->owner != nullptr && sink->file.has_room()) when = std::min(when, sink->owner_patience.when());
+    if (sink->speaker != kNobody) when = std::min(when, sink->speaker_patience.when());
   }
   return Deadline::at(when);
 }

@@ -2,9 +2,14 @@
 //
 // Nothing is dropped and memory stays bounded: while whoever reads baton's output is slow, or while one rank is in the
 // middle of a line too long to hold, the pipes of the others are left alone, and their writers wait in the kernel.
+//
+// Errors have many lines, which programs write one by one. So who writes to standard error keeps its place there, for
+// as long as it goes on without a pause: the others come afterwards.
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +28,10 @@ class OutputMerger {
     int ranks;
     int output_fd;
     int error_fd;
+    /// A rank that has not written to standard error for so long has ended its block of lines ...
+    std::chrono::nanoseconds error_pause = std::chrono::milliseconds(20);
+    /// ... and one that never pauses has to let others in after so long.
+    std::chrono::nanoseconds error_turn = std::chrono::milliseconds(500);
   };
 
   OutputMerger(EventLoop& loop, Settings settings);
@@ -54,7 +63,8 @@ class OutputMerger {
   struct Stream;
 
   [[nodiscard]] std::string prefix(int rank, const OutputSink& sink) const;
-  void add_stream(int rank, UniqueFd pipe, Sink& sink);
+  enum class Kind : std::uint8_t { output, error };
+  void add_stream(int rank, Kind kind, UniqueFd pipe, Sink& sink);
   void read(Stream& stream);
   void finish(Stream& stream);
   void drain(Stream& stream);
@@ -63,6 +73,8 @@ class OutputMerger {
   template <class Action>
   void for_each_open(Sink& sink, Action&& action);
   void break_stalled_line(Sink& sink);
+  void keep_the_floor(const Stream& stream);
+  void end_turn(Sink& sink);
   [[nodiscard]] static bool may_read(const Stream& stream);
 
   EventLoop& loop_;
