@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
-#include "base/quote.hpp"
+#include "base/spawn.hpp"
 #include "base/unique_fd.hpp"
 #include "kernel/running_groups.hpp"
 
@@ -22,55 +21,6 @@ namespace {
 constexpr std::size_t kOutputLimit = 16U << 20U;
 /// How long a process may take to die of SIGKILL.
 constexpr std::chrono::seconds kDeathLimit{10};
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-class FileActions {
- public:
-  explicit FileActions(int output_fd) {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, output_fd, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, output_fd, STDERR_FILENO);
-    // Not only those marked close-on-exec: what other code of this process forgot to mark is not the compiler's.
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-  }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-/// A process group of its own, and signals as a shell would give them.
-class Attributes {
- public:
-  Attributes() {
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::posix_spawnattr_setsigmask(&attributes_, &set);
-    ::sigfillset(&set);
-    ::posix_spawnattr_setsigdefault(&attributes_, &set);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
 
 /// A child that is killed, with its group, and reaped at the end at the latest.
 class Child {
@@ -145,21 +95,6 @@ bool drain(int fd, ProgramEnd& end) {
   }
 }
 
-pid_t spawn(const ProgramCall& call, int output_fd) {
-  const auto arguments = pointers(call.arguments);
-  const auto environment = pointers(call.environment);
-  const FileActions actions(output_fd);
-  const Attributes attributes;
-  pid_t pid = 0;
-  const int error_number = ::posix_spawn(&pid, call.arguments.front().c_str(), actions.get(), attributes.get(),
-                                         arguments.data(), environment.data());
-  if (error_number != 0) {
-    throw Error(Code::launch_failed,
-                fmt::format("cannot start {}: {}", printable(call.arguments.front()), ::strerrordesc_np(error_number)));
-  }
-  return pid;
-}
-
 }  // namespace
 
 ProgramEnd run_program(const ProgramCall& call, const Deadline& deadline) {
@@ -171,7 +106,10 @@ ProgramEnd run_program(const ProgramCall& call, const Deadline& deadline) {
   // The program may act, and somebody may interrupt this process for it, before the child is listed.
   std::optional<StartingGroup> starting;
   starting.emplace();
-  Child child(spawn(call, child_output.get()));
+  Child child(spawn({.program = call.arguments.front(),
+                     .arguments = call.arguments,
+                     .environment = call.environment,
+                     .descriptors = {SpawnCommand::kNothing, child_output.get(), child_output.get()}}));
   starting.reset();
   child_output.reset();
 

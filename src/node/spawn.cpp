@@ -1,8 +1,6 @@
 #include "node/spawn.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,13 +9,12 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include <baton/options.hpp>
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
-#include "base/quote.hpp"
+#include "base/spawn.hpp"
 #include "node/chips.hpp"
 #include "node/code_address.hpp"
 #include "node/start_message.hpp"
@@ -27,76 +24,15 @@ namespace {
 
 constexpr const char* kChipProgram = "baton-chip";
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-/// A copy above the numbers that the chip's descriptors get, so that putting one in place cannot overwrite the other.
-UniqueFd copy_above(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kSocketFd + 1));
-  if (!copy) fail_system("copying a descriptor");
-  return copy;
-}
-
-class FileActions {
- public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  [[nodiscard]] posix_spawn_file_actions_t* get() noexcept { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-class Attributes {
- public:
-  Attributes() {
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    sigset_t handled;
-    ::sigemptyset(&handled);
-    for (const int number : {SIGTERM, SIGPIPE, SIGCHLD, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaddset(&handled, number);
-    ::posix_spawnattr_setsigdefault(&attributes_, &handled);
-  }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  [[nodiscard]] const posix_spawnattr_t* get() const noexcept { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
-
 }  // namespace
 
 ChipProcess spawn_chip(const ChipCommand& command) {
-  const UniqueFd segment = copy_above(command.segment_fd);
-  const UniqueFd socket = copy_above(command.socket_fd);
-  FileActions actions;
-  ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(actions.get(), segment.get(), kSegmentFd);
-  ::posix_spawn_file_actions_adddup2(actions.get(), socket.get(), kSocketFd);
-  ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kSocketFd + 1);
-  const Attributes attributes;
-  const std::vector<std::string> arguments = {kChipProgram};
-  const auto argument_pointers = pointers(arguments);
-  const auto environment_pointers = pointers(command.environment);
   ChipProcess process;
-  const int error = ::posix_spawn(&process.pid, command.program.c_str(), actions.get(), attributes.get(),
-                                  argument_pointers.data(), environment_pointers.data());
-  if (error != 0) {
-    throw Error(Code::launch_failed, fmt::format("{} cannot be started as a chip", quote(command.program)),
-                {fmt::format("posix_spawn: {}", std::generic_category().message(error))});
-  }
+  process.pid = spawn(
+      {.program = command.program,
+       .arguments = {kChipProgram},
+       .environment = command.environment,
+       .descriptors = {SpawnCommand::kNothing, STDOUT_FILENO, STDERR_FILENO, command.segment_fd, command.socket_fd}});
   process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!process.pidfd) {
     const int reason = errno;

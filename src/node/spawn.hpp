@@ -22,9 +22,8 @@ struct ChipProcess {
   UniqueFd pidfd;
 };
 
-/// Without a copy of this process, which may have threads: posix_spawn(). The chip has its own process group and none
-/// of the descriptors of this process but standard output, standard error and those of the command. Throws Error
-/// (launch_failed).
+/// The chip has its own process group and none of the descriptors of this process but standard output, standard error
+/// and those of the command. Throws Error (launch_failed).
 [[nodiscard]] ChipProcess spawn_chip(const ChipCommand& command);
 
 /// The environment of this process for chip `chip` of `size` that meet at `job`.

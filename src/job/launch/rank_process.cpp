@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/spawn.hpp"
 #include "job/launch/keeper.hpp"
 
 namespace baton::job {
@@ -22,14 +23,6 @@ std::pair<UniqueFd, UniqueFd> make_pipe(int flags = 0) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | flags) != 0) fail_system("pipe2");
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
 }
 
 /// All that the child needs, made before the fork.
@@ -94,9 +87,9 @@ RankProcess start_rank(const RankRecipe& recipe, int rank, int input_fd, const S
   std::vector<std::string> shell_arguments = recipe.arguments;
   shell_arguments.front() = recipe.program;
   shell_arguments.insert(shell_arguments.begin(), "/bin/sh");
-  const auto argument_pointers = pointers(recipe.arguments);
-  const auto shell_pointers = pointers(shell_arguments);
-  const auto environment_pointers = pointers(environment);
+  const auto argument_pointers = exec_pointers(recipe.arguments);
+  const auto shell_pointers = exec_pointers(shell_arguments);
+  const auto environment_pointers = exec_pointers(environment);
   const Plan plan{
       .recipe = recipe,
       .rank = rank,
