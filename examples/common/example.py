@@ -132,16 +132,16 @@ class Report:
         self._ranks: dict[int, tuple[float, int, str]] = {}
 
     @contextlib.contextmanager
-    def timed(self, what: str) -> Iterator[None]:
-        """The block is what ran; all rounds of it."""
+    def timed(self, what: str, on: str = "chip") -> Iterator[None]:
+        """The block is what ran; all rounds of it, on chips or on ranks without any."""
         start = time.perf_counter()
         yield
         milliseconds = 1e3 * (time.perf_counter() - start)
         where = "one process" if self._options.inproc else "a process each"
         rounds = f"{self._options.repeat} rounds" if self._options.repeat > 1 else "1 round"
-        chips = f"{self._options.ranks} chips" if self._options.ranks > 1 else "1 chip"
-        self._ran.append(f"{what} on {chips} ({self._options.platform}, {where}), {rounds} in "
-                         f"{milliseconds:.1f} ms")
+        count = f"{self._options.ranks} {on}{'s' if self._options.ranks > 1 else ''}"
+        platform = f"{self._options.platform}, " if on == "chip" else ""
+        self._ran.append(f"{what} on {count} ({platform}{where}), {rounds} in {milliseconds:.1f} ms")
 
     def check(self, rank: int, actual: Any, golden: Any, tolerance: float = 0.0, what: str = "") -> None:
         """Compares a result of `rank`; call it as often as there are results. tolerance is relative to the golden,

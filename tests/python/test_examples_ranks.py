@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from conftest import baton_program
+
 COMMON = pathlib.Path(__file__).resolve().parents[2] / "examples" / "common"
 # Rank 1 ends as the argument says, and the others wait for it.
 PROGRAM = f"""
@@ -79,3 +81,13 @@ def test_nothing_stays_behind_when_it_is_killed(started, whom):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=20)  # until all that could write, the ranks among them, have ended
     assert set(glob.glob("/dev/shm/sem.*")) <= before
+
+
+@pytest.mark.parametrize("where", [[], ["--inproc"]])
+def test_the_relay_runs_like_its_siblings(where):
+    done = subprocess.run([baton_program(), "run", str(COMMON.parent / "relay"), "-d", "0,2-3", "--repeat", "3", *where],
+                          capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"relay on 3 ranks ({'one process' if where else 'a process each'}), 3 rounds in ")
+    assert lines[1:] == [f"rank {rank}: largest difference 0" for rank in range(3)]
