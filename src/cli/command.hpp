@@ -115,6 +115,27 @@ class BenchCommand : public Command {
   [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
 };
 
+/// baton completion bash: what a shell needs to complete command lines.
+class CompletionCommand : public Command {
+ public:
+  explicit CompletionCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  const CLI::App& baton_;
+  std::string shell_;
+};
+
+/// baton man: the manual page.
+class ManCommand : public Command {
+ public:
+  explicit ManCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  const CLI::App& baton_;
+};
+
 /// baton doctor: says what works on this machine.
 class DoctorCommand : public Command {
  public:

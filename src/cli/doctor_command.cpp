@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/doctor/findings.hpp"
+#include "cli/version.hpp"
 
 namespace baton::cli {
 namespace {
@@ -24,7 +25,7 @@ std::string as_text(const std::vector<Section>& sections) {
 }
 
 nlohmann::json as_json(const std::vector<Section>& sections, bool works) {
-  nlohmann::json out{{"version", BATON_VERSION}, {"works", works}};
+  nlohmann::json out{{"version", version()}, {"works", works}};
   for (const auto& [title, findings] : sections) {
     for (const Finding& finding : findings) {
       out[title].push_back({{"item", finding.item},

@@ -12,6 +12,7 @@
 #include "base/quote.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_files.hpp"
+#include "cli/version.hpp"
 
 namespace baton::cli {
 namespace {
@@ -26,6 +27,7 @@ examples:
   baton tune -o machine.table           which collectives are fastest on this machine
   baton bench comm --quick              Baton beside its peers, on this machine
   baton doctor                          what works on this machine, and what is missing
+  baton man | man -l -                  the manual page
 
 `baton COMMAND --help` tells more about a command.)";
 
@@ -41,9 +43,11 @@ int exit_code_of(Code code) {
 
 class VersionCommand : public Command {
  public:
-  explicit VersionCommand(CLI::App& baton) { app_ = baton.add_subcommand("version", "Show the version."); }
+  explicit VersionCommand(CLI::App& baton) {
+    app_ = baton.add_subcommand("version", "Show the version, commit, compiler and platforms.");
+  }
   [[nodiscard]] int run(const std::vector<std::string>&) override {
-    fmt::print("baton {}\n", BATON_VERSION);
+    fmt::print("{}\n", describe_version());
     return 0;
   }
 };
@@ -64,13 +68,14 @@ std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& e
 int run(std::vector<std::string> arguments) {
   CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
   baton.footer(kBatonExamples);
-  baton.set_version_flag("--version", fmt::format("baton {}", BATON_VERSION), "Show the version and exit.");
+  baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
-  std::array<std::unique_ptr<Command>, 8> commands = {
+  std::array<std::unique_ptr<Command>, 10> commands = {
       std::make_unique<RunCommand>(baton),    std::make_unique<CompileCommand>(baton),
       std::make_unique<PsCommand>(baton),     std::make_unique<TestCommand>(baton),
       std::make_unique<TuneCommand>(baton),   std::make_unique<BenchCommand>(baton),
-      std::make_unique<DoctorCommand>(baton), std::make_unique<VersionCommand>(baton)};
+      std::make_unique<DoctorCommand>(baton), std::make_unique<CompletionCommand>(baton),
+      std::make_unique<ManCommand>(baton),    std::make_unique<VersionCommand>(baton)};
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

@@ -1,6 +1,8 @@
 """What baton says to people who ask, and to those who err."""
 
 import os
+import re
+import signal
 import stat
 
 import pytest
@@ -28,7 +30,11 @@ def test_help_of_run_shows_its_options(baton):
 def test_version(baton, arguments):
     result = baton.run(*arguments)
     assert result.returncode == 0
-    assert result.stdout.startswith(b"baton ")
+    lines = result.stdout.decode().splitlines()
+    assert lines[0].startswith("baton ")
+    assert [line.split()[0] for line in lines[1:]] == ["commit", "compiler", "platforms"]
+    assert re.fullmatch(r"commit +([0-9a-f]{12}|unknown: .*)", lines[1])
+    assert re.fullmatch(r"compiler +(GNU|Clang|AppleClang) [0-9.]+", lines[2])
 
 
 @pytest.mark.parametrize(
