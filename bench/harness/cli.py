@@ -139,7 +139,17 @@ def say(text):
 
 def main(argv=None, program="bench/run"):
     """`program` is how people call it. Returns the exit status."""
-    options = parser(program).parse_args(argv)
+    try:
+        try:
+            return run(parser(program).parse_args(argv))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the table has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def run(options):
     if options.repeats is not None and options.repeats < 1:
         say(f"--repeats {options.repeats}: at least 1")
         return 2

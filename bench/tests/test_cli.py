@@ -1,6 +1,10 @@
 """bench/run from end to end, on programs that pretend."""
 
 import json
+import os
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -154,3 +158,14 @@ echo '{{"median_ns": 10, "count": 10}}'""")
 def test_a_negative_load_is_an_error(programs, capsys):
     assert run(programs, "--beside", "-1") == 2
     assert "--beside -1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argument", ["--list", "--help"])
+def test_a_reader_that_goes_away_gets_no_traceback(argument):
+    reader, writer = os.pipe()
+    os.close(reader)
+    run_file = pathlib.Path(cli.__file__).resolve().parents[1] / "run"
+    done = subprocess.run([sys.executable, str(run_file), argument], stdout=writer, stderr=subprocess.PIPE, text=True,
+                          timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -44,6 +44,7 @@ from typing import Any, Callable, Iterator
 import numpy as np
 
 import baton
+from baton.runner.pipe import quietly
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -97,6 +98,10 @@ def parse(argv: list[str] | None, description: str, *, count: int | None = 256, 
 def run(body: Callable[[argparse.Namespace, "Report"], None], options: argparse.Namespace) -> int:
     """Calls body(options, report), prints the report and returns what the program exits with."""
     name = pathlib.Path(body.__code__.co_filename).resolve().parent.name
+    return quietly(lambda: _run(body, options, name))
+
+
+def _run(body: Callable[[argparse.Namespace, "Report"], None], options: argparse.Namespace, name: str) -> int:
     report = Report(name, options)
     try:
         if options.refused is not None:

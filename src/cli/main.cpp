@@ -1,18 +1,23 @@
 // The command line of Baton.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
 
 #include "base/edit_distance.hpp"
+#include "base/fail.hpp"
 #include "base/quote.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_files.hpp"
 #include "cli/version.hpp"
+#include "job/launch/launcher.hpp"
 
 namespace baton::cli {
 namespace {
@@ -64,6 +69,17 @@ std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& e
                      nearest.empty() ? "" : fmt::format("; do you mean {}?", nearest));
 }
 
+/// An empty text is no value: a script whose variable is empty is told so.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty()) fail(Situation::missing_argument, "{} has an empty value", option->get_name(true, true));
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);
+}
+
 /// Reads the command line and runs what it says.
 int run(std::vector<std::string> arguments) {
   CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
@@ -90,10 +106,19 @@ int run(std::vector<std::string> arguments) {
                baton.get_subcommands().empty() ? "" : baton.get_subcommands().front()->get_name() + " ");
     return kExitUsage;
   }
+  refuse_empty_values(baton);
   for (const auto& command : commands) {
     if (command->chosen()) return command->run(after_dashes);
   }
   return kExitUsage;
+}
+
+/// What was printed must also have arrived. A reader that went away, as `head` does, is no failure to speak of.
+int finish(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (errno == EPIPE) return job::kOutputGoneExitCode;
+  fmt::print(stderr, "baton: cannot write to standard output: {}\n", ::strerrordesc_np(errno));
+  return kExitFailure;
 }
 
 }  // namespace
@@ -102,10 +127,14 @@ int run(std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
   try {
     baton::cli::open_standard_files();
-    return baton::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    return baton::cli::finish(baton::cli::run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc)));
   } catch (const baton::Error& error) {
     fmt::print(stderr, "baton: {}\n", error.what());
     return baton::cli::exit_code_of(error.code());
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::broken_pipe) return baton::job::kOutputGoneExitCode;
+    fmt::print(stderr, "baton: {}\n", error.what());
+    return baton::cli::kExitFailure;
   } catch (const std::exception& error) {
     fmt::print(stderr, "baton: {}\n", error.what());
     return baton::cli::kExitFailure;

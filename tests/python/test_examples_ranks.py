@@ -91,3 +91,12 @@ def test_the_relay_runs_like_its_siblings(where):
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"relay on 3 ranks ({'one process' if where else 'a process each'}), 3 rounds in ")
     assert lines[1:] == [f"rank {rank}: largest difference 0" for rank in range(3)]
+
+
+def test_a_reader_that_goes_away_gets_no_traceback():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([baton_program(), "run", str(COMMON.parent / "relay"), "-d", "0-1", "--inproc"],
+                          stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -181,3 +181,14 @@ def test_assert_close():
         assert_close(np.array([1.0, np.nan]), np.array([1.0, 2.0]))
     with pytest.raises(AssertionError):
         assert_close(np.arange(3), np.array([0, 1, 3]))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--list", "."]])
+def test_a_reader_that_goes_away_gets_no_traceback(tmp_path, arguments):
+    (tmp_path / "test_one.py").write_text("def test_one(): pass\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([baton_program(), "test", *arguments], cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE,
+                          text=True, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -8,6 +8,7 @@ import sys
 
 import baton
 from baton.runner.collect import collect, compat_arguments
+from baton.runner.pipe import quietly
 from baton.runner.report import Progress, write_junit, write_summary
 from baton.runner.schedule import Schedule
 from baton.runner.session import Session
@@ -49,7 +50,10 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
 
 def main(given: list[str] | None = None) -> int:
     """0: all passed. 1: some failed. 2: the command line, or the tests, cannot be read. 5: there are no tests."""
-    options = _arguments(given)
+    return quietly(lambda: _run(_arguments(given)))
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         devices = baton.parse_device_list(options.device)
     except baton.Error as error:

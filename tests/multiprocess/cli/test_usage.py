@@ -42,9 +42,9 @@ def test_version(baton, arguments):
     [
         ([], "subcommand"),
         (["rum"], 'no command "rum"; do you mean run?'),
-        (["run"], "no program"),
-        (["run", "-n", "2"], "no program"),
-        (["run", "-n", "2", "--"], "no program"),
+        (["run"], "PROGRAM is missing"),
+        (["run", "-n", "2"], "PROGRAM is missing"),
+        (["run", "-n", "2", "--"], "PROGRAM is missing"),
         (["run", "-n", "0", "true"], "--ranks"),
         (["run", "-n", "-3", "true"], "--ranks"),
         (["run", "-n", "two", "true"], "--ranks"),
@@ -60,6 +60,13 @@ def test_version(baton, arguments):
         (["run", "--kill-after", "x", "true"], "--kill-after"),
         (["ps", "--bogus"], "--bogus"),
         (["ps", "something"], "something"),
+        (["run", "-n", "", "true"], "--ranks has an empty value"),
+        (["run", "-d", "", "true"], "--devices has an empty value"),
+        (["run", "--timeout", "", "true"], "--timeout has an empty value"),
+        (["compile", ""], "SOURCE has an empty value"),
+        (["compile"], "no SOURCE is named"),
+        (["tune", "-o", ""], "--output has an empty value"),
+        (["tune", "--operations", "sum"], "there are barrier"),
     ],
 )
 def test_usage_errors(baton, arguments, words):
@@ -79,7 +86,40 @@ def test_a_program_that_is_not_there(baton):
 def test_a_path_that_is_not_there(baton, tmp_path):
     result = baton.run("run", str(tmp_path / "nothing"))
     assert result.returncode == 127
-    assert b"no such file" in result.stderr
+    assert b"no such file" in result.stderr and b"try: Correct the path" in result.stderr
+
+
+def test_a_mistyped_path_is_answered_with_the_nearest(baton, tmp_path):
+    program = tmp_path / "train"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    result = baton.run("run", str(tmp_path / "trian"))
+    assert result.returncode == 127
+    assert f"  there is {program}\n" in result.stderr.decode()
+
+
+@pytest.mark.parametrize("arguments", [["ps"], ["doctor"], ["--help"], ["run", "--help"], ["version"], ["man"]])
+def test_a_reader_that_goes_away_is_no_error(baton, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    for before in (None, lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)):
+        result = baton.run(*arguments, stdout=writer, preexec_fn=before, restore_signals=before is None)
+        assert result.returncode in (141, -signal.SIGPIPE)
+        assert result.stderr == b""
+    os.close(writer)
+
+
+def test_output_that_cannot_be_written_is_an_error(baton):
+    with open("/dev/full", "w") as full:
+        result = baton.run("version", stdout=full)
+    assert result.returncode == 1
+    assert b"No space left on device" in result.stderr
+
+
+def test_a_device_is_no_source(baton):
+    result = baton.run("compile", "/dev/zero")
+    assert result.returncode == 1
+    assert b"/dev/zero is a device, not the source of a kernel" in result.stderr
 
 
 def test_a_directory(baton, tmp_path):
