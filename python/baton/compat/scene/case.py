@@ -170,7 +170,11 @@ class SceneTestCase:
             worker.run(lambda orch, given, used: orchestration(orch, callables, given, used), args, config)
             return names
 
-        self._rounds(args, case, rounds, skip_golden, run, lambda: rehost(args, worker))
+        try:
+            self._rounds(args, case, rounds, skip_golden, run, lambda: rehost(args, worker))
+        finally:
+            for buffer in args.rehosted.values():
+                buffer.close()
 
     def _rounds(self, args: Any, case: dict, rounds: int, skip_golden: bool, run: Callable[[CallConfig], list[str]],
                 place: Callable[[], None] = lambda: None) -> None:
