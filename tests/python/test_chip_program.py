@@ -1,5 +1,9 @@
 """Chip programs, predicates and captured graphs as parts of others."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -119,3 +123,24 @@ def test_an_output_begins_with_a_value(chip, ops):
 
     chip.run(orchestration)
     assert list(y) == [5, 5, 5]
+
+
+def test_a_wait_that_takes_too_long_has_its_number(tmp_path):
+    # The deadline of waits is that of a process.
+    program = tmp_path / "program.py"
+    program.write_text(f"""
+import baton, numpy as np, pathlib
+sources = pathlib.Path({str(SOURCES)!r})
+kernels = baton.kernels(sources / "kernels.cpp")
+names = {{9: "wait_for_counter"}}
+program = baton.ChipProgram(baton.kernels(sources / "order.cpp", orchestration=True), entry="lonely_wait",
+                            kernels={{n: kernels[name] for n, name in names.items()}})
+with baton.Chip(clusters=1) as chip:
+    try:
+        chip.run(program, np.zeros(1, dtype="i4"), np.zeros(1, dtype="f4"))
+    except baton.Error as error:
+        print(error.code.name, error.message)
+""")
+    ended = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=60,
+                           env={**os.environ, "BATON_WAIT_TIMEOUT": "300ms"})
+    assert "wait_timeout run failed with code -100: " in ended.stdout, ended.stderr

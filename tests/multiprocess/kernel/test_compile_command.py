@@ -131,3 +131,25 @@ def test_a_terminal_has_one_line_that_changes(kernels):
     assert process.wait(LIMIT) == 0
     assert b"\r[0/2]" in shown and b"\r[2/2]  2 compiled" in shown
     assert shown.count(b"\n") == 1
+
+
+def test_orchestrations_are_recognised_by_what_they_include(kernels):
+    # Nothing in the source itself says what it is; an aggregate with a deleted constructor is one in C++17 only.
+    kernels.write("mine.h", '#include "pto_orchestration_api.h"\n')
+    source = kernels.write("layer.cpp", '#include "mine.h"\n'
+                                        "struct Pair { Pair() = delete; int a, b; };\n"
+                                        'extern "C" void layer(const ChipTaskArgs& args) {\n'
+                                        "  Pair pair{1, 2};\n"
+                                        '  LOG_INFO("%d %u", pair.a, args.tensor_count());\n}\n')
+    code, out, err = kernels.run("--orchestration", "--list", source)
+    assert code == 0, err
+    assert "layer" in out
+    code, _, err = kernels.run(source)
+    assert code == 1 and "layer.cpp:4:" in err
+
+
+def test_a_function_that_an_orchestration_lacks_is_an_error_with_its_place(kernels):
+    source = kernels.write("layer.cpp", '#include "pto_orchestration_api.h"\nvoid elsewhere();\n'
+                                        'extern "C" void layer(const ChipTaskArgs&) { elsewhere(); }\n')
+    code, _, err = kernels.run("--orchestration", source)
+    assert code == 1 and "elsewhere" in err

@@ -159,7 +159,18 @@ void notification(const ChipTaskArgs& orch_args) {
   rt_submit_aiv_task(FUNC_NOTIFY, notifier);
 }
 
-// The same with the older names.
+// Nobody notifies.
+void lonely_wait(const ChipTaskArgs& orch_args) {
+  const ChipTensor& counter = orch_args.tensor(0).ref();
+  uint32_t shapes[1] = {1};
+  TensorCreateInfo info(shapes, 1, DataType::INT32);
+  CoreTaskArgs wait;
+  wait.add_output(info);
+  wait.add_scalar(counter.buffer.addr, 3);
+  rt_submit_aiv_task(FUNC_WAIT_FOR_COUNTER, wait);
+}
+
+// A notification, with the older names.
 void notification_in_queue(const ChipTaskArgs& orch_args) {
   const ChipTensor& counter = orch_args.tensor(0).ref();
   const ChipTensor& y = orch_args.tensor(1).ref();
