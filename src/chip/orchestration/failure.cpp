@@ -15,18 +15,18 @@ struct Number {
 };
 
 constexpr Number kNumbers[] = {
-    {PTO2_ERROR_INVALID_ARGS, "PTO2_ERROR_INVALID_ARGS", "correct the call that the place names"},
+    {PTO2_ERROR_INVALID_ARGS, "PTO2_ERROR_INVALID_ARGS", "Correct the call at the place that the report names."},
     {PTO2_ERROR_REQUIRE_SYNC_START_INVALID, "PTO2_ERROR_REQUIRE_SYNC_START_INVALID",
-     "use at most as many blocks as there are cores, or do without sync start"},
+     "Use at most as many blocks as there are cores, or do without sync start."},
     {PTO2_ERROR_TENSOR_WAIT_TIMEOUT, "PTO2_ERROR_TENSOR_WAIT_TIMEOUT",
-     "look at the tasks that write the tensor; BATON_WAIT_TIMEOUT gives them more time"},
-    {PTO2_ERROR_EXPLICIT_ORCH_FATAL, "PTO2_ERROR_EXPLICIT_ORCH_FATAL", "the orchestration reported it: look there"},
+     "Look at the tasks that write the tensor; BATON_WAIT_TIMEOUT gives them more time."},
+    {PTO2_ERROR_EXPLICIT_ORCH_FATAL, "PTO2_ERROR_EXPLICIT_ORCH_FATAL", "The orchestration reported it: look there."},
     {PTO2_ERROR_SCHEDULER_TIMEOUT, "PTO2_ERROR_SCHEDULER_TIMEOUT",
-     "look at the kernels that wait; BATON_WAIT_TIMEOUT gives them more time"},
+     "Look at the kernels that wait; BATON_WAIT_TIMEOUT gives them more time."},
 };
 
 const Number& named(std::int32_t code) {
-  static constexpr Number kOther = {0, "a code of its own", "the orchestration reported it: look there"};
+  static constexpr Number kOther = {0, "a code of its own", "The orchestration reported it: look there."};
   for (const Number& number : kNumbers) {
     if (number.code == code) return number;
   }
@@ -40,10 +40,8 @@ Error failure(std::int32_t code, const std::string& detail, const std::string& p
   std::vector<std::string> notes;
   if (!place.empty()) notes.push_back("at " + place);
   notes.push_back(fmt::format("orch_error_code={} ({})", code, number.name));
-  notes.push_back("error detail: " + detail);
-  notes.push_back(fmt::format("error hint: {}", number.hint));
   return {Code::orchestration_failed, fmt::format("run failed with code {}: {}", -std::int64_t{code}, detail),
-          std::move(notes)};
+          std::move(notes), number.hint};
 }
 
 std::int32_t number_of(Code code) noexcept {
@@ -60,6 +58,8 @@ std::int32_t number_of(Code code) noexcept {
 void print(const Error& failure) {
   std::string text = fmt::format("baton: {}\n", failure.message());
   for (const std::string& note : failure.notes()) text += fmt::format("  {}\n", note);
+  const std::size_t detail = failure.message().find(": ");
+  text += fmt::format("  error detail: {}\n  error hint: {}\n", failure.message().substr(detail + 2), failure.remedy());
   std::fputs(text.c_str(), stderr);
 }
 

@@ -136,7 +136,7 @@ void ChipProgram::run(Chip& chip, const ChipArgs& args, Place where) const {
     if (error.code() != Code::wait_timeout) throw;
     throw Error(error.code(),
                 fmt::format("run failed with code {}: {}", -PTO2_ERROR_SCHEDULER_TIMEOUT, error.message()),
-                error.notes());
+                error.notes(), error.remedy());
   }
 }
 
