@@ -290,7 +290,9 @@ TEST_F(Compile, AMissingCompilerSaysWhatToInstall) {
 TEST_F(Compile, AMissingSourceIsNamed) {
   const auto error = error_of([&] { static_cast<void>(compile_file(path("none.cpp"))); });
   ASSERT_TRUE(error);
-  EXPECT_THAT(error->message(), AllOf(HasSubstr("none.cpp"), HasSubstr("ENOENT")));
+  EXPECT_EQ(error->code(), Code::invalid_argument);
+  EXPECT_THAT(error->message(), AllOf(HasSubstr("there is no kernel source"), HasSubstr("none.cpp")));
+  EXPECT_THAT(error->remedy(), HasSubstr("Correct the path"));
   EXPECT_THROW(static_cast<void>(compile_file(folder_.string())), Error);
 }
 
