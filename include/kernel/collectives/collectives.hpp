@@ -46,7 +46,7 @@ AICORE std::byte* bytes_of(T* data) {
 template <typename T>
 AICORE void check_combines(const Member<T>& me, ReduceOp op) {
   static_assert(OneElement<T>::kCombines, "tiles combine float, half, bfloat16_t, int16_t and int32_t");
-  if (!is_known(op)) me.fail("there is no operation ", static_cast<int>(op), " on elements");
+  if (!is_operation(op)) me.fail("there is no operation ", static_cast<int>(op), " on elements");
   if (!can_combine(element_of<T>(), op)) me.fail("tiles divide no integers: there is no avg of them");
 }
 template <typename T>

@@ -28,9 +28,12 @@ AICORE constexpr Element element_of() {
   }
 }
 
+/// is_known(), which is for the host alone.
+[[nodiscard]] AICORE constexpr bool is_operation(ReduceOp op) { return op <= ReduceOp::avg; }
+
 /// The vector unit has no other numbers, and divides no integers.
 [[nodiscard]] AICORE constexpr bool can_combine(Element element, ReduceOp op) {
-  if (!is_known(op)) return false;
+  if (!is_operation(op)) return false;
   switch (element) {
     case Element::float32:
     case Element::float16:

@@ -90,23 +90,14 @@ double microseconds_since(Clock::time_point begin, int operations) {
 }
 
 #if !defined(BATON_SANITIZE_THREAD)  // which slows fibers down more than pipes
-// A barrier of ranks in one process waits for another thread about once. Whatever others do, that takes no longer than
-// waking a thread that sleeps; threads that stay awake for each other lose a turn of the scheduler each time.
-TEST(RanksInOneProcess, WaitNoLongerThanThoseWhoSleepWhenProcessorsAreBusy) {
+// A barrier of ranks in one process waits for another thread about once. Where others have work that should take no
+// longer than waking a thread that sleeps. How long it takes is reported, not asserted: `bench/run comm --beside`
+// compares.
+TEST(RanksInOneProcess, MeetBesideBusyProcessors) {
   if (usable_processors() < 2) GTEST_SKIP() << "one processor: there is one thread";
   const BusyProcessors busy;
-  std::vector<double> barriers;
-  std::vector<double> hand_overs;
-  for (int round = 0; round < 7; ++round) {
-    hand_overs.push_back(hand_over_asleep());
-    barriers.push_back(barrier_of_fibers());
-  }
-  std::ranges::sort(barriers);
-  std::ranges::sort(hand_overs);
-  RecordProperty("barrier_us", std::to_string(barriers[3]));
-  RecordProperty("hand_over_us", std::to_string(hand_overs[3]));
-  // Room for noise: threads that stay awake take 300 to 4,000 us.
-  EXPECT_LT(barriers[3], 10 * hand_overs[3] + 150);
+  RecordProperty("hand_over_us", std::to_string(hand_over_asleep()));
+  RecordProperty("barrier_us", std::to_string(barrier_of_fibers()));
 }
 #endif
 
