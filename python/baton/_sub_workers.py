@@ -7,7 +7,6 @@ other process maps the same memory.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import pickle
 import queue
@@ -16,11 +15,14 @@ import struct
 import subprocess
 import sys
 import threading
-import traceback
 from typing import Any, Callable, Iterator, Sequence
 
 from baton._core import Tensor
 from baton._errors import Code, Error
+from baton._travel import Call, Raised, name_of, packed, portable
+
+
+_REMEDY = "Correct the function. What it raised is the cause of this error; what it wrote is above."
 
 
 class RemoteTraceback(Exception):
@@ -54,29 +56,6 @@ def receive(stream: socket.socket) -> Any:
     return pickle.loads(exactly(struct.unpack("<Q", exactly(8))[0]))
 
 
-def portable(function: Callable) -> tuple[str, Any]:
-    """How a function travels: ("import", module, name), ("main", file, name) or ("pickle", bytes)."""
-    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", "") or ""
-    if name and "<" not in name:
-        if module == "__main__":
-            file = getattr(sys.modules["__main__"], "__file__", None)
-            if file:
-                return ("main", os.path.abspath(file), name)
-        else:
-            target: Any = sys.modules.get(module)
-            for part in name.split("."):
-                target = getattr(target, part, None)
-            if target is function:
-                return ("import", module, name)
-    try:
-        import cloudpickle
-        return ("pickle", cloudpickle.dumps(function))
-    except ImportError:
-        raise Error(Code.unsupported, f"the function {name or function!r} cannot travel to another process",
-                    ["it is neither a function of a module nor is cloudpickle installed",
-                     "define it at the top of a module, or install cloudpickle"]) from None
-
-
 def backing_of(address: int) -> tuple[int, int] | None:
     """Where the memory behind an address comes from: (descriptor of this process, offset in its file). Others can open
     the descriptor through /proc. None if no descriptor is behind it."""
@@ -99,29 +78,41 @@ def backing_of(address: int) -> tuple[int, int] | None:
     return None
 
 
+def import_path() -> list[str]:
+    """Where this process imports from, as another process can say it. An empty entry is the current folder."""
+    return [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
+
+
+# The first word that is imported from a file is imported from the path of the parent.
+_START = "import sys; sys.path[:] = sys.argv[3:]; from baton._subworker import main; main(*map(int, sys.argv[1:3]))"
+
+
 class _Process:
     """One process of the pool."""
 
     def __init__(self) -> None:
         self.stream, theirs = socket.socketpair()
         package_parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        paths = [package_parent, *(path or os.getcwd() for path in sys.path)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
-        self.process = subprocess.Popen([sys.executable, "-m", "baton._subworker", str(theirs.fileno())],
-                                        pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL)
-        theirs.close()
+        path = list(dict.fromkeys([*import_path(), package_parent]))
+        flags = subprocess._args_from_interpreter_flags()  # as multiprocessing does
+        with theirs:
+            self.process = subprocess.Popen([sys.executable, *flags, "-c", _START, str(theirs.fileno()),
+                                             str(os.getpid()), *path],
+                                            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
-    def call(self, message: Any) -> Any:
+    def call(self, message: Call) -> Raised | None:
         send(self.stream, message)
         return receive(self.stream)
 
-    def end(self) -> None:
+    def end(self) -> str:
+        """How it ended: by itself, now that nobody talks to it any more, or by force."""
         self.stream.close()
         try:
-            self.process.wait(timeout=5)
+            code = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            code = self.process.wait()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 class SubWorkers:
@@ -147,18 +138,21 @@ class SubWorkers:
                 self._collectors = [one for one in self._collectors if one is not failures]
 
     def caller(self, function: Callable, scalars: Sequence[Any]) -> Callable[[list[Tensor]], None]:
-        """What a thread of the node calls with the tensors of a task."""
-        how = portable(function)
-        scalars = list(scalars)
+        """What a thread of the node calls with the tensors of a task. It raises Error."""
+        how, arguments = portable(function), packed(list(scalars), function)
 
         def call(tensors: list[Tensor]) -> None:
-            try:
-                self._call(how, [self._describe(tensor) for tensor in tensors], scalars)
-            except BaseException as failure:
-                with self._lock:
-                    for collector in self._collectors:
-                        collector.append(failure)
-                raise
+            told = self._call(Call(how, os.getpid(), [self._describe(tensor) for tensor in tensors], arguments,
+                                   import_path()))
+            if told is None:
+                return
+            told.failure.__cause__ = RemoteTraceback(told.text)
+            with self._lock:
+                for collector in self._collectors:
+                    collector.append(told.failure)
+            if isinstance(told.failure, Error):
+                raise told.failure
+            raise Error(Code.rank_failed, f"{name_of(how)} raised {told.summary}", remedy=_REMEDY) from told.failure
 
         return call
 
@@ -170,24 +164,21 @@ class SubWorkers:
                         ["pass memory of create_buffer(), tensor() or alloc()"])
         return (*found, tensor.shape, tensor.strides, tensor.dtype)
 
-    def _call(self, how: tuple, tensors: list[tuple], scalars: list[Any]) -> None:
+    def _call(self, message: Call) -> Raised | None:
         process = self._idle.get()
         try:
             if process is None:
                 process = _Process()
             try:
-                outcome = process.call((how, os.getpid(), tensors, scalars))
+                return process.call(message)
             except (EOFError, OSError):
-                code = process.process.wait()
+                how_ended = process.end()
                 process = None
-                how_ended = f"signal {-code}" if code < 0 else f"exit code {code}"
-                raise Error(Code.rank_failed, f"a sub-worker ended while it ran {how[-1] if len(how) > 2 else ''}"
-                                              f" ({how_ended})") from None
+                raise Error(Code.rank_failed,
+                            f"a sub-worker ended while it ran {name_of(message.how)} ({how_ended})",
+                            remedy=_REMEDY) from None
         finally:
             self._idle.put(process)
-        if outcome is not None:
-            failure, text = outcome
-            raise failure from RemoteTraceback(text)
 
     def close(self) -> None:
         if self._closed:
@@ -197,36 +188,3 @@ class SubWorkers:
             process = self._idle.get()
             if process is not None:
                 process.end()
-
-
-def resolve(how: tuple, loaded: dict) -> Callable:
-    """The function that portable() described."""
-    if how in loaded:
-        return loaded[how]
-    if how[0] == "pickle":
-        function = pickle.loads(how[1])
-    else:
-        if how[0] == "main":
-            import runpy
-            names = loaded.setdefault(how[1], None) or runpy.run_path(how[1], run_name="__baton_sub__")
-            loaded[how[1]] = names
-            first, *rest = how[2].split(".")
-            function = names[first]
-        else:
-            first, *rest = how[2].split(".")
-            function = getattr(importlib.import_module(how[1]), first)
-        for part in rest:
-            function = getattr(function, part)
-    loaded[how] = function
-    return function
-
-
-def failure_to_send(failure: BaseException) -> tuple[BaseException, str]:
-    """An exception and its traceback; one that cannot be pickled is told by its text."""
-    text = "".join(traceback.format_exception(failure))
-    try:
-        pickle.loads(pickle.dumps(failure))
-    except Exception:
-        failure = RuntimeError(f"{type(failure).__name__}: {failure}")
-    failure.__traceback__ = None
-    return failure, text

@@ -1,15 +1,18 @@
-"""A process of SubWorkers: python -m baton._subworker DESCRIPTOR. Calls functions on memory of its parent."""
+"""A process of SubWorkers. Calls functions on memory of its parent."""
 
 from __future__ import annotations
 
 import mmap
 import os
+import pickle
 import signal
 import socket
 import sys
 
+from baton import _core
 from baton._dtypes import numpy_dtype
-from baton._sub_workers import failure_to_send, receive, resolve, send
+from baton._sub_workers import receive, send
+from baton._travel import raised, resolve
 
 
 class Memory:
@@ -42,27 +45,25 @@ class Memory:
             del self._files[key]
 
 
-def main() -> None:
+def main(descriptor: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    stream = socket.socket(fileno=int(sys.argv[1]))
+    _core.end_with(parent)
+    stream = socket.socket(fileno=descriptor)
     loaded: dict = {}
     memory = Memory()
     while True:
         try:
-            how, parent, tensors, scalars = receive(stream)
+            call = receive(stream)
         except EOFError:
             return
         outcome = None
         arrays: list = []
         try:
-            arrays = [memory.array(parent, *tensor) for tensor in tensors]
-            resolve(how, loaded)(*arrays, *scalars)
+            sys.path[:] = call.path
+            arrays = [memory.array(call.parent, *tensor) for tensor in call.tensors]
+            resolve(call.how, loaded)(*arrays, *pickle.loads(call.scalars))
         except BaseException as failure:
-            outcome = failure_to_send(failure)
+            outcome = raised(failure)
         arrays.clear()
         memory.forget()
         send(stream, outcome)
-
-
-if __name__ == "__main__":
-    main()

@@ -15,6 +15,7 @@ from baton._core import Kernel, LibraryOrchestration, TaskConfig, Tensor
 from baton._dtypes import dtype_name, numpy_dtype, shape_of
 from baton._sub_workers import SubWorkers
 from baton._task_args import TaskArgs
+from baton._travel import check_not_importing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +224,7 @@ class Worker:
             if self._closed:
                 from baton._errors import Code, Error
                 raise Error(Code.released, "this worker was closed")
+            check_not_importing("starts a node")
             self._node = _core.make_node(*self._options)
         return self
 

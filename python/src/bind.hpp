@@ -19,5 +19,6 @@ void bind_collectives(nb::module_& module);
 void bind_comm(nb::module_& module);
 void bind_chip_worker(nb::module_& module);
 void bind_node(nb::module_& module);
+void bind_sub_worker(nb::module_& module);
 
 }  // namespace baton::python

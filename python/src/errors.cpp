@@ -39,6 +39,15 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
 
 }  // namespace
 
+Error error_of(const nb::python_error& raised, Code otherwise) {
+  const nb::handle value = raised.value();
+  if (error_class != nullptr && PyObject_IsInstance(value.ptr(), error_class) == 1) {
+    return Error(static_cast<Code>(nb::cast<int>(value.attr("code"))), nb::cast<std::string>(value.attr("message")),
+                 nb::cast<std::vector<std::string>>(value.attr("notes")));
+  }
+  return Error(otherwise, raised.what());
+}
+
 void raise_outcome(const std::exception_ptr& on_chip, const std::exception_ptr& in_orchestration) {
   if (on_chip) {
     try {

@@ -14,4 +14,5 @@ NB_MODULE(_core, module) {
   baton::python::bind_comm(module);
   baton::python::bind_chip_worker(module);
   baton::python::bind_node(module);
+  baton::python::bind_sub_worker(module);
 }

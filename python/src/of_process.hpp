@@ -22,8 +22,8 @@ class OfProcess {
     throw Error(Code::released,
                 fmt::format("{} belongs to process {}; process {}, a forked child of it, cannot use it", what, pid_,
                             ::getpid()),
-                {"use it where it was made, or make one in the child",
-                 "multiprocessing.set_start_method('spawn') starts children without copies of the parent"});
+                {"multiprocessing.set_start_method('spawn') starts children without copies of the parent"},
+                "Use it in the process that made it, or make one in the child.");
   }
 
  private:

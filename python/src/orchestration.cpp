@@ -10,6 +10,7 @@
 #include <baton/kernel_source.hpp>
 
 #include "bind.hpp"
+#include "errors.hpp"
 #include "gil.hpp"
 #include "kernel.hpp"
 #include "node.hpp"
@@ -179,7 +180,11 @@ TaskId submit_sub(OrchestrationView& view, const nb::callable& function, const n
       // The task keeps the memory until the function returns.
       tensors.append(nb::cast(Array{tensor, std::make_shared<Memory>(tensor.buffer(), Writable::yes)}));
     }
-    nb::borrow<nb::callable>(held.get())(tensors);
+    try {
+      nb::borrow<nb::callable>(held.get())(tensors);
+    } catch (const nb::python_error& raised) {
+      throw error_of(raised, Code::rank_failed);
+    }
   };
   return submit_interruptibly(view, [call = std::move(call), list = std::move(list), where](Orchestration& o) {
     return o.submit_sub(call, list, where);

@@ -30,8 +30,8 @@ void OwnProcess::refuse(std::string_view what) const {
   throw Error(
       Code::released,
       fmt::format("{} belongs to process {}; process {}, a forked child of it, cannot use it", what, pid_, ::getpid()),
-      {"use it where it was made, or make one in the child",
-       "Python: multiprocessing.set_start_method('spawn') starts children without copies of the parent"});
+      {"Python: multiprocessing.set_start_method('spawn') starts children without copies of the parent"},
+      "Use it in the process that made it, or make one in the child.");
 }
 
 }  // namespace baton

@@ -4,15 +4,15 @@
 
 namespace baton::node {
 
-Failure failure_of(const std::exception_ptr& exception) {
+Failure failure_of(const std::exception_ptr& exception, Code otherwise) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     return {error.code(), error.message(), error.notes(), error.remedy()};
   } catch (const std::exception& error) {
-    return {Code::internal, error.what(), {}, {}};
+    return {otherwise, error.what(), {}, {}};
   } catch (...) {
-    return {Code::internal, "an exception of unknown type", {}, {}};
+    return {otherwise, "an exception of unknown type", {}, {}};
   }
 }
 

@@ -108,8 +108,8 @@ struct Failure {
   std::string remedy = {};
 };
 
-/// What an exception tells: of an Error its parts, of others the text.
-[[nodiscard]] Failure failure_of(const std::exception_ptr& exception);
+/// What an exception tells: of an Error its parts, of others the text, with a code for them.
+[[nodiscard]] Failure failure_of(const std::exception_ptr& exception, Code otherwise = Code::internal);
 void put_failure(MessageWriter& writer, const Failure& failure);
 [[nodiscard]] Failure get_failure(MessageReader& reader);
 

@@ -260,7 +260,8 @@ void WorkerState::sub_ended(graph::TaskId id, const std::exception_ptr& failure)
   if (!failure) {
     complete(id, nullptr);
   } else {
-    const Failure told = failure_of(failure);
+    Failure told = failure_of(failure, Code::rank_failed);
+    if (told.remedy.empty()) told.remedy = "Correct the host function; the message has what it threw.";
     complete(id, &told);
   }
   forget_complete();

@@ -1,7 +1,11 @@
 """Functions that sub-workers run in the tests."""
 
 import os
+import signal
+import sys
 import time
+
+import baton
 
 
 def triple(x, y, factor):
@@ -23,3 +27,29 @@ def die(y):
 def take_long(_):
     """Longer than the patience of whoever waits for it."""
     time.sleep(1)
+
+
+def exit_with_three(_):
+    sys.exit(3)
+
+
+class CannotTravel(Exception):
+    def __init__(self, first, second):
+        super().__init__(first)
+        self.second = lambda: second
+
+
+def raise_what_cannot_travel(_):
+    raise CannotTravel(1, 2)
+
+
+def die_by_signal(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def close_descriptors(_):
+    os.closerange(3, 100)
+
+
+def raise_error_of_ours(_):
+    raise baton.Error(baton.Code.out_of_range, "there is no such thing")
