@@ -24,6 +24,8 @@ struct CommBufferSpec {
   std::string name;
   DType dtype = DType::float32;
   std::size_t count = 0;
+  /// What is kept for it, if that is more than its elements need; without a count, as many elements as fit.
+  std::size_t bytes = 0;
 };
 
 /// What one chip has of a domain.

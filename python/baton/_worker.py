@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import dataclasses
+import inspect
 import os
 import pathlib
 import signal
@@ -12,7 +13,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from baton import _core
 from baton._core import Kernel, LibraryOrchestration, TaskConfig, Tensor
-from baton._dtypes import dtype_name, numpy_dtype, shape_of
+from baton._dtypes import dtype_name, shape_of
 from baton._sub_workers import SubWorkers
 from baton._task_args import TaskArgs
 from baton._travel import check_not_importing
@@ -20,7 +21,13 @@ from baton._travel import check_not_importing
 
 @dataclasses.dataclass(frozen=True)
 class CommBufferSpec:
-    """A buffer in the window of every member of a domain. `nbytes` may be left out."""
+    """A buffer in the window of every member of a domain.
+
+    name    what the members' `buffers` call it
+    dtype   of its elements
+    count   how many there are; 0: as many as nbytes hold
+    nbytes  kept for it, if that is more than the elements need
+    """
 
     name: str
     dtype: Any = "float32"
@@ -103,10 +110,7 @@ class Orchestration:
         Ranks follow the order of `workers`. window_size 0: as many bytes as the buffers need. Domains may overlap and
         exist side by side. The windows go when the block ends, after the tasks that use them.
         """
-        specs = []
-        for spec in buffers:
-            dtype = dtype_name(spec.dtype)
-            specs.append((spec.name, dtype, spec.count or spec.nbytes // numpy_dtype(dtype).itemsize))
+        specs = [(spec.name, dtype_name(spec.dtype), spec.count, spec.nbytes) for spec in buffers]
         handle = DomainHandle(self._core.allocate_domain(name, list(workers), window_size, specs))
         try:
             yield handle
@@ -243,10 +247,10 @@ class Worker:
         return target
 
     def run(self, orchestration: Callable[..., Any], args: Any = None, config: Any = None) -> None:
-        """Calls orchestration(orch), or orchestration(orch, args, config) if there are any, and returns when all that
-        it submitted is complete. Raises the first cause of what went wrong."""
+        """Calls orchestration(orch), orchestration(orch, args) or orchestration(orch, args, config), whichever it
+        takes, and returns when all that it submitted is complete. Raises the first cause of what went wrong."""
         sub_workers = self._sub_workers
-        extra = () if args is None and config is None else (args, config)
+        extra = (args, config)[:_extra_arguments(orchestration, args, config)]
         failures: list[BaseException] = []
         with sub_workers.collect(failures):
             try:
@@ -362,6 +366,20 @@ class Worker:
 
     def __repr__(self) -> str:
         return f"<baton.Worker level {self.level}, {self.platform}, devices {_core.format_device_list(self.device_ids)}>"
+
+
+def _extra_arguments(orchestration: Callable[..., Any], args: Any, config: Any) -> int:
+    """How many of args and config a call passes: those that are there and that the function can take, and those that it
+    cannot do without."""
+    given = 2 if config is not None else 1 if args is not None else 0
+    try:
+        parameters = inspect.signature(orchestration).parameters.values()
+    except (TypeError, ValueError):  # of a builtin, which does not say
+        return given
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    needed = sum(one.default is one.empty for one in positional) - 1
+    most = 2 if any(one.kind == one.VAR_POSITIONAL for one in parameters) else len(positional) - 1
+    return max(0, min(max(given, needed), most, 2))
 
 
 def _core_error() -> type[BaseException]:

@@ -30,6 +30,8 @@ class Memory {
 
   /// Added to an address for arrays: memory that its owner may unmap is mapped a second time for them.
   [[nodiscard]] virtual std::uint64_t array_shift() const noexcept { return 0; }
+  /// Added to an address for kernels: a window of a chip is elsewhere in the address space of its chip.
+  [[nodiscard]] virtual std::uint64_t kernel_shift() const noexcept { return 0; }
   /// Why arrays cannot use the memory; null if they can.
   [[nodiscard]] virtual const char* why_no_array() const noexcept { return nullptr; }
 

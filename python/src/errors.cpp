@@ -43,7 +43,7 @@ Error error_of(const nb::python_error& raised, Code otherwise) {
   const nb::handle value = raised.value();
   if (error_class != nullptr && PyObject_IsInstance(value.ptr(), error_class) == 1) {
     return Error(static_cast<Code>(nb::cast<int>(value.attr("code"))), nb::cast<std::string>(value.attr("message")),
-                 nb::cast<std::vector<std::string>>(value.attr("notes")));
+                 nb::cast<std::vector<std::string>>(value.attr("notes")), nb::cast<std::string>(value.attr("remedy")));
   }
   return Error(otherwise, raised.what());
 }

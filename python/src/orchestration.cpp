@@ -43,19 +43,24 @@ void OrchestrationView::finish() {
 
 namespace {
 
-/// Buffers in windows of chips, and memory that ends with a scope: no array may outlive it.
-class ScopedMemory final : public Memory {
+/// Memory that ends with a scope: no array may outlive it.
+class ScopedMemory : public Memory {
  public:
-  ScopedMemory(const Buffer& buffer, const char* why) noexcept : Memory(buffer, Writable::yes), why_(why) {}
-  [[nodiscard]] const char* why_no_array() const noexcept override { return why_; }
-
- private:
-  const char* why_;
+  explicit ScopedMemory(const Buffer& buffer) noexcept : Memory(buffer, Writable::yes) {}
+  [[nodiscard]] const char* why_no_array() const noexcept override { return "it ends with its scope"; }
 };
 
-Array scoped(const Tensor& tensor, const char* why) {
-  return {tensor, std::make_shared<ScopedMemory>(tensor.buffer(), why)};
-}
+/// A buffer in the window of a chip, which this process does not map.
+class ChipWindowMemory final : public ScopedMemory {
+ public:
+  explicit ChipWindowMemory(const DomainMember::Placed& placed) noexcept
+      : ScopedMemory(placed.tensor.buffer()), shift_(placed.address - placed.tensor.buffer().address) {}
+  [[nodiscard]] const char* why_no_array() const noexcept override { return "it lies in the window of a chip"; }
+  [[nodiscard]] std::uint64_t kernel_shift() const noexcept override { return shift_; }
+
+ private:
+  std::uint64_t shift_;
+};
 
 TensorArgType type_of(Access access) {
   switch (access) {
@@ -205,14 +210,16 @@ Array alloc(OrchestrationView& view, const std::vector<std::int64_t>& shape, con
   Orchestration& orchestration = view.get();
   const Tensor made = chip < 0 ? orchestration.alloc(dtype_named(dtype), shape, name)
                                : orchestration.alloc_on(chip, dtype_named(dtype), shape, name);
-  return scoped(made, "it ends with its scope");
+  return {made, std::make_shared<ScopedMemory>(made.buffer())};
 }
 
 NodeDomain allocate_domain(OrchestrationView& view, const std::string& name, const std::vector<int>& workers,
                            std::size_t window_bytes,
-                           const std::vector<std::tuple<std::string, std::string, std::size_t>>& buffers) {
+                           const std::vector<std::tuple<std::string, std::string, std::size_t, std::size_t>>& buffers) {
   std::vector<CommBufferSpec> specs;
-  for (const auto& [buffer, dtype, count] : buffers) specs.push_back({buffer, dtype_named(dtype), count});
+  for (const auto& [buffer, dtype, count, bytes] : buffers) {
+    specs.push_back({.name = buffer, .dtype = dtype_named(dtype), .count = count, .bytes = bytes});
+  }
   const Place where = calling_place();
   auto made = std::make_shared<DomainHandle>();
   view.lent().run_there([=](Orchestration& orchestration) {
@@ -225,7 +232,7 @@ nb::dict member(const NodeDomain& domain, int chip) {
   const DomainMember& found = (*domain.handle)[chip];
   nb::dict buffers;
   for (const DomainMember::Placed& placed : found.buffers) {
-    buffers[placed.name.c_str()] = scoped(placed.tensor, "it lies in the window of a chip");
+    buffers[placed.name.c_str()] = Array{placed.tensor, std::make_shared<ChipWindowMemory>(placed)};
   }
   nb::dict out;
   out["chip"] = found.chip;

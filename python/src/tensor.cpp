@@ -189,6 +189,12 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro(
           "address", [](const Array& array) { return array.get().address(); }, "Of the first element.")
       .def_prop_ro(
+          "base",
+          [](const Array& array) {
+            return array.get().address() + (array.memory ? array.memory->kernel_shift() : std::uint64_t{0});
+          },
+          "The same as kernels see it: of a buffer in the window of a chip, in the address space of that chip.")
+      .def_prop_ro(
           "is_contiguous", [](const Array& array) { return array.tensor.is_contiguous(); },
           "Whether the elements lie one behind the other, the last dimension fastest.")
       .def("__len__", [](const Array& array) { return array.tensor.dims() == 0 ? 0 : array.tensor.extent(0); })

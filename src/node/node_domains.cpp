@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "base/process_stat.hpp"
+#include "node/window_layout.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
@@ -11,27 +12,23 @@ namespace {
 
 /// Where the tensors of windows have their addresses; they are never compared with those of host memory.
 constexpr auto kWindowSpace = static_cast<MemorySpace>(1);
-/// Of buffers in a window: a cache line, which is also what tiles are aligned to.
-constexpr std::uint64_t kBufferAlign = 64;
+/// The addresses of a window in that space begin at a multiple of this.
+constexpr std::uint64_t kWindowSpacing = 1U << 20U;
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign; }
-
-/// The offset of each buffer, and behind the last of them the end.
-std::vector<std::uint64_t> place_buffers(std::string_view domain, std::span<const CommBufferSpec> buffers) {
-  std::vector<std::uint64_t> offsets = {0};
-  for (const CommBufferSpec& spec : buffers) {
-    std::uint64_t bytes = 0;
-    if (spec.count == 0 || __builtin_mul_overflow(spec.count, size_of(spec.dtype), &bytes)) {
-      fail(Code::invalid_argument, "domain \"{}\": buffer \"{}\" cannot have {} elements", domain, spec.name,
-           spec.count);
-    }
-    const auto same_name = [&](const CommBufferSpec& other) { return other.name == spec.name; };
-    if (std::count_if(buffers.begin(), buffers.end(), same_name) > 1) {
-      fail(Code::invalid_argument, "domain \"{}\": two buffers have the name \"{}\"", domain, spec.name);
-    }
-    offsets.push_back(offsets.back() + aligned(bytes));
+/// The buffers in the window of one member.
+std::vector<DomainMember::Placed> buffers_of(const DomainRecord& domain, std::size_t rank, const WindowLayout& layout,
+                                             std::span<const CommBufferSpec> specs) {
+  std::vector<DomainMember::Placed> buffers;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const WindowLayout::Placed& placed = layout.buffers[i];
+    const Buffer memory{.address = domain.windows[rank] + placed.offset,
+                        .bytes = placed.bytes,
+                        .space = kWindowSpace,
+                        .id = kDomainBuffer | domain.id << kDomainRankBits | rank};
+    buffers.push_back({specs[i].name, Tensor(memory, specs[i].dtype, {static_cast<std::int64_t>(placed.count)}),
+                       domain.members[rank].local_window_base + placed.offset, placed.offset});
   }
-  return offsets;
+  return buffers;
 }
 
 }  // namespace
@@ -109,87 +106,94 @@ void WorkerState::release_reply(int chip) noexcept {
 std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name, std::span<const int> chips,
                                                            std::size_t window_bytes,
                                                            std::span<const CommBufferSpec> buffers) {
-  if (chips.empty()) fail(Code::invalid_argument, "domain \"{}\" has no members", name);
-  for (const int chip : chips) {
-    check_chip("allocate_domain", chip);
-    if (std::count(chips.begin(), chips.end(), chip) > 1) {
-      fail(Code::invalid_argument, "domain \"{}\": chip {} is named twice", name, chip);
-    }
-  }
-  const std::vector<std::uint64_t> offsets = place_buffers(name, buffers);
-  const std::uint64_t bytes = window_bytes == 0 ? offsets.back() : window_bytes;
-  if (bytes < offsets.back()) {
-    fail(Code::out_of_memory, "domain \"{}\": its {} buffers need {} bytes, the window has {}", name, buffers.size(),
-         offsets.back(), bytes);
-  }
-  if (bytes == 0) fail(Code::invalid_argument, "domain \"{}\" has windows of 0 bytes and no buffers", name);
-
-  auto domain = std::make_shared<DomainRecord>();
-  domain->name = name;
-  domain->chips.assign(chips.begin(), chips.end());
-  domain->bytes = bytes;
+  check_members(name, chips);
+  const WindowLayout layout = lay_out(name, buffers, window_bytes);
   const std::lock_guard control(control_mutex_);
   Lock lock(mutex_);
   if (closed_) fail(Code::released, "the worker was closed");
   for (const int chip : chips) check_answers(chip);
-  domain->id = ++last_domain_;
-  domain->generation = generation_;
-  begin_request(MessageKind::open_domain);
-  control_message_.put(domain->id);
-  control_message_.put_text(name);
-  control_message_.put(bytes);
-  control_message_.put(static_cast<std::uint32_t>(chips.size()));
-  for (const int chip : chips) control_message_.put(static_cast<std::int32_t>(chip));
-  const auto message = control_message_.finish();
-  for (const int chip : chips) send_control(chip, message);
-
-  std::exception_ptr failure;
-  std::exception_ptr gone;  // of a chip that died or is silent: what the others say follows from it
-  for (std::size_t rank = 0; rank < chips.size(); ++rank) {
-    const int chip = chips[rank];
-    DomainMember member{.chip = chip,
-                        .domain_rank = static_cast<int>(rank),
-                        .domain_size = static_cast<int>(chips.size()),
-                        .device_ctx = 0,
-                        .local_window_base = 0,
-                        .actual_window_size = 0,
-                        .buffers = {}};
-    try {
-      MessageReader reply = await_reply(chip, lock);
-      if (reply.kind() == MessageKind::done) {
-        member.device_ctx = reply.get<std::uint64_t>();
-        member.local_window_base = reply.get<std::uint64_t>();
-        member.actual_window_size = reply.get<std::uint64_t>();
-      } else if (!failure) {
-        const Failure told = get_failure(reply);
-        failure = std::make_exception_ptr(Error(told.code, told.message, told.notes, told.remedy));
-      }
-      release_reply(chip);
-    } catch (...) {
-      if (!gone) gone = std::current_exception();
-    }
-    const std::uint64_t window = next_window_;
-    next_window_ += (bytes + (1U << 20U)) / (1U << 20U) * (1U << 20U);
-    domain->windows.push_back(window);
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      const Buffer memory{.address = window + offsets[i],
-                          .bytes = buffers[i].count * size_of(buffers[i].dtype),
-                          .space = kWindowSpace,
-                          .id = kDomainBuffer | domain->id << kDomainRankBits | rank};
-      member.buffers.push_back({buffers[i].name,
-                                Tensor(memory, buffers[i].dtype, {static_cast<std::int64_t>(buffers[i].count)}),
-                                member.local_window_base + offsets[i], offsets[i]});
-    }
-    domain->members.push_back(std::move(member));
-  }
+  const std::shared_ptr<DomainRecord> domain = new_domain(name, chips, layout.bytes);
+  ask_for_windows(*domain);
+  const std::exception_ptr failure = await_windows(*domain, lock);
   domains_.emplace(domain->id, domain);
-  if (gone) failure = gone;
   if (failure) {
     lock.unlock();
     release_domain(*domain);
     std::rethrow_exception(failure);
   }
+  for (std::size_t rank = 0; rank < chips.size(); ++rank) {
+    domain->members[rank].buffers = buffers_of(*domain, rank, layout, buffers);
+  }
   return domain;
+}
+
+void WorkerState::check_members(std::string_view domain, std::span<const int> chips) const {
+  if (chips.empty()) fail(Code::invalid_argument, "domain \"{}\" has no members", domain);
+  for (const int chip : chips) {
+    check_chip("allocate_domain", chip);
+    if (std::count(chips.begin(), chips.end(), chip) > 1) {
+      fail(Code::invalid_argument, "domain \"{}\": chip {} is named twice", domain, chip);
+    }
+  }
+}
+
+/// A domain whose members have not been asked yet.
+std::shared_ptr<DomainRecord> WorkerState::new_domain(std::string_view name, std::span<const int> chips,
+                                                      std::uint64_t bytes) {
+  auto domain = std::make_shared<DomainRecord>();
+  domain->id = ++last_domain_;
+  domain->generation = generation_;
+  domain->name = name;
+  domain->bytes = bytes;
+  domain->chips.assign(chips.begin(), chips.end());
+  for (std::size_t rank = 0; rank < chips.size(); ++rank) {
+    domain->windows.push_back(next_window_);
+    next_window_ += (bytes + kWindowSpacing) / kWindowSpacing * kWindowSpacing;
+    domain->members.push_back({.chip = chips[rank],
+                               .domain_rank = static_cast<int>(rank),
+                               .domain_size = static_cast<int>(chips.size()),
+                               .device_ctx = 0,
+                               .local_window_base = 0,
+                               .actual_window_size = 0,
+                               .buffers = {}});
+  }
+  return domain;
+}
+
+/// All at once: opening windows is collective.
+void WorkerState::ask_for_windows(const DomainRecord& domain) {
+  begin_request(MessageKind::open_domain);
+  control_message_.put(domain.id);
+  control_message_.put_text(domain.name);
+  control_message_.put(domain.bytes);
+  control_message_.put(static_cast<std::uint32_t>(domain.chips.size()));
+  for (const int chip : domain.chips) control_message_.put(static_cast<std::int32_t>(chip));
+  const auto message = control_message_.finish();
+  for (const int chip : domain.chips) send_control(chip, message);
+}
+
+/// Notes where the members have their windows. Every answer is taken, also after a failure. Returns what failed first;
+/// a chip that died or is silent before all, since what the others say follows from it.
+std::exception_ptr WorkerState::await_windows(DomainRecord& domain, Lock& lock) {
+  std::exception_ptr refused;
+  std::exception_ptr gone;
+  for (DomainMember& member : domain.members) {
+    try {
+      MessageReader reply = await_reply(member.chip, lock);
+      if (reply.kind() == MessageKind::done) {
+        member.device_ctx = reply.get<std::uint64_t>();
+        member.local_window_base = reply.get<std::uint64_t>();
+        member.actual_window_size = reply.get<std::uint64_t>();
+      } else if (!refused) {
+        const Failure told = get_failure(reply);
+        refused = std::make_exception_ptr(Error(told.code, told.message, told.notes, told.remedy));
+      }
+      release_reply(member.chip);
+    } catch (...) {
+      if (!gone) gone = std::current_exception();
+    }
+  }
+  return gone ? gone : refused;
 }
 
 void WorkerState::release_domain(DomainRecord& domain) noexcept {

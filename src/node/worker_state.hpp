@@ -193,7 +193,12 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void check_copy(const Tensor& tensor, std::size_t bytes) const;
   void copy_window(const Tensor& tensor, std::byte* to, const std::byte* from, std::size_t bytes);
 
-  // domains.cpp
+  // node_domains.cpp
+  void check_members(std::string_view domain, std::span<const int> chips) const;
+  [[nodiscard]] std::shared_ptr<DomainRecord> new_domain(std::string_view name, std::span<const int> chips,
+                                                         std::uint64_t bytes);
+  void ask_for_windows(const DomainRecord& domain);
+  [[nodiscard]] std::exception_ptr await_windows(DomainRecord& domain, Lock& lock);
   /// The control message of the next request.
   void begin_request(MessageKind kind);
   void send_control(int chip, std::span<const std::byte> message);

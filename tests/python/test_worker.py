@@ -80,6 +80,56 @@ def test_domains_give_members_windows_and_ranks(node, ops):
     assert np.all(result.numpy() == 8)
 
 
+def test_buffers_of_a_domain_have_the_bytes_that_are_asked_for(node, ops):
+    specs = [CommBufferSpec("first", "float32", count=4, nbytes=256), CommBufferSpec("second", "int32", 4),
+             CommBufferSpec("third", "int32", nbytes=64)]
+    refused = {"2 elements of float32 take 8 bytes": CommBufferSpec("small", "float32", count=2, nbytes=4),
+               "cannot have 0 elements of float32 in 3 bytes": CommBufferSpec("none", "float32", nbytes=3)}
+
+    def orchestration(orch):
+        with orch.allocate_domain("sized", [0, 1], buffers=specs) as domain:
+            member = domain[1]
+            buffers = member.buffers
+            assert [buffers[spec.name].shape for spec in specs] == [(4,), (4,), (16,)]
+            # Where the chip has them: the second begins behind the bytes of the first.
+            assert [buffers[spec.name].base - member.local_window_base for spec in specs] == [0, 256, 320]
+            assert buffers["second"][2:3].base == buffers["second"].base + 8
+            orch.copy_to(buffers["first"], np.full(4, 7, dtype="f4"))
+            orch.submit_next_level(ops["add_one"], [buffers["second"]], worker=1)
+            got = np.zeros(4, dtype="i4")
+            orch.copy_from(buffers["second"], got)
+            assert list(got) == [1, 1, 1, 1]
+        for said, spec in refused.items():
+            with pytest.raises(baton.Error, match=said), orch.allocate_domain("refused", [0], buffers=[spec]):
+                pass
+
+    node.run(orchestration)
+
+
+def test_an_orchestration_gets_as_many_arguments_as_it_takes(node):
+    calls = []
+
+    class Three:
+        def __call__(self, orch, args, config):
+            calls.append((args, config))
+
+        def two(self, orch, args):
+            calls.append(args)
+
+    def with_defaults(orch, x="default", y="default"):
+        calls.append((x, y))
+
+    node.run(lambda orch: calls.append("one"), "args", "config")
+    node.run(Three().two, "args", "config")
+    node.run(Three(), "args", "config")
+    node.run(Three())
+    node.run(with_defaults)
+    node.run(with_defaults, "args")
+    node.run(lambda *given: calls.append(given[1:]), "args", "config")
+    assert calls == ["one", "args", ("args", "config"), (None, None), ("default", "default"), ("args", "default"),
+                     ("args", "config")]
+
+
 def test_a_token_of_a_notification_keeps_tasks_until_it_comes(node, ops):
     result = node.create_buffer(2, "int32")
     beside = node.create_buffer(1, "int32")
