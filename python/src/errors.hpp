@@ -9,7 +9,8 @@
 
 namespace baton::python {
 
-/// What Python raised, for those who know no Python: a baton.Error as what it is, others as `otherwise` with their text.
+/// What Python raised, for those who know no Python: a baton.Error as what it is, others as `otherwise` with their
+/// text.
 [[nodiscard]] Error error_of(const nanobind::python_error& raised, Code otherwise);
 
 /// Throws what went wrong: on the chip first, with the exception of the orchestration as its context; else that of the

@@ -1,6 +1,9 @@
 #include "bind.hpp"
 
 NB_MODULE(_core, module) {
+  // Calls that Ctrl-C ended, and daemon threads of the program, keep objects until the process ends. Lists of them
+  // would look like failures.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of Baton. Use the package `baton`, which adds documentation and convenience.";
   baton::python::bind_errors(module);
   baton::python::bind_options(module);

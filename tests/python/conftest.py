@@ -59,6 +59,7 @@ def interrupted(tmp_path):
             output, _ = process.communicate(timeout=20)
         finally:
             process.kill()
+        assert "leaked" not in output, output  # what was interrupted keeps its objects, on purpose
         return process.returncode, output
 
     return run
