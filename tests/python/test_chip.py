@@ -262,3 +262,19 @@ def test_documentation():
     assert "orchestration" in baton.Chip.run.__doc__
     assert "arguments" in baton.Graph.submit.__doc__
     assert baton.Code.kernel_fault == 52
+
+
+def test_a_kernel_may_take_the_token_of_a_notification():
+    after = baton.kernel("#include <baton_kernel.hpp>\n"
+                         "BATON_KERNEL(after, In<int> token, InOut<int> x) { x.data()[0] += 1; }")
+    signal, x = np.ones(1, dtype="i4"), np.zeros(1, dtype="i4")
+
+    def orchestration(g):
+        token = g.submit_notification_wait(signal, 1)
+        assert (token.dtype, token.shape) == ("int32", (1,))
+        g.submit(after, token, x)
+
+    with baton.Chip(clusters=1, workers=1) as chip:
+        chip.add(signal)
+        chip.run(orchestration)
+    assert x[0] == 1

@@ -110,7 +110,9 @@ Tensor Tensor::empty(DType dtype, Extents shape) {
 }
 
 Tensor Tensor::token(std::uint64_t number) {
-  return Tensor({.address = number, .bytes = 1, .space = MemorySpace::token}, DType::uint8, {1});
+  // As wide as what kernels that take it see, and no two overlap.
+  constexpr std::uint64_t kBytes = size_of(DType::int32);
+  return Tensor({.address = kBytes * number, .bytes = kBytes, .space = MemorySpace::token}, DType::int32, {1});
 }
 
 std::size_t Tensor::checked(int dim, const char* action) const {
