@@ -108,9 +108,9 @@ struct CoreThread {
   [[nodiscard]] int& looking_in(Cores cores) noexcept { return looking[static_cast<std::size_t>(cores)]; }
   [[nodiscard]] ReadyQueue& queue(Cores cores) noexcept { return ready[static_cast<std::size_t>(cores)]; }
   [[nodiscard]] Inbox& inbox(Cores cores) noexcept { return inboxes[static_cast<std::size_t>(cores)]; }
+  [[nodiscard]] bool has_queued(Cores cores) const noexcept { return !ready[static_cast<std::size_t>(cores)].empty(); }
   [[nodiscard]] bool has_task(Cores cores) const noexcept {
-    const auto index = static_cast<std::size_t>(cores);
-    return !ready[index].empty() || !inboxes[index].empty();
+    return has_queued(cores) || !inboxes[static_cast<std::size_t>(cores)].empty();
   }
   /// Whether it has taken what it has not begun.
   [[nodiscard]] bool has_own(Cores cores) const noexcept {

@@ -131,9 +131,11 @@ class Scheduler {
   static constexpr std::int64_t kLongTaskNs = 20'000;
   /// What a core will need soon is so many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
-  /// A thread with nothing to do looks at what each other one has once in so many looks at its own. Who works pays for
-  /// each look of others: the lines of memory that they look at are those it writes.
-  static constexpr std::uint32_t kLooksPerThread = 64;
+  /// A thread with nothing to do looks at the queue and at the inbox of each other one once in so many looks at its
+  /// own. Who works pays for each look of others: the lines of memory that they look at are those it writes. Inboxes
+  /// are the submitter's, who has most to do.
+  static constexpr std::uint32_t kLooksPerQueue = 2;
+  static constexpr std::uint32_t kLooksPerInbox = 64;
   /// A core lets the other fibers of its thread have a turn after so many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
@@ -231,8 +233,9 @@ class Scheduler {
   [[nodiscard]] CoreThread& this_core_thread();
   /// How far a thread looks for a task.
   enum class Look : std::uint8_t {
-    near,  // what it has, and what all share
-    far,   // also what the other threads have
+    near,    // what it has, and what all share
+    queues,  // also what became ready on other threads
+    far,     // also what the submitter gave to them
   };
   [[nodiscard]] Task* take(CoreThread& thread, Seat& seat, Look look);
   [[nodiscard]] Task* take_from(CoreThread& thread, Cores cores, Look look);

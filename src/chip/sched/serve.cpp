@@ -60,7 +60,9 @@ bool Scheduler::has_work(const CoreThread& thread, Cores cores, Look look) const
   if (roots_[index].left() != 0) return true;
   if (by_priority_[index].first_count.load(std::memory_order_seq_cst) != 0) return true;
   if (by_priority_[index].last_count.load(std::memory_order_seq_cst) != 0) return true;
-  return look == Look::far && std::ranges::any_of(threads_, [&](const auto& other) { return other->has_task(cores); });
+  return look != Look::near && std::ranges::any_of(threads_, [&](const auto& other) {
+           return look == Look::far ? other->has_task(cores) : other->has_queued(cores);
+         });
 }
 
 Seat* Scheduler::idle_core_with_work(CoreThread& thread, Look look) const {
@@ -87,11 +89,13 @@ void Scheduler::serve_scout() {
     // Until all cores serve, the list of threads grows.
     if (serving_.load(std::memory_order_seq_cst) != cores_) return false;
     if (left_behind() || must_share(thread) || idle_core_with_work(thread, Look::near) != nullptr) return true;
+    ++looks;
     const std::uint64_t calls = calls_.load(std::memory_order_relaxed);
     // Nobody may sleep while others have work for it.
-    const bool look_far = std::exchange(about_to_sleep, false) || std::exchange(calls_seen, calls) != calls ||
-                          ++looks % (kLooksPerThread * threads_.size()) == 0;
-    return look_far && (found_far = idle_core_with_work(thread, Look::far) != nullptr);
+    const bool far = std::exchange(about_to_sleep, false) || std::exchange(calls_seen, calls) != calls ||
+                     looks % (kLooksPerInbox * threads_.size()) == 0;
+    if (!far && looks % (kLooksPerQueue * threads_.size()) != 0) return false;
+    return found_far = idle_core_with_work(thread, far ? Look::far : Look::queues) != nullptr;
   };
   const auto announce = [&] {
     thread.notice.announce();
