@@ -147,8 +147,8 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("compile", "Compile kernels into the cache.");
   app_->add_option("SOURCE", sources_, "The source files of kernels.");
   app_->add_option("-o,--output", output_dir_, "Also copy the libraries to this folder.")->type_name("DIR");
-  app_->add_option("--core", core_, "What the kernels run on: vector or cube.")
-      ->check(CLI::IsMember({"vector", "cube"}))
+  app_->add_option("--core", core_, "What the kernels run on: vector (also aiv) or cube (also aic).")
+      ->check(CLI::IsMember({"vector", "cube", "aiv", "aic"}))
       ->capture_default_str();
   app_->add_flag("--orchestration", orchestration_,
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
@@ -182,7 +182,7 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
   for (const std::string& source : sources_) {
     requests.push_back({.source = source,
                         .text = std::nullopt,
-                        .core = core_ == "cube" ? kernel::CoreType::cube : kernel::CoreType::vector,
+                        .core = core_ == "cube" || core_ == "aic" ? kernel::CoreType::cube : kernel::CoreType::vector,
                         .form = orchestration_ ? SourceForm::orchestrations : SourceForm::kernels,
                         .target = output_dir_.empty() ? kernel::Target::this_processor : kernel::Target::any_processor,
                         .include_dirs = include_dirs_,

@@ -31,6 +31,42 @@ void order(pipe_t from, pipe_t to, int id, bool skip) {
 
 extern "C" {
 
+// args: a, out, then scalar: which order to forget. out = the first 64 of a in reverse, with the scalar pipe's indices,
+// then scattered once more. Columns beside each other, of one tile, need no order.
+void selecting_kernel(int64_t* args) {
+  const auto forget = static_cast<Forget>(args[2]);
+  using Row = Tile<TileType::Vec, float, 1, 64>;
+  using Places = Tile<TileType::Vec, int32_t, 1, 64>;
+  using Columns = Tile<TileType::Vec, float, 8, 128, BLayout::RowMajor, 8, 64>;
+  using Line = GlobalTensor<float, Shape<1, 1, 1, 1, 64>, Stride<1, 1, 1, 1, 1>>;
+  Row row, reversed;
+  Places places, scratch;
+  TASSIGN(row, 0x0);
+  TASSIGN(reversed, 0x100);
+  TASSIGN(places, 0x200);
+  TASSIGN(scratch, 0x300);
+  Line from(data_of(args[0])), to(data_of(args[1]));
+  TLOAD(row, from);
+  TCI<Places, int32_t, 1>(places, 63);
+  order(PIPE_MTE2, PIPE_V, 0, false);
+  order(PIPE_S, PIPE_V, 1, forget == Forget::count_before_gather);
+  TGATHER(reversed, row, places, scratch);
+  order(PIPE_V, PIPE_MTE3, 2, forget == Forget::gather_before_store);
+  TSTORE(to, reversed);
+  MSCATTER<Coalesce::Elem>(to, row, places);
+  order(PIPE_MTE3, PIPE_MTE2, 3, forget == Forget::scatter_before_load);
+  order(PIPE_V, PIPE_MTE2, 4, forget == Forget::scatter_before_load);
+  TLOAD(row, to);
+  Columns left, right;
+  TASSIGN(left, 0x1000);
+  TASSIGN(right, 0x1000 + 256);
+  GlobalTensor<float, Shape<1, 1, 1, 8, 64>, Stride<1, 1, 1, 64, 1>> eight(data_of(args[0]));
+  TEXPANDS(left, 1.0f);
+  TLOAD(right, eight);
+  TMULS(left, left, 2.0f);
+  pipe_barrier(PIPE_ALL);
+}
+
 // args: a, out, then scalar: which order to forget. out = 2a, twice, then out += out.
 void pipeline_kernel(int64_t* args) {
   const auto forget = static_cast<Forget>(args[2]);

@@ -15,10 +15,14 @@ enum class Forget : std::int64_t {
   load_before_move,
   move_before_matmul,
   matmul_before_store,
+  count_before_gather,
+  gather_before_store,
+  scatter_before_load,
 };
 
 extern "C" {
 void pipeline_kernel(std::int64_t* args);
 void matmul_kernel(std::int64_t* args);
 void notifier_kernel(std::int64_t* args);
+void selecting_kernel(std::int64_t* args);
 }

@@ -47,6 +47,23 @@ TEST(StrictOrder, WhatFlagsPromiseIsEnough) {
   }
 }
 
+TEST(StrictOrder, KnowsInstructionsThatSelect) {
+  Pipeline pipeline;
+  pipeline.call.entry = selecting_kernel;
+  const auto [code, message] = pipeline.run(PipeOrder::strict, Forget::nothing);
+  EXPECT_EQ(code, Code::ok) << message;
+  EXPECT_EQ(pipeline.out[0], pipeline.in[63]);
+  const auto expect_conflict = [&](Forget forget, const char* second, const char* first) {
+    EXPECT_EQ(pipeline.run(PipeOrder::program, forget).first, Code::ok);
+    const auto [wrong, why] = pipeline.run(PipeOrder::strict, forget);
+    EXPECT_EQ(wrong, Code::pipe_order);
+    EXPECT_THAT(why, AllOf(HasSubstr(second), HasSubstr(first)));
+  };
+  expect_conflict(Forget::count_before_gather, "TGATHER at", "TCI at");
+  expect_conflict(Forget::gather_before_store, "TSTORE at", "TGATHER at");
+  expect_conflict(Forget::scatter_before_load, "TLOAD at", "MSCATTER at");
+}
+
 struct Forgotten {
   Forget forget;
   std::vector<std::string> parts;
