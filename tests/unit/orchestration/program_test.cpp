@@ -5,9 +5,12 @@
 #include <numeric>
 #include <tuple>
 
+#include <baton/domain.hpp>
+#include <baton/inproc.hpp>
 #include <baton/kernel_handle.hpp>
 
 #include "program_fixture.hpp"
+#include "support/require.hpp"
 
 namespace baton::test {
 namespace {
@@ -164,6 +167,25 @@ TEST(ProgramStream, ReadsAndWritesElementsThatTasksWrite) {
   on.add({1, 2, 3});
   on.run(parts_of("order", "elements"));
   EXPECT_THAT(on.values(0), ElementsAre(300, 40, 5));
+}
+
+// They share a thread, and take turns while one of them waits for an element.
+TEST(ProgramFibers, EachSubmitsToItsOwnChip) {
+  const ChipProgram program(parts_of("order", "elements"));
+  constexpr int kRanks = 5;
+  run_ranks(kRanks, [&](Domain me) {
+    Chip chip(me, {.clusters = 1});
+    const std::vector<Tensor> tensors = {chip.alloc<float>({3})};
+    const auto first = static_cast<float>(me.rank());
+    for (int round = 0; round < 20; ++round) {
+      chip.copy_in<float>(tensors[0], std::vector<float>{first, 2, 3});
+      program.run(chip, ChipArgs(tensors, {}));
+      std::vector<float> values(3);
+      chip.copy_out<float>(tensors[0], std::span(values));
+      REQUIRE((values == std::vector<float>{100 * (first + 2), 40, 5}));
+      me.barrier();
+    }
+  });
 }
 
 }  // namespace
