@@ -24,7 +24,9 @@
   X(null_pointer,       invalid_argument, "A pointer is null.",                         "Pass the address of an object that lives during the call.") \
   X(ranks_impossible,   invalid_argument, "A job cannot have as many ranks.",           "Choose a number of ranks that the message allows.") \
   X(no_such_rank,       out_of_range,     "There is no such rank.",                     "Ranks count from 0; size() says how many there are.") \
+  X(no_such_chip,       out_of_range,     "There is no such chip.",                     "Chips count from 0; a node has one for each of its devices.") \
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \
+  X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
   X(left_silently,      rank_failed,      "A rank ended without leaving the job.",      "Let its handles of the job go first: return from main() instead of calling _exit() or exit().") \
   X(rank_ended,         rank_failed,      "A rank ended with an exit code, or by a signal that asks to end.", "Its own output, above the report, says why.") \

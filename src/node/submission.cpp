@@ -25,7 +25,7 @@ graph::Use graph_access_of(TensorArgType type) {
 
 void WorkerState::check_chip(const char* what, int chip) const {
   if (chip < 0 || chip >= chip_count()) {
-    fail(Code::out_of_range, "{}: there is no chip {}; this node has chips 0 to {}", what, chip, chip_count() - 1);
+    fail(Situation::no_such_chip, "{}: there is no chip {}; this node has chips 0 to {}", what, chip, chip_count() - 1);
   }
 }
 

@@ -54,7 +54,7 @@ Tensor Worker::create_buffer(DType dtype, Tensor::Extents shape, std::string_vie
   return own(state_).create_buffer(-1, dtype, shape, name);
 }
 Tensor Worker::create_buffer_on(int worker, DType dtype, Tensor::Extents shape, std::string_view name) {
-  if (worker < 0) fail(Code::out_of_range, "there is no chip {}", worker);
+  if (worker < 0) fail(Situation::no_such_chip, "there is no chip {}", worker);
   return own(state_).create_buffer(worker, dtype, shape, name);
 }
 void Worker::free_buffer(const Tensor& tensor) { own(state_).free_buffer(state_->buffer_id(tensor)); }
@@ -115,7 +115,7 @@ Tensor Orchestration::alloc(DType dtype, Tensor::Extents shape, std::string_view
   return made;
 }
 Tensor Orchestration::alloc_on(int worker, DType dtype, Tensor::Extents shape, std::string_view name) {
-  if (worker < 0) fail(Code::out_of_range, "there is no chip {}", worker);
+  if (worker < 0) fail(Situation::no_such_chip, "there is no chip {}", worker);
   const Tensor made = own(worker_).create_buffer(worker, dtype, shape, name);
   scopes_.back().push_back(made.buffer().id);
   return made;

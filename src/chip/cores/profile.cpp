@@ -25,7 +25,8 @@ const Profile& profile_named(std::string_view platform) {
     known += known.empty() ? "" : ", ";
     known += profile.name;
   }
-  throw Error(Code::invalid_argument, fmt::format("there is no platform {}", quote(platform)), {"known are " + known});
+  throw error_in(Situation::no_such_platform, fmt::format("there is no platform {}", quote(platform)),
+                 {"known are " + known});
 }
 
 }  // namespace baton::chip
