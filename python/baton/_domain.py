@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import threading
+import traceback
 from typing import Any, Callable, Sequence
 
 from baton import _core
@@ -234,10 +236,33 @@ class Domain(Collectives):
         return f'<baton.Domain "{self.name}" rank {self.rank} of {self.size}>'
 
 
+def _summary(failure: BaseException) -> str:
+    """"ValueError: 7 is odd"."""
+    return traceback.format_exception_only(failure)[-1].strip()
+
+
+_earlier_hook: Callable[..., Any] | None = None
+
+
+def _tell_the_others(kind: type[BaseException], failure: BaseException, trace: Any) -> None:
+    """Nobody caught an exception: the process ends. The others learn why, not only that it left."""
+    try:
+        _earlier_hook(kind, failure, trace)
+    finally:
+        _core.leave_because(_summary(failure))
+
+
+def _watch_for_uncaught() -> None:
+    global _earlier_hook
+    if _earlier_hook is None:
+        _earlier_hook, sys.excepthook = sys.excepthook, _tell_the_others
+
+
 def join(rendezvous: str | None = None, rank: int | None = None, size: int | None = None) -> Domain:
     """Becomes a rank of the job this process was started in: by `baton run`, mpirun, srun or torchrun; a process that
     was started alone is rank 0 of 1. With arguments, joins the job `rendezvous` whatever the environment says.
-    Blocks until all have joined."""
+    Blocks until all have joined. An exception that ends the program reaches the other ranks as the cause of its end."""
+    _watch_for_uncaught()
     if rendezvous is None:
         return Domain(_core.join())
     if rank is None or size is None:
@@ -249,17 +274,22 @@ _jobs = itertools.count()
 
 
 def run_ranks(size: int, body: Callable[[Domain], Any]) -> list[Any]:
-    """Calls body(domain) once for each of `size` ranks, as threads of this process, and returns their results. If ranks
-    raise, raises the exception of the first one that failed."""
+    """Calls body(domain) once for each of `size` ranks, as threads of this process, and returns their results. A rank
+    that raises ends the waits of the others; the exception of the first one that failed is raised here."""
     name = f"inproc:run_ranks-{os.getpid()}-{next(_jobs)}"
     results: list[Any] = [None] * size
     failures: list[BaseException] = []
 
     def live(rank: int) -> None:
+        domain = None
         try:
-            results[rank] = body(join(name, rank, size))
+            domain = join(name, rank, size)
+            results[rank] = body(domain)
         except BaseException as failure:
             failures.append(failure)
+            # Its traceback keeps the domain alive, so the rank would not leave.
+            if domain is not None:
+                domain._core.leave_because(_summary(failure))
 
     threads = [threading.Thread(target=live, args=(rank,), name=f"rank {rank}", daemon=True) for rank in range(size)]
     for thread in threads:

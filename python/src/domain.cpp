@@ -159,9 +159,18 @@ void bind_domain(nb::module_& module) {
             wait_interruptibly([domain](Nanoseconds limit) { Domain(domain).barrier(limit); }, timeout_of(timeout));
           },
           nb::arg("timeout").none())
+      .def("leave_because",
+           [](const Domain& domain, const std::string& reason) {
+             const Unlocked unlocked;
+             Domain(domain).leave_because(reason);
+           })
       .def("subset", [](const Domain& domain, const std::string& name, const std::vector<int>& ranks) {
         return interruptibly([domain = Domain(domain), name, ranks]() mutable { return domain.subset(name, ranks); });
       });
+  module.def("leave_because", [](const std::string& reason) {
+    const Unlocked unlocked;
+    leave_because(reason);
+  });
   module.def("join", [] { return interruptibly([] { return join(); }); });
   module.def("join_as", [](const std::string& rendezvous, int rank, int size) {
     return interruptibly([=] { return join(rendezvous, rank, size); });

@@ -184,3 +184,46 @@ except baton.Error as error:
 """)
     assert "code peer_died" in result.stdout, result.stdout + result.stderr
     assert "rank 1" in result.stdout
+
+
+def test_a_rank_that_raises_ends_the_others_at_once():
+    said = []
+
+    def body(me):
+        if me.rank == 2:
+            raise RuntimeError("bad data on rank 2")
+        try:
+            me.barrier(timeout=3600)
+        except baton.Error as error:
+            said.append((error.code, str(error)))
+            raise
+
+    with pytest.raises(RuntimeError, match="bad data on rank 2"):
+        baton.run_ranks(4, body)
+    assert len(said) == 3
+    for code, text in said:
+        assert code == baton.Code.peer_died and "RuntimeError: bad data on rank 2" in text
+    assert baton.run_ranks(4, lambda me: me.rank) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("end, told", [
+    ("raise ValueError('7 is odd')", "ValueError: 7 is odd"),
+    ("os.kill(os.getpid(), signal.SIGINT); signal.pause()", "KeyboardInterrupt"),
+])
+def test_an_uncaught_exception_reaches_the_others_as_what_it_is(ranks, end, told):
+    result = ranks(3, f"""
+import os, signal
+import baton
+me = baton.join()
+me.barrier()
+if me.rank == 1:
+    {end}
+try:
+    me.barrier(timeout=3600)
+except baton.Error as error:
+    print("code", error.code.name, str(error).replace(chr(10), " "), flush=True)
+""")
+    assert result.returncode != 0
+    assert result.stdout.count("code peer_died") == 2 and result.stdout.count(told) == 2, result.stdout + result.stderr
+    assert "Traceback" in result.stderr  # of the rank itself
+    assert "rank 1" in result.stderr.split("baton: ")[-1]  # the report blames the right one
