@@ -1,4 +1,4 @@
-#include "base/reference_pages.hpp"
+#include "reference_pages/pages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "base/reference_pages.hpp"
+#include "reference_pages/pages.hpp"
 
 int main(int argument_count, char** arguments) {
   const std::string_view page = argument_count == 2 ? arguments[1] : "";
