@@ -8,9 +8,9 @@
 #include <tensor.h>
 
 #include "base/fail.hpp"
+#include "chip/cores/kernel_call.hpp"
 #include "chip/graph/chip_tensor.hpp"
 #include "chip/runtime/fill.hpp"
-#include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
 namespace {

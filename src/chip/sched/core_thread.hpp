@@ -10,7 +10,7 @@
 
 #include "base/fiber.hpp"
 #include "base/sleep_notice.hpp"
-#include "chip/sched/core.hpp"
+#include "chip/cores/core.hpp"
 #include "chip/sched/inbox.hpp"
 #include "chip/sched/profiler.hpp"
 #include "chip/sched/ready_queue.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/deadline.hpp"
 #include "base/function_ref.hpp"
-#include "chip/completion/condition.hpp"
+#include "chip/cores/condition.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/sched/task.hpp"
 

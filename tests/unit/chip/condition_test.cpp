@@ -1,5 +1,5 @@
 // Conditions that kernels register, and what becomes of them after the kernel returned.
-#include "chip/completion/condition.hpp"
+#include "chip/cores/condition.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

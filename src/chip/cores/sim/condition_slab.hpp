@@ -7,10 +7,10 @@
 #include <intrinsic.h>
 #include <pto_cq_types.h>
 
-#include "chip/completion/condition.hpp"
+#include "chip/cores/condition.hpp"
 #include "chip/cores/global_memory.hpp"
+#include "chip/cores/kernel_call.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
-#include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
 

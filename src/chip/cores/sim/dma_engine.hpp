@@ -16,9 +16,9 @@
 
 #include <pto/target/core.hpp>
 
-#include "chip/completion/operation.hpp"
 #include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
+#include "chip/cores/operation.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/cores/sim/late_notifier.hpp"
 

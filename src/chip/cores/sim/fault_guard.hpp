@@ -5,7 +5,7 @@
 #include <csignal>
 #include <string>
 
-#include "chip/sched/kernel_call.hpp"
+#include "chip/cores/kernel_call.hpp"
 
 namespace baton::chip {
 

@@ -10,6 +10,7 @@
 #include <baton/options.hpp>
 #include <pto/target/core.hpp>
 
+#include "chip/cores/core.hpp"
 #include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/profile.hpp"
@@ -23,7 +24,6 @@
 #include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
-#include "chip/sched/core.hpp"
 
 namespace baton::chip {
 

@@ -16,12 +16,12 @@
 
 #include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
+#include "chip/cores/kernel_call.hpp"
 #include "chip/cores/profile.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
 #include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/sim_core.hpp"
-#include "chip/sched/kernel_call.hpp"
 
 namespace baton::chip {
 

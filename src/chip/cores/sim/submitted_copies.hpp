@@ -9,7 +9,7 @@
 #include <pto/target/core.hpp>
 
 #include "base/function_ref.hpp"
-#include "chip/completion/operation.hpp"
+#include "chip/cores/operation.hpp"
 
 namespace baton::chip {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "chip/sched/kernel_call.hpp"
+#include "chip/cores/kernel_call.hpp"
 
 namespace baton::chip {
 

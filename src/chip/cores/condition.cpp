@@ -1,4 +1,4 @@
-#include "chip/completion/condition.hpp"
+#include "chip/cores/condition.hpp"
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "chip/completion/condition.hpp"
-#include "chip/sched/cluster_pipes.hpp"
+#include "chip/cores/cluster_pipes.hpp"
+#include "chip/cores/condition.hpp"
 
 namespace baton::chip {
 

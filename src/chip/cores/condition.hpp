@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "chip/completion/operation.hpp"
+#include "chip/cores/operation.hpp"
 
 namespace baton::chip {
 

@@ -1,4 +1,4 @@
-#include "chip/sched/core.hpp"
+#include "chip/cores/core.hpp"
 
 #include <fmt/format.h>
 

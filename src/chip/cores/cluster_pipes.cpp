@@ -1,4 +1,4 @@
-#include "chip/sched/cluster_pipes.hpp"
+#include "chip/cores/cluster_pipes.hpp"
 
 #include <algorithm>
 #include <string_view>
