@@ -16,6 +16,7 @@
   X( 10, bad_option,         "An environment variable or option has a value that cannot be read.", "The message shows the variable, its value and the accepted form.") \
   X( 11, bad_device_list,    "A device list cannot be read.", "Write lists such as 0, 0-3 or 0,2-4.") \
   X( 12, internal,           "Baton broke one of its own rules.", "Please report it with the whole message.") \
+  X( 13, no_space,           "A file system is full, or a quota is used up.", "Make room where the message says; BATON_CACHE_DIR moves the cache of kernels.") \
   X( 20, join_timeout,       "Some ranks did not arrive at the rendezvous in time.", "Start the ranks that the message names, or raise BATON_JOIN_TIMEOUT.") \
   X( 21, rank_taken,         "Another live process already has this rank.", "Give every process its own rank, or wait until the other job has ended.") \
   X( 22, join_refused,       "The rendezvous refused this process.", "The message says what differs: job size, user or version.") \
@@ -31,9 +32,10 @@
   X( 42, job_timeout,        "A job ran longer than it was allowed to.", "Raise --timeout, or look with baton ps at what it waits for.") \
   X( 50, pipe_order,         "A kernel misused a flag, or let two pipes touch the same bytes without order between them.", "Set and await a flag, or put a barrier, between the two instructions that the message names.") \
   X( 51, left_open,          "A kernel returned with a flag or an asynchronous copy that nobody waits for.", "Wait for it, or register it as a completion condition, before the kernel returns.") \
-  X( 52, kernel_fault,       "A kernel crashed: a bad address, a division by zero, a stack that ran over.", "The message names kernel and core; build the kernel with -g for the source line.") \
+  X( 52, kernel_fault,       "A kernel crashed or threw: a bad address, a division by zero, a failed assertion, a stack that ran over, an exception.", "The message names kernel and core; build the kernel with -g for the source line.") \
   X( 53, too_many_conditions, "A kernel registered more completion conditions than it has room for.", "Give the task room for more, or let one condition stand for several: copies of one session complete in order.") \
   X( 54, orchestration_failed, "An orchestration reported an error, or used its interface wrongly.", "The message has the number and the words of its author, or names the call that was wrong.") \
+  X( 55, kernel_timeout,     "A kernel ran for longer than it may, and was interrupted.", "The message says where it was; a loop may wait for what never comes. BATON_KERNEL_TIMEOUT gives slower kernels more time.") \
   X( 60, compile_failed,     "A kernel did not compile.", "The compiler's messages, above, name file and line.") \
   X( 61, not_a_kernel,       "A library is no kernel, or lacks the entry that was asked for.", "Build it with `baton compile`; the message lists what it offers.") \
   X( 62, wrong_abi,          "A kernel was built for another version of Baton.", "Compile it again.")

@@ -17,6 +17,7 @@ inline constexpr int kMaxDims = 5;
 /// Addresses are compared only within one space.
 enum class MemorySpace : std::uint32_t {
   host = 0,            // what this process addresses
+  window = 1,          // of chips of a node, each in its own process: addresses are the node's own numbering
   token = 0xffffffff,  // no memory: the address is the number of a token
 };
 

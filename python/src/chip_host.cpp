@@ -102,7 +102,7 @@ Array ChipHost::alloc(DType dtype, const std::vector<std::int64_t>& shape, const
 void ChipHost::free(const Array& array) {
   auto* memory = dynamic_cast<ChipMemory*>(array.memory.get());
   if (memory == nullptr || memory->host() != this) {
-    throw Error(Code::invalid_argument, fmt::format("{} is no memory of this chip", array.tensor.describe()));
+    throw Error(Code::invalid_argument, fmt::format("{} is not memory of this chip", array.tensor.describe()));
   }
   if (runner_ != std::thread::id{}) {
     throw Error(Code::invalid_argument, "memory is not freed while a graph may use it", {"free it after the run"});

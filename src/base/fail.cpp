@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/error_number.hpp"
+
 namespace baton {
 namespace {
 
@@ -33,9 +35,18 @@ std::vector<std::string> notes_for(int error_number) {
 
 }  // namespace
 
+Code code_of(int error_number) noexcept {
+  switch (error_number) {
+    case ENOMEM: return Code::out_of_memory;
+    case ENOSPC:
+    case EDQUOT: return Code::no_space;
+    default: return Code::system;
+  }
+}
+
 void fail_system(std::string what, int error_number) {
-  const Code code = error_number == ENOMEM ? Code::out_of_memory : Code::system;
-  throw Error(code, fmt::format("{}: {}", what, describe_errno(error_number)), notes_for(error_number));
+  throw Error(code_of(error_number), fmt::format("{}: {}", what, describe_errno(error_number)),
+              notes_for(error_number));
 }
 
 }  // namespace baton

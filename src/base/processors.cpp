@@ -61,4 +61,12 @@ std::uint64_t MemoryLimits::obtainable() const noexcept {
 
 std::uint64_t memory_obtainable() { return memory_limits().obtainable(); }
 
+void check_obtainable(std::string_view name, std::uint64_t bytes) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+  if (bytes < kMiB) return;
+  if (const std::uint64_t obtainable = memory_obtainable(); bytes > obtainable) {
+    fail(Situation::too_large, "\"{}\" needs {} bytes; this machine can give {}", name, bytes, obtainable);
+  }
+}
+
 }  // namespace baton

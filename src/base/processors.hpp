@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/cgroup.hpp"
 
@@ -31,5 +32,8 @@ struct MemoryLimits {
 
 /// What can still be promised: the machine's memory and swap, or what the control group has left, if that is less.
 [[nodiscard]] std::uint64_t memory_obtainable();
+/// Throws Error (out_of_memory) if `bytes` for `name` are more than that: memory is given out when it is touched, and
+/// then it is too late for an error. Asks nobody about less than a megabyte.
+void check_obtainable(std::string_view name, std::uint64_t bytes);
 
 }  // namespace baton

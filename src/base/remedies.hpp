@@ -23,6 +23,27 @@
   X(other_domain,       invalid_argument, "A window of another domain was given.",      "Make both windows with the same domain.") \
   X(null_pointer,       invalid_argument, "A pointer is null.",                         "Pass the address of an object that lives during the call.") \
   X(ranks_impossible,   invalid_argument, "A job cannot have as many ranks.",           "Choose a number of ranks that the message allows.") \
+  X(device_numbers,     invalid_argument, "A device is negative, or given twice.",      "Give every chip a device of its own, 0 or more: {0, 1, 2}, or \"0-2\" in a device list.") \
+  X(thread_count,       invalid_argument, "A number of threads is negative.",           "Give a number of threads, or 0 for one that fits the processors.") \
+  X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of the names that the message lists.") \
+  X(tensor_shape,       invalid_argument, "Numbers do not fit the shape of a tensor.",  "Compare them with the shape and strides that the message shows.") \
+  X(inside_run,         invalid_argument, "A call inside a run would wait for that run.", "Let the run return first; an exception ends it early.") \
+  X(not_node_memory,    invalid_argument, "Chips of a node cannot reach the memory.",   "Take memory from Worker::create_buffer() or Orchestration::alloc(), in Python from node.tensor(array).") \
+  X(instruction,        invalid_argument, "A kernel uses an instruction wrongly.",      "Correct the instruction at the place that the message names.") \
+  X(tensor_misaligned,  misaligned,       "A tensor cannot be read as another type.",   "Choose a slice whose offset and strides are multiples of the new element.") \
+  X(operand_misaligned, misaligned,       "An operand of an instruction does not start where it must.", "Move the tile or the address to a multiple of what the message names.") \
+  X(no_such_chip,       out_of_range,     "There is no such chip.",                     "Chips count from 0, one for each of the node's devices; name one of them.") \
+  X(no_such_argument,   out_of_range,     "A task has no such argument.",               "Compare with the arguments that the submission passes, tensors first.") \
+  X(outside_tensor,     out_of_range,     "A view would leave its tensor or buffer.",   "Compare the numbers with the shape, strides and buffer that the message shows.") \
+  X(signal_nowhere,     out_of_range,     "A signal lies in no window and no tensor.",  "Take it from a window, or from memory that the chip knows: Chip::alloc() or Chip::add().") \
+  X(operand_outside,    out_of_range,     "An instruction would leave a buffer, tensor or window.", "Keep tiles inside the buffers of the core and accesses inside their tensor; the message has the sizes.") \
+  X(not_in_domain,      not_a_member,     "A chip is not in the domain.",               "Name a chip that the message lists, or add this one to the domain.") \
+  X(too_large,          out_of_memory,    "One piece of memory is more than there is.", "Ask for less at a time, or free what is not used any more; `baton doctor` shows what there is.") \
+  X(output_heap_full,   out_of_memory,    "The outputs of a chip do not fit.",          "End scopes earlier, or raise BATON_OUTPUT_HEAP or ChipOptions::output_heap_bytes.") \
+  X(kernel_memory,      out_of_memory,    "A kernel asked for more host memory than there is.", "Let it work in tiles and tensors, or on less at a time.") \
+  X(compiler_memory,    out_of_memory,    "The compiler of a kernel ran out of memory.", "End other programs, or compile fewer kernels at once; `baton doctor` shows what there is.") \
+  X(not_chip_memory,    released,         "Memory is not the chip's, or not any more.", "Take memory from Chip::alloc(), or give yours to the chip with Chip::add(), and keep it while tasks use it.") \
+  X(silent_chip,        wait_timeout,     "A chip of a node does not answer.",          "Let its process go on (kill -CONT), or give it more time with BATON_WAIT_TIMEOUT.") \
   X(no_such_rank,       out_of_range,     "There is no such rank.",                     "Ranks count from 0; size() says how many there are.") \
   X(no_such_chip,       out_of_range,     "There is no such chip.",                     "Chips count from 0; a node has one for each of its devices.") \
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \

@@ -12,6 +12,7 @@
 #include "kernel/processor.hpp"
 #include "kernel/run_program.hpp"
 #include "kernel/sealed_file.hpp"
+#include "kernel/shortage.hpp"
 
 namespace baton::kernel {
 namespace {
@@ -32,6 +33,7 @@ constexpr int kNotWorthALog = 3;
 [[noreturn]] void report(const Recipe& recipe, const ProgramEnd& end, const std::string& log_file,
                          const WorkFolder& work) {
   const Diagnosis diagnosis = diagnose(end.output, recipe.source);
+  if (const auto full = shortage(recipe.source, end.output, work.path())) throw Error(*full);
   std::vector<std::string> notes = diagnosis.lines;
   if (diagnosis.lines_cut > kNotWorthALog) {
     const std::string draft = work.file("log");

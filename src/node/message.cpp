@@ -1,6 +1,11 @@
 #include "node/message.hpp"
 
 #include <exception>
+#include <new>
+#include <system_error>
+
+#include "base/error_number.hpp"
+#include "base/thrown.hpp"
 
 namespace baton::node {
 
@@ -9,10 +14,14 @@ Failure failure_of(const std::exception_ptr& exception, Code otherwise) {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     return {error.code(), error.message(), error.notes(), error.remedy()};
+  } catch (const std::bad_alloc&) {
+    return {Code::out_of_memory, "more host memory was asked for than there is", {}, {}};
+  } catch (const std::system_error& error) {
+    return {otherwise == Code::internal ? code_of(error.code().value()) : otherwise, error.what(), {}, {}};
   } catch (const std::exception& error) {
     return {otherwise, error.what(), {}, {}};
   } catch (...) {
-    return {otherwise, "an exception of unknown type", {}, {}};
+    return {otherwise, describe_thrown() + " was thrown", {}, {}};
   }
 }
 

@@ -21,9 +21,7 @@ Tensor WorkerState::create_buffer(int home, DType dtype, Tensor::Extents shape, 
     }
   }
   if (home >= 0) check_chip("a buffer on a chip", home);
-  if (const std::uint64_t obtainable = memory_obtainable(); bytes > obtainable) {
-    fail(Code::out_of_memory, "\"{}\" needs {} bytes; this machine can give {}", name, bytes, obtainable);
-  }
+  check_obtainable(name, bytes);
   BufferRecord record;
   record.shared.bytes = bytes;
   record.shared.name = name;
@@ -64,9 +62,7 @@ BufferRecord& WorkerState::buffer_of(const Tensor& tensor) {
       return found->second;
     }
   }
-  throw Error(Code::invalid_argument,
-              fmt::format("{} is no memory of this node: chips cannot reach it", tensor.describe()),
-              {"memory that chips share comes from create_buffer(), alloc() and domains"});
+  fail(Situation::not_node_memory, "{} is not memory of this node: chips cannot reach it", tensor.describe());
 }
 
 std::shared_ptr<DomainRecord> WorkerState::domain_of(const Tensor& tensor, std::size_t& rank) {

@@ -89,7 +89,8 @@ Buffer ChipWorker::alloc(std::size_t bytes) {
 void ChipWorker::free(const Buffer& memory) {
   platform::Device& device = this->device();
   if (device.allocations.erase(memory.address) == 0) {
-    fail(Code::released, "{:#x} is no memory of device {}, or was freed before", memory.address, device.id());
+    fail(Situation::not_chip_memory, "{:#x} is not memory of device {}, or was freed before", memory.address,
+         device.id());
   }
   device.library().check("baton_device_free", device.library().free(device.get(), memory.address));
 }

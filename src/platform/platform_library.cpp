@@ -26,7 +26,7 @@ SharedLibrary load(const std::string& platform) {
   const bool plain = !platform.empty() && std::ranges::all_of(platform, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
-  if (!plain) fail(Code::invalid_argument, "{} is no name of a platform", quote(platform));
+  if (!plain) fail(Code::invalid_argument, "{} is not the name of a platform", quote(platform));
   const std::vector<std::string> places = candidates(platform);
   for (const std::string& place : places) {
     std::error_code ignored;
@@ -98,22 +98,28 @@ void PlatformLibrary::check(const char* function, int status) const {
   } else if (comm_last_error) {
     said = comm_last_error();
   }
-  // A message of our own C interface ends with remedy and code, which the error made here gets again.
+  // A message of our own C interface ends with remedy and code; the code the error made here gets again.
   std::string message = said == nullptr || *said == '\0' ? fmt::format("{} failed with {}", function, status) : said;
+  constexpr std::string_view kMark = "try: ";
   std::vector<std::string> notes;
+  std::string remedy;
   const std::size_t end = message.find('\n');
   if (end != std::string::npos) {
     for (std::size_t at = end + 1; at < message.size();) {
       const std::size_t next = std::min(message.find('\n', at), message.size());
       std::string line = message.substr(at, next - at);
       line.erase(0, line.find_first_not_of(' '));
-      if (!line.empty() && !line.starts_with("try: ")) notes.push_back(std::move(line));
+      if (line.starts_with(kMark)) {
+        remedy = line.substr(kMark.size(), line.rfind("  [BATON-E") - kMark.size());
+      } else if (!line.empty()) {
+        notes.push_back(std::move(line));
+      }
       at = next + 1;
     }
     message.resize(end);
   }
   notes.push_back(fmt::format("said {} of {}", function, path()));
-  throw Error(error_info(static_cast<Code>(status)).code, std::move(message), std::move(notes));
+  throw Error(error_info(static_cast<Code>(status)).code, std::move(message), std::move(notes), remedy);
 }
 
 }  // namespace baton::platform

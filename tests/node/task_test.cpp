@@ -145,7 +145,7 @@ TEST_P(Node, SaysWhatIsWrongWithASubmission) {
     require_error(Code::out_of_range, {"no chip 99"}, [&] { o.submit_next_level(node_add, args, 99); });
     TaskArgs foreign;
     foreign.add_tensor(Tensor::over(std::span(mine)), TensorArgType::input);
-    require_error(Code::invalid_argument, {"no memory of this node", "create_buffer()"},
+    require_error(Code::invalid_argument, {"not memory of this node", "create_buffer()"},
                   [&] { o.submit_next_level(nothing, foreign, 0); });
     if (chips() > 1) {
       const Tensor on_1 = o.alloc_on(1, DType::float32, {4}, "on_1");

@@ -19,7 +19,7 @@ std::atomic_ref<std::int32_t> word(const std::int32_t* signal) {
 
 void LocalMemory::check_aligned(const char* what, const std::int32_t* signal) {
   if (reinterpret_cast<std::uintptr_t>(signal) % sizeof(std::int32_t) == 0) return;
-  fail(Code::misaligned, "{}: a signal cannot be at {}, which is no multiple of 4", what,
+  fail(Code::misaligned, "{}: a signal cannot be at {}, which is not a multiple of 4", what,
        static_cast<const void*>(signal));
 }
 

@@ -61,8 +61,8 @@ bool OutputHeap::is_dead(const Buffer& output) const noexcept {
 OutputHeap::Output& OutputHeap::alive(const Buffer& output, const char* action) {
   const HeapRing::BlockId id = block_of(output);
   if (id == 0 || id >= ring_.next()) {
-    fail(Code::invalid_argument, "{} of a tensor that is no output of this heap (number {}, {} bytes at {:#x})", action,
-         output.id, output.bytes, output.address);
+    fail(Code::invalid_argument, "{} of a tensor that is not an output of this heap (number {}, {} bytes at {:#x})",
+         action, output.id, output.bytes, output.address);
   }
   if (is_dead(output)) {
     const auto place = id < ring_.oldest() ? static_cast<ScopePlace>(output.id) : outputs_[id - ring_.oldest()].place;
@@ -107,8 +107,9 @@ HeapRing::BlockId OutputHeap::first_held() const noexcept {
 void OutputHeap::fail_full(std::uint64_t bytes, HeapRing::BlockId held) const {
   const std::uint64_t sufficient = ring_.sufficient_capacity(bytes, held);
   if (held == ring_.next()) {
-    fail(Code::out_of_memory, "an output of {} bytes does not fit into a heap of {} bytes: set {} to at least {}",
-         bytes, ring_.capacity_bytes(), option_, sufficient);
+    fail(Situation::output_heap_full,
+         "an output of {} bytes does not fit into a heap of {} bytes: set {} to at least {}", bytes,
+         ring_.capacity_bytes(), option_, sufficient);
   }
   const Output& first = outputs_[held - ring_.oldest()];
   fail(

@@ -12,25 +12,25 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 61;
 
 void check_buffer(const Buffer& buffer) {
   if (buffer.bytes > kMaxBytes || buffer.address > kMaxBytes * 2) {
-    fail(Code::invalid_argument, "a tensor's buffer of {} bytes at {:#x} exceeds what Baton addresses (2^61 bytes)",
+    fail(Situation::tensor_shape, "a tensor's buffer of {} bytes at {:#x} exceeds what Baton addresses (2^61 bytes)",
          buffer.bytes, buffer.address);
   }
 }
 
 void check_shape(Tensor::Extents shape) {
   if (shape.size() > kMaxDims) {
-    fail(Code::invalid_argument, "a tensor has at most {} dimensions, not {}", kMaxDims, shape.size());
+    fail(Situation::tensor_shape, "a tensor has at most {} dimensions, not {}", kMaxDims, shape.size());
   }
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     if (shape[dim] < 1) {
-      fail(Code::invalid_argument, "dimension {} of a tensor of shape {} has {} elements; it needs at least 1", dim,
+      fail(Situation::tensor_shape, "dimension {} of a tensor of shape {} has {} elements; it needs at least 1", dim,
            shape, shape[dim]);
     }
   }
   std::int64_t count = 1;
   for (std::size_t dim = shape.size(); dim-- > 0;) {
     if (__builtin_mul_overflow(count, shape[dim], &count)) {
-      fail(Code::invalid_argument, "a tensor of shape {} has more elements than 64 bits count (from dimension {} on)",
+      fail(Situation::tensor_shape, "a tensor of shape {} has more elements than 64 bits count (from dimension {} on)",
            shape, dim);
     }
   }
@@ -56,7 +56,7 @@ Tensor::Tensor(const Buffer& buffer, DType dtype, Extents shape, Extents strides
   check_buffer(buffer);
   check_shape(shape);
   if (shape.size() != strides.size()) {
-    fail(Code::invalid_argument, "a tensor of {} dimensions was given {} strides", shape.size(), strides.size());
+    fail(Situation::tensor_shape, "a tensor of {} dimensions was given {} strides", shape.size(), strides.size());
   }
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     shape_[dim] = shape[dim];
@@ -73,20 +73,22 @@ void Tensor::check_reach() const {
     std::int64_t reach = 0;
     std::int64_t& end = strides_[dim] < 0 ? lowest : highest;
     if (__builtin_mul_overflow(shape_[dim] - 1, strides_[dim], &reach) || __builtin_add_overflow(end, reach, &end)) {
-      fail(Code::out_of_range, "dimension {} ({} elements with stride {}) of a tensor leaves what 64 bits address", dim,
-           shape_[dim], strides_[dim]);
+      fail(Situation::outside_tensor,
+           "dimension {} ({} elements with stride {}) of a tensor leaves what 64 bits address", dim, shape_[dim],
+           strides_[dim]);
     }
   }
   if (lowest >= 0 && highest < available) return;
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(dims_); ++dim) {
     const std::int64_t reach = (shape_[dim] - 1) * strides_[dim];
     if (reach >= available || -reach >= available) {
-      fail(Code::out_of_range, "dimension {} ({} elements with stride {}) leaves the buffer of {} {} elements: {}", dim,
-           shape_[dim], strides_[dim], available, name_of(dtype_), describe());
+      fail(Situation::outside_tensor,
+           "dimension {} ({} elements with stride {}) leaves the buffer of {} {} elements: {}", dim, shape_[dim],
+           strides_[dim], available, name_of(dtype_), describe());
     }
   }
-  fail(Code::out_of_range, "elements {} to {} are needed of a buffer that holds {} of type {}: {}", lowest, highest,
-       available, name_of(dtype_), describe());
+  fail(Situation::outside_tensor, "elements {} to {} are needed of a buffer that holds {} of type {}: {}", lowest,
+       highest, available, name_of(dtype_), describe());
 }
 
 Tensor Tensor::empty(DType dtype, Extents shape) {
@@ -117,7 +119,7 @@ Tensor Tensor::token(std::uint64_t number) {
 
 std::size_t Tensor::checked(int dim, const char* action) const {
   if (dim < 0 || dim >= dims_) {
-    fail(Code::out_of_range, "{} of dimension {}: the tensor has {} ({})", action, dim, dims_, describe());
+    fail(Situation::outside_tensor, "{} of dimension {}: the tensor has {} ({})", action, dim, dims_, describe());
   }
   return static_cast<std::size_t>(dim);
 }

@@ -10,11 +10,11 @@ namespace baton {
 Tensor Tensor::slice_dim(int dim, std::int64_t begin, std::int64_t end, std::int64_t step) const {
   const std::size_t d = checked(dim, "a slice");
   if (begin < 0 || end > shape_[d] || begin >= end) {
-    fail(Code::out_of_range, "slice [{}, {}) of dimension {}, which has {} elements{}", begin, end, dim, shape_[d],
-         begin == end ? "; a slice needs at least one" : "");
+    fail(Situation::outside_tensor, "slice [{}, {}) of dimension {}, which has {} elements{}", begin, end, dim,
+         shape_[d], begin == end ? "; a slice needs at least one" : "");
   }
   if (step < 1) {
-    fail(Code::invalid_argument, "slice [{}, {}) of dimension {} with step {}; a step is at least 1 (reverse() turns)",
+    fail(Situation::tensor_shape, "slice [{}, {}) of dimension {} with step {}; a step is at least 1 (reverse() turns)",
          begin, end, dim, step);
   }
   Tensor result = *this;
@@ -28,7 +28,7 @@ Tensor Tensor::slice_dim(int dim, std::int64_t begin, std::int64_t end, std::int
 Tensor Tensor::select(int dim, std::int64_t position) const {
   const std::size_t d = checked(dim, "a selection");
   if (position < 0 || position >= shape_[d]) {
-    fail(Code::out_of_range, "element {} of dimension {}, which has {}", position, dim, shape_[d]);
+    fail(Situation::outside_tensor, "element {} of dimension {}, which has {}", position, dim, shape_[d]);
   }
   Tensor result = *this;
   result.offset_ += position * strides_[d];
@@ -60,14 +60,14 @@ Tensor Tensor::transpose(int a, int b) const {
 
 Tensor Tensor::permute(std::span<const int> order) const {
   if (order.size() != static_cast<std::size_t>(dims_)) {
-    fail(Code::invalid_argument, "a permutation of {} dimensions for a tensor that has {}", order.size(), dims_);
+    fail(Situation::tensor_shape, "a permutation of {} dimensions for a tensor that has {}", order.size(), dims_);
   }
   Tensor result = *this;
   unsigned seen = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t from = checked(order[i], "a permutation");
     if ((seen >> from & 1U) != 0) {
-      fail(Code::invalid_argument, "the permutation {} names dimension {} twice", order, order[i]);
+      fail(Situation::tensor_shape, "the permutation {} names dimension {} twice", order, order[i]);
     }
     seen |= 1U << from;
     result.shape_[i] = shape_[from];
@@ -83,13 +83,14 @@ Tensor Tensor::reshape(Extents shape) const {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i >= kMaxDims || shape[i] < 1 || __builtin_mul_overflow(count, shape[i], &count)) {
-      fail(Code::invalid_argument, "{} cannot get shape {}: at most {} dimensions of at least 1 element (dimension {})",
-           describe(), shape, kMaxDims, i);
+      fail(Situation::tensor_shape,
+           "{} cannot get shape {}: at most {} dimensions of at least 1 element (dimension {})", describe(), shape,
+           kMaxDims, i);
     }
     result.shape_[i] = shape[i];
   }
   if (count != element_count()) {
-    fail(Code::invalid_argument, "{} has {} elements and cannot get shape {}, which has {}", describe(),
+    fail(Situation::tensor_shape, "{} has {} elements and cannot get shape {}, which has {}", describe(),
          element_count(), shape, count);
   }
   // From the last dimension on, the new ones split runs of old ones that follow each other without a gap. A new
@@ -106,7 +107,7 @@ Tensor Tensor::reshape(Extents shape) const {
   for (std::size_t i = shape.size(); i-- > 0;) {
     if (left == 1 && shape[i] > 1) take_run();
     if (left % shape[i] != 0) {
-      fail(Code::invalid_argument,
+      fail(Situation::tensor_shape,
            "{} cannot get shape {} without a copy: dimension {} of it has {} elements, but only {} in a row have one "
            "stride, from dimension {} on",
            describe(), shape, i, shape[i], left, old);
@@ -131,15 +132,16 @@ Tensor Tensor::reinterpret(DType dtype) const {
   }
   const auto last = static_cast<std::size_t>(result.dims_ - 1);
   if (result.shape_[last] > 1 && result.strides_[last] != 1) {
-    fail(Code::invalid_argument, "{} cannot be read as {}: its last dimension has stride {}, not 1", describe(),
+    fail(Situation::tensor_shape, "{} cannot be read as {}: its last dimension has stride {}, not 1", describe(),
          name_of(dtype), strides_[last]);
   }
   result.strides_[last] = 1;
   const auto rescale = [&](std::int64_t elements, std::string_view what, std::size_t dim) {
     const std::int64_t bytes = elements * from;
     if (bytes % to != 0) {
-      fail(Code::misaligned, "{} cannot be read as {}: {} of dimension {} is {} bytes, no multiple of {}", describe(),
-           name_of(dtype), what, dim, bytes, to);
+      fail(Situation::tensor_misaligned,
+           "{} cannot be read as {}: {} of dimension {} is {} bytes, not a multiple of {}", describe(), name_of(dtype),
+           what, dim, bytes, to);
     }
     return bytes / to;
   };
@@ -149,7 +151,8 @@ Tensor Tensor::reinterpret(DType dtype) const {
     if (shape_[dim] > 1) result.strides_[dim] = rescale(strides_[dim], "the stride", dim);
   }
   if (result.address() % static_cast<std::uint64_t>(to) != 0) {
-    fail(Code::misaligned, "{} cannot be read as {}: its address is no multiple of {}", describe(), name_of(dtype), to);
+    fail(Situation::tensor_misaligned, "{} cannot be read as {}: its address is not a multiple of {}", describe(),
+         name_of(dtype), to);
   }
   return result;
 }

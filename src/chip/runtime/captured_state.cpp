@@ -110,7 +110,7 @@ void CapturedState::check_room(const Binding& binding) const {
     fail(Code::invalid_argument, "{} has no room for {}", binding.instead.describe(), binding.captured.describe());
   }
   if (!memory_->known(reinterpret_cast<const void*>(instead.address), captured.bytes)) {
-    fail(Code::released, "{} is no memory of this chip, or was freed before", binding.instead.describe());
+    fail(Situation::not_chip_memory, "{} is not memory of this chip, or was freed before", binding.instead.describe());
   }
 }
 

@@ -5,12 +5,14 @@
 namespace baton {
 
 const Tensor& ChipArgs::tensor(std::size_t i) const {
-  if (i >= tensors_.size()) fail(Code::out_of_range, "tensor {} was asked for; the task has {}", i, tensors_.size());
+  if (i >= tensors_.size())
+    fail(Situation::no_such_argument, "tensor {} was asked for; the task has {}", i, tensors_.size());
   return tensors_[i];
 }
 
 std::int64_t ChipArgs::scalar_slot_at(std::size_t i) const {
-  if (i >= scalars_.size()) fail(Code::out_of_range, "scalar {} was asked for; the task has {}", i, scalars_.size());
+  if (i >= scalars_.size())
+    fail(Situation::no_such_argument, "scalar {} was asked for; the task has {}", i, scalars_.size());
   return scalars_[i];
 }
 

@@ -78,8 +78,9 @@ void GraphState::check_predicate(const Submission& submission) const {
   }
   // A core reads it, whatever edges there are.
   if (!parts_.memory.known(reinterpret_cast<const void*>(element.address()), size_of(element.dtype()))) {
-    fail(Code::released, "{}: what decides whether it runs, {}, is no memory of this chip, or was freed before",
-         describe(submission), element.describe());
+    fail(Situation::not_chip_memory,
+         "{}: what decides whether it runs, {}, is not memory of this chip, or was freed before", describe(submission),
+         element.describe());
   }
 }
 
@@ -322,7 +323,7 @@ void GraphState::forget_complete() {
 
 Tensor GraphState::submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where) {
   if (!parts_.memory.known(signal, sizeof *signal)) {
-    fail(Code::out_of_range, "a wait for a notification outside of any window and any tensor ({})",
+    fail(Situation::signal_nowhere, "a wait for a notification outside of any window and any tensor ({})",
          parts_.memory.describe_nearest(signal));
   }
   const Tensor token = Tensor::token(++last_token_);
@@ -351,10 +352,9 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
       return Tensor(*buffer, dtype, shape);
     }
     if (capture_ != nullptr) {
-      fail(Code::out_of_memory,
-           "an output of {} bytes does not fit beside the {} of the captured graph's others; BATON_OUTPUT_HEAP or "
-           "ChipOptions::output_heap_bytes is the room for all of them",
-           bytes, parts_.heap.bytes_in_use());
+      fail(Situation::output_heap_full,
+           "an output of {} bytes does not fit beside the {} bytes of the captured graph's others", bytes,
+           parts_.heap.bytes_in_use());
     }
     const TaskId last = parts_.heap.must_complete();
     while (parts_.scheduler.oldest_incomplete() <= last) {
@@ -395,7 +395,7 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
     fail(Code::invalid_argument, "an element of {} was asked for as {}", tensor.describe(), name_of(dtype));
   }
   if (static_cast<int>(position.size()) != tensor.dims()) {
-    fail(Code::invalid_argument, "{} numbers name no element of {}", position.size(), tensor.describe());
+    fail(Situation::tensor_shape, "{} numbers name no element of {}", position.size(), tensor.describe());
   }
   Tensor at = tensor;
   for (std::size_t dim = 0; dim < position.size(); ++dim) {

@@ -12,8 +12,8 @@ inline void require_known(const LocalMemory& memory, const graph::View& view) {
   const auto* begin = reinterpret_cast<const void*>(view.start);
   const std::uint64_t bytes = view.end() - view.start;
   if (memory.known(begin, bytes)) return;
-  fail(Code::released,
-       "a tensor of {} bytes at {:#x} is no memory of this chip: it was freed, or never given to it with add() ({})",
+  fail(Situation::not_chip_memory,
+       "a tensor of {} bytes at {:#x} is not memory of this chip: it was freed, or never given to it with add() ({})",
        bytes, view.start, memory.describe_nearest(begin));
 }
 

@@ -75,9 +75,9 @@ void Scheduler::report_stall(const Wish& wish) {
   const std::uint64_t ready = ready_count();
   // Deferred tasks have deadlines of their own, which end with an error.
   if (busy.empty() && ready == 0 && !deferred.empty()) return;
-  std::string text =
-      fmt::format("the orchestration waits for {} since {:.3g} s or more: {} tasks are not complete, {} ready", purpose,
-                  std::chrono::duration<double>(options().wait_timeout).count(), submitted_ - completed(), ready);
+  std::string text = fmt::format(
+      "the orchestration has waited {:.3g} s or more for {}; tasks that are not complete: {}, ready: {}",
+      std::chrono::duration<double>(options().wait_timeout).count(), purpose, submitted_ - completed(), ready);
   if (!busy.empty()) {
     text += fmt::format("\n  {} in kernels: {}", busy.size(), first_of(busy, [](const Busy& one) {
                           return fmt::format("{} in {}", describe(one.seat->core.position()), describe_task(*one.task));

@@ -43,6 +43,15 @@ TEST(FailSystem, LackOfMemoryHasItsOwnCode) {
   EXPECT_EQ(error->message(), "mmap of 1 GiB: Cannot allocate memory (ENOMEM)");
 }
 
+TEST(FailSystem, LackOfRoomOnADiskHasItsOwnCode) {
+  for (const int reason : {ENOSPC, EDQUOT}) {
+    const auto error = error_of([&] { fail_system("write /var/cache/x", reason); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), Code::no_space);
+    EXPECT_THAT(error->message(), HasSubstr("write /var/cache/x: "));
+  }
+}
+
 TEST(FailSystem, LackOfDescriptorsPointsToTheLimit) {
   for (const int reason : {EMFILE, ENFILE}) {
     const auto error = error_of([&] { fail_system("memfd_create", reason); });

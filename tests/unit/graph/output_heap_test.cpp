@@ -53,7 +53,7 @@ TEST(OutputHeap, OutputsDieWithTheirScope) {
   heap.forget_before(10);
   expect_fails(Code::released, {line_text(line)}, [&] { heap.use(output, 10); });
   expect_fails(Code::released, {"keeping", line_text(line)}, [&] { heap.keep(output); });
-  expect_fails(Code::invalid_argument, {"no output"}, [&] { heap.use({.address = 1, .bytes = 1}, 3); });
+  expect_fails(Code::invalid_argument, {"not an output"}, [&] { heap.use({.address = 1, .bytes = 1}, 3); });
 }
 
 TEST(OutputHeap, AKeptOutputDiesWithTheOuterScope) {

@@ -246,6 +246,23 @@ TEST_F(Compile, AMissingFunctionIsFoundNow) {
   EXPECT_THAT(error->notes(), Contains(AllOf(HasSubstr("k.cpp:3"), HasSubstr("missing(int)"))));
 }
 
+TEST_F(Compile, AFullDiskAndTooLittleMemoryAreNotErrorsOfTheSource) {
+  const std::string source = write("k.cpp", kernel_that_writes(1));
+  const auto expect = [&](const char* said, Code code, std::initializer_list<std::string_view> parts) {
+    use_script_as_compiler(fmt::format("echo \"$0: {}\" >&2; exit 1", said));
+    try {
+      static_cast<void>(compile_file(source));
+      FAIL() << "it compiled";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      for (const std::string_view part : parts) EXPECT_THAT(error.what(), testing::HasSubstr(std::string(part)));
+    }
+  };
+  expect("error writing to /tmp/x.s: No space left on device", Code::no_space, {"k.cpp", "is full", "KiB left"});
+  expect("fatal error: Killed signal terminated program cc1plus", Code::out_of_memory, {"k.cpp", "more memory"});
+  expect("fatal error: something else", Code::compile_failed, {"does not compile"});
+}
+
 TEST_F(Compile, AFailureIsNotRemembered) {
   write("value.hpp", "#error not yet\n");
   const std::string source = write("k.cpp", "#include \"value.hpp\"\n" + kernel_that_writes(3));

@@ -58,7 +58,7 @@ TEST(ProgramError, ArgumentsThatDoNotFit) {
   fails("missing_tensor", 5, {"tensor 5 was asked for; there are 1"});
   fails("missing_scalar", 5, {"scalar 5 was asked for; there are 0"});
   fails("missing_output", 5, {"output 1 was asked for; the task has 1"});
-  fails("unknown_memory", 5, {"is no memory of this chip"});
+  fails("unknown_memory", 5, {"is not memory of this chip"});
 }
 
 TEST(ProgramError, TasksToWaitFor) {

@@ -161,7 +161,7 @@ TEST(Bind, WhatDoesNotFitIsRefused) {
   require_error(Code::invalid_argument, {"no room"}, [&] { chip.run(graph, {{x, small}}); });
   require_error(Code::invalid_argument, {"does not use"}, [&] { chip.run(graph, {{unused, x}}); });
   require_error(Code::invalid_argument, {"two buffers that were apart", "no edge"}, [&] { chip.run(graph, {{y, x}}); });
-  require_error(Code::released, {"no memory of this chip"}, [&] {
+  require_error(Code::released, {"not memory of this chip"}, [&] {
     chip.run(graph, {{x, Tensor::over(std::span(foreign))}});
   });
   Chip other;
@@ -302,7 +302,7 @@ TEST(Capture, MemoryThatWasFreedIsRefusedAtSubmission) {
   Chip chip;
   const Tensor gone = chip.alloc<float>({4});
   chip.free(gone);
-  require_error(Code::released, {"no memory of this chip"},
+  require_error(Code::released, {"not memory of this chip"},
                 [&] { static_cast<void>(chip.capture([&](Graph& g) { g.submit(add_one, gone); })); });
 }
 

@@ -129,7 +129,7 @@ TEST(InPlace, MemoryIsLookedAtAsWithOthers) {
   const Tensor gone = chip.alloc<float>({4});
   chip.run([&](Graph& g) { g.submit(add_one, gone); });
   chip.free(gone);
-  require_error(Code::released, {"is no memory of this chip"},
+  require_error(Code::released, {"is not memory of this chip"},
                 [&] { chip.run([&](Graph& g) { g.submit(add_one, gone); }); });
   require_error(Code::released, {"scope"}, [&] {
     chip.run([&](Graph& g) {

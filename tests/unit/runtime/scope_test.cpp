@@ -102,7 +102,7 @@ TEST(Memory, WhatWasFreedOrNeverAddedIsRefusedAtSubmission) {
   const Tensor gone = chip.alloc<float>({4}, "gone");
   chip.run([&](Graph& g) { g.submit(add_one, gone); });
   chip.free(gone);
-  require_error(Code::released, {"no memory of this chip"},
+  require_error(Code::released, {"not memory of this chip"},
                 [&] { chip.run([&](Graph& g) { g.submit(add_one, gone); }); });
   std::vector<float> foreign(4);
   require_error(Code::released, {"never given to it with add()"},

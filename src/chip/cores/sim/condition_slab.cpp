@@ -26,8 +26,9 @@ Condition condition_of(const DeferredCompletionEntry& entry, const GlobalMemory&
     fail(Code::invalid_argument, "there is no completion condition of type {}", entry.completion_type);
   }
   if (entry.addr % bytes != 0) {
-    fail(Code::misaligned, "a completion condition on a word of {} bytes at address {:#x}, which is no multiple of it",
-         bytes, entry.addr);
+    fail(Code::misaligned,
+         "a completion condition on a word of {} bytes at address {:#x}, which is not a multiple of that", bytes,
+         entry.addr);
   }
   if (!memory.known(condition.address, bytes)) {
     fail(Code::out_of_range, "a completion condition on a word that is in no tensor and no window ({})",
