@@ -1,6 +1,7 @@
 // A chip: cores, memory, and the runtime that runs graphs on them.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,9 @@ struct ChipOptions {
   std::uint64_t task_window = 0;
   /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.
   std::uint64_t output_heap_bytes = 0;
+  /// How long a kernel may run before it is interrupted, which is an error. 0: as long as it likes. Without it:
+  /// BATON_KERNEL_TIMEOUT.
+  std::optional<std::chrono::nanoseconds> kernel_timeout = std::nullopt;
   /// What a chip leaves open follows from it: which ready task goes first, turns of cores between instructions, when
   /// copies and notifications arrive. Without it: BATON_SEED.
   std::optional<std::uint64_t> seed = std::nullopt;

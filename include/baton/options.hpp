@@ -25,6 +25,9 @@ enum class PipeOrder {
 struct BATON_API Options {
   /// BATON_WAIT_TIMEOUT: how long a wait may take before it is an error. "30", "30s", "500ms", "2m".
   std::chrono::nanoseconds wait_timeout = std::chrono::seconds(30);
+  /// BATON_KERNEL_TIMEOUT: how long a kernel may run before it is interrupted, which is an error. 0: as long as it
+  /// likes. Default: four times wait_timeout.
+  std::optional<std::chrono::nanoseconds> kernel_timeout;
   /// BATON_JOIN_TIMEOUT: how long the ranks of a job wait for each other to arrive.
   std::chrono::nanoseconds join_timeout = std::chrono::seconds(30);
   /// BATON_LOG: trace, debug, info, warn, error, off.
@@ -74,6 +77,9 @@ struct BATON_API Options {
   std::optional<std::string> job;
   /// BATON_LAUNCHER: set by `baton run`: the socket on which it learns of the job's control segment.
   std::optional<std::string> launcher;
+
+  /// The limit of kernels: kernel_timeout or its default. 0: none.
+  [[nodiscard]] std::chrono::nanoseconds kernel_limit() const noexcept;
 
   /// Reads the environment of this process. Throws Error (bad_option) that names a malformed variable.
   static Options from_environment();

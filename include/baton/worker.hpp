@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ struct WorkerOptions {
   int chip_threads = 0;
   std::uint64_t chip_task_window = 0;
   std::uint64_t output_heap_bytes = 0;
+  std::optional<std::chrono::nanoseconds> kernel_timeout = std::nullopt;
   /// Tasks of the node in flight before a submission waits.
   std::size_t task_window = 16384;
   /// The program that chips run; empty: this program if it includes this header, else `baton-chip` beside libbaton.

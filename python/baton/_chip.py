@@ -30,6 +30,8 @@ class Chip:
     task_window        tasks in flight before a submission waits; 0: BATON_TASK_WINDOW
     output_heap_bytes  memory for graph.output(); 0: BATON_OUTPUT_HEAP
     seed               what a chip leaves open follows from it; None: BATON_SEED
+    kernel_timeout     seconds that a kernel may run before it is interrupted, which is an error; 0: as long as it likes;
+                       None: BATON_KERNEL_TIMEOUT
     profile            "summary" or "records": task_profile() tells what tasks did; None: BATON_PROFILE
 
     Kernels work on NumPy arrays in place (and on anything else with the buffer protocol or DLPack), or on tensors of
@@ -38,10 +40,10 @@ class Chip:
 
     def __init__(self, platform: str = "a2a3sim", *, domain: Any = None, clusters: int = 0, workers: int = 0,
                  task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
-                 profile: str | None = None):
+                 profile: str | None = None, kernel_timeout: float | None = None):
         of_domain = getattr(domain, "_core", domain)
         self._core = _core.make_chip(of_domain, platform, clusters, workers, task_window, output_heap_bytes,
-                                     seed, profile)
+                                     seed, profile, kernel_timeout)
         self.platform = platform
 
     def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration | ChipProgram,

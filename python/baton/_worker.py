@@ -9,6 +9,7 @@ import inspect
 import os
 import pathlib
 import signal
+import threading
 from typing import Any, Callable, Iterator, Sequence
 
 from baton import _core
@@ -54,7 +55,7 @@ class DomainMember:
 
 
 class DomainHandle:
-    """The windows of a domain: handle[i] is what chip i has of it; a chip that is no member is a KeyError."""
+    """The windows of a domain: handle[i] is what chip i has of it; a chip that is not a member is a KeyError."""
 
     def __init__(self, core: _core.NodeDomain):
         self._core = core
@@ -71,7 +72,7 @@ class DomainHandle:
 
     def __getitem__(self, chip: int) -> DomainMember:
         if not self._core.contains(chip):
-            raise KeyError(f'chip {chip} is no member of "{self.name}", whose members are {self.workers}')
+            raise KeyError(f'chip {chip} is not a member of "{self.name}", whose members are {self.workers}')
         return DomainMember(**self._core.member(chip))
 
     def __contains__(self, chip: int) -> bool:
@@ -192,6 +193,8 @@ class Worker:
     chip_threads     of each chip; 0: as many as there are processors for it
     chip_program     the program that chips run; None: baton-chip beside libbaton
     task_window      tasks of the node in flight before a submission waits; 0: 16384
+    kernel_timeout   seconds that a kernel may run before it is interrupted, which is an error; 0: as long as it likes;
+                     None: BATON_KERNEL_TIMEOUT
 
     In an orchestration, tasks wait for each other because of their tensors:
 
@@ -209,16 +212,17 @@ class Worker:
     def __init__(self, level: int = 3, platform: str = "a2a3sim", device_ids: Sequence[int] | None = None, *,
                  devices: str | Sequence[int] | None = None, num_sub_workers: int = 1, inproc: bool = False,
                  clusters: int = 0, chip_threads: int = 0, chip_program: str | os.PathLike | None = None,
-                 task_window: int = 0):
+                 task_window: int = 0, kernel_timeout: float | None = None):
         given = device_ids if device_ids is not None else devices if devices is not None else [0]
         self.device_ids = _core.parse_device_list(given) if isinstance(given, str) else list(given)
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
         self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads,
-                         os.fspath(chip_program or ""), task_window)
+                         os.fspath(chip_program or ""), task_window, kernel_timeout)
         self._sub_workers = SubWorkers(max(1, num_sub_workers))
         self._node: _core.Node | None = None
         self._closed = False
         self._registered: list[Any] = []
+        self._runs = threading.local()
         self._threads: concurrent.futures.ThreadPoolExecutor | None = None
         self._reducers: dict[str, Kernel] = {}
 
@@ -254,11 +258,29 @@ class Worker:
         failures: list[BaseException] = []
         with sub_workers.collect(failures):
             try:
-                self._core.run(lambda core: orchestration(Orchestration(core, sub_workers), *extra))
+                self._core.run(lambda core: self._call(orchestration, Orchestration(core, sub_workers), *extra))
             except _core_error() as error:
                 if failures and error.__cause__ is None:
                     raise error from failures[0]  # with the traceback of the other process
                 raise
+
+    def _call(self, orchestration: Callable[..., Any], *args: Any) -> None:
+        before = self._in_run()
+        self._runs.here = before + 1
+        try:
+            orchestration(*args)
+        finally:
+            self._runs.here = before
+
+    def _in_run(self) -> int:
+        """How many orchestrations of this node the calling thread is in."""
+        return getattr(self._runs, "here", 0)
+
+    def _check_outside(self, what: str) -> None:
+        if self._in_run():
+            from baton._errors import Code, Error
+            raise Error(Code.invalid_argument, f"{what} inside a run of this worker would wait for that run",
+                        remedy="Let the run return first; an exception ends it early.")
 
     def submit(self, orchestration: Callable[..., Any], args: Any = None, config: Any = None
                ) -> concurrent.futures.Future:
@@ -338,11 +360,13 @@ class Worker:
         return self._core.pid_of(worker)
 
     def restart(self) -> None:
-        """Starts the chips again, whether they died or not. Buffers stay, domains do not."""
+        """Starts the chips again, whether they died or not. Buffers stay, domains do not. Not inside a run."""
+        self._check_outside("restart()")
         self._core.restart()
 
     def close(self) -> None:
-        """Waits for runs and ends the chips. Arrays over memory of the node stay good."""
+        """Waits for runs and ends the chips. Arrays over memory of the node stay good. Not inside a run."""
+        self._check_outside("close()")
         if self._node is not None and not self._node.of_this_process:
             self._node, self._closed = None, True  # chips, threads and sub-workers are the parent's
             return

@@ -18,18 +18,21 @@
 #include "kernel.hpp"
 #include "place.hpp"
 #include "profile.hpp"
+#include "seconds.hpp"
 
 namespace baton::python {
 namespace {
 
 std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int clusters,
                                     int workers, std::uint64_t task_window, std::uint64_t output_heap_bytes,
-                                    std::optional<std::uint64_t> seed, const std::optional<std::string>& profile) {
+                                    std::optional<std::uint64_t> seed, const std::optional<std::string>& profile,
+                                    std::optional<double> kernel_timeout) {
   ChipOptions options{.platform = platform,
                       .clusters = clusters,
                       .workers = workers,
                       .task_window = task_window,
                       .output_heap_bytes = output_heap_bytes,
+                      .kernel_timeout = nanoseconds_of(kernel_timeout),
                       .seed = seed};
   if (profile) options.profile = profile_mode_named(*profile);
   return std::make_shared<ChipHost>(domain, options);
@@ -181,7 +184,7 @@ void bind_chip(nb::module_& module) {
       .def_prop_ro("vector_cores", [](ChipHost& host) { return host.chip().vector_cores(); });
   module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("clusters"),
              nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"), nb::arg("seed").none(),
-             nb::arg("profile").none());
+             nb::arg("profile").none(), nb::arg("kernel_timeout").none());
 }
 
 }  // namespace baton::python

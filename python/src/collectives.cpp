@@ -15,6 +15,7 @@
 
 #include "bind.hpp"
 #include "interruptible.hpp"
+#include "seconds.hpp"
 #include "window.hpp"
 
 namespace baton::python {
@@ -103,10 +104,8 @@ CollectiveOptions options_of(const std::string& algorithm, std::optional<double>
   CollectiveOptions options;
   options.algorithm = value_named<Algorithm>(kAlgorithms, algorithm, "algorithm");
   if (!timeout) return options;
-  constexpr double kLongest = 1e9;  // 31 years
   if (!(*timeout > 0)) throw Error(Code::invalid_argument, "the timeout of a collective is more than 0 seconds");
-  options.timeout =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(std::min(*timeout, kLongest)));
+  options.timeout = *nanoseconds_of(timeout);
   return options;
 }
 

@@ -18,6 +18,7 @@
 #include "bind.hpp"
 #include "gil.hpp"
 #include "interruptible.hpp"
+#include "seconds.hpp"
 #include "window.hpp"
 
 namespace baton::python {
@@ -29,10 +30,7 @@ using Nanoseconds = std::chrono::nanoseconds;
 constexpr Nanoseconds kShort = std::chrono::milliseconds(1);
 
 Nanoseconds timeout_of(std::optional<double> seconds) {
-  if (!seconds) return options().wait_timeout;
-  if (!(*seconds >= 0)) throw Error(Code::invalid_argument, "a timeout is not negative");
-  constexpr double kMost = 1e9;  // 31 years
-  return std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(std::min(*seconds, kMost)));
+  return nanoseconds_of(seconds).value_or(options().wait_timeout);
 }
 
 /// `wait(timeout)` throws wait_timeout when it has done nothing and may be called again. Briefly on this thread; what

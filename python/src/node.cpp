@@ -14,6 +14,7 @@
 #include "bind.hpp"
 #include "errors.hpp"
 #include "place.hpp"
+#include "seconds.hpp"
 
 namespace baton::python {
 namespace {
@@ -51,7 +52,7 @@ class NodeMemory final : public Memory {
 
 std::shared_ptr<Node> make_node(int level, const std::string& platform, const std::vector<int>& devices, bool inproc,
                                 int sub_workers, int clusters, int chip_threads, const std::string& chip_program,
-                                std::size_t task_window) {
+                                std::size_t task_window, std::optional<double> kernel_timeout) {
   WorkerOptions options;
   options.level = level;
   options.platform = platform;
@@ -62,6 +63,7 @@ std::shared_ptr<Node> make_node(int level, const std::string& platform, const st
   options.chip_threads = chip_threads;
   options.chip_program = chip_program;
   if (task_window != 0) options.task_window = task_window;
+  options.kernel_timeout = nanoseconds_of(kernel_timeout);
   return std::make_shared<Node>(interruptibly([options] { return std::make_shared<Worker>(options); }));
 }
 
@@ -145,7 +147,7 @@ Array Node::create_buffer(DType dtype, const std::vector<std::int64_t>& shape, c
 void Node::free(const Array& array) {
   auto* memory = dynamic_cast<NodeMemory*>(array.memory.get());
   if (memory == nullptr || memory->node() != this) {
-    throw Error(Code::invalid_argument, fmt::format("{} is no buffer of this worker", array.tensor.describe()));
+    throw Error(Code::invalid_argument, fmt::format("{} is not a buffer of this worker", array.tensor.describe()));
   }
   memory->release("the buffer");
   memory->freed = true;
@@ -181,7 +183,9 @@ void bind_node(nb::module_& module) {
       .def_prop_ro("abandoned", &Node::abandoned)
       .def_prop_ro("of_this_process", [](const Node& node) { return node.process().is_this(); })
       .def("close", &Node::close);
-  module.def("make_node", make_node);
+  module.def("make_node", make_node, nb::arg("level"), nb::arg("platform"), nb::arg("devices"), nb::arg("inproc"),
+             nb::arg("sub_workers"), nb::arg("clusters"), nb::arg("chip_threads"), nb::arg("chip_program"),
+             nb::arg("task_window"), nb::arg("kernel_timeout").none());
   bind_orchestration(module);
 }
 

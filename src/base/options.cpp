@@ -24,6 +24,12 @@ struct Row {
 constexpr Row kOptions[] = {
     {{"BATON_WAIT_TIMEOUT", kDurationForm, "30s", "How long a wait may take before it is an error."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.wait_timeout = parse_duration(i.name, text); }},
+    {{"BATON_KERNEL_TIMEOUT", kDurationForm, "",
+      "How long a kernel may run before it is interrupted, which is an error; 0: as long as it likes. Without it, four "
+      "times BATON_WAIT_TIMEOUT."},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.kernel_timeout = text == "0" ? std::chrono::nanoseconds(0) : parse_duration(i.name, text);
+     }},
     {{"BATON_JOIN_TIMEOUT", kDurationForm, "30s", "How long the ranks of a job wait for each other to arrive."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.join_timeout = parse_duration(i.name, text); }},
     {{"BATON_LOG", kLogLevelForm, "warn", "The least level of the lines that the log writes to standard error."},
@@ -124,6 +130,13 @@ Options Options::from(const std::vector<std::string>& environment, std::vector<s
     row_seen = true;
   }
   return options;
+}
+
+std::chrono::nanoseconds Options::kernel_limit() const noexcept {
+  constexpr int kWaits = 4;
+  // A wait without end in sight asks for kernels without one.
+  const bool endless = wait_timeout > std::chrono::nanoseconds::max() / kWaits;
+  return kernel_timeout.value_or(endless ? std::chrono::nanoseconds(0) : kWaits * wait_timeout);
 }
 
 Options Options::from_environment() { return from(environment_of_this_process()); }

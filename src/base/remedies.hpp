@@ -25,7 +25,6 @@
   X(ranks_impossible,   invalid_argument, "A job cannot have as many ranks.",           "Choose a number of ranks that the message allows.") \
   X(device_numbers,     invalid_argument, "A device is negative, or given twice.",      "Give every chip a device of its own, 0 or more: {0, 1, 2}, or \"0-2\" in a device list.") \
   X(thread_count,       invalid_argument, "A number of threads is negative.",           "Give a number of threads, or 0 for one that fits the processors.") \
-  X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of the names that the message lists.") \
   X(tensor_shape,       invalid_argument, "Numbers do not fit the shape of a tensor.",  "Compare them with the shape and strides that the message shows.") \
   X(inside_run,         invalid_argument, "A call inside a run would wait for that run.", "Let the run return first; an exception ends it early.") \
   X(not_node_memory,    invalid_argument, "Chips of a node cannot reach the memory.",   "Take memory from Worker::create_buffer() or Orchestration::alloc(), in Python from node.tensor(array).") \
@@ -45,7 +44,6 @@
   X(not_chip_memory,    released,         "Memory is not the chip's, or not any more.", "Take memory from Chip::alloc(), or give yours to the chip with Chip::add(), and keep it while tasks use it.") \
   X(silent_chip,        wait_timeout,     "A chip of a node does not answer.",          "Let its process go on (kill -CONT), or give it more time with BATON_WAIT_TIMEOUT.") \
   X(no_such_rank,       out_of_range,     "There is no such rank.",                     "Ranks count from 0; size() says how many there are.") \
-  X(no_such_chip,       out_of_range,     "There is no such chip.",                     "Chips count from 0; a node has one for each of its devices.") \
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \
   X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \

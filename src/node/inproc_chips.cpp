@@ -30,7 +30,8 @@ class InprocChips final : public Chips {
                            .clusters = options.clusters,
                            .workers = options.chip_threads,
                            .task_window = options.chip_task_window,
-                           .output_heap_bytes = options.output_heap_bytes};
+                           .output_heap_bytes = options.output_heap_bytes,
+                           .kernel_timeout = options.kernel_timeout};
     for (std::uint32_t rank = 0; rank < count_; ++rank) job_->enter(rank);
     thread_ = std::thread([this, chip] { run(chip); });
     try {

@@ -10,9 +10,7 @@
 namespace baton::node {
 namespace {
 
-/// Where the tensors of windows have their addresses; they are never compared with those of host memory.
-constexpr auto kWindowSpace = static_cast<MemorySpace>(1);
-/// The addresses of a window in that space begin at a multiple of this.
+/// The addresses of a window, MemorySpace::window, begin at a multiple of this.
 constexpr std::uint64_t kWindowSpacing = 1U << 20U;
 
 /// The buffers in the window of one member.
@@ -23,7 +21,7 @@ std::vector<DomainMember::Placed> buffers_of(const DomainRecord& domain, std::si
     const WindowLayout::Placed& placed = layout.buffers[i];
     const Buffer memory{.address = domain.windows[rank] + placed.offset,
                         .bytes = placed.bytes,
-                        .space = kWindowSpace,
+                        .space = MemorySpace::window,
                         .id = kDomainBuffer | domain.id << kDomainRankBits | rank};
     buffers.push_back({specs[i].name, Tensor(memory, specs[i].dtype, {static_cast<std::int64_t>(placed.count)}),
                        domain.members[rank].local_window_base + placed.offset, placed.offset});
@@ -51,12 +49,12 @@ void WorkerState::fail_silent(int chip) {
   needs_restart_ = true;
   const auto process = read_process_stat(static_cast<std::uint32_t>(chips_->pid(static_cast<std::size_t>(chip))));
   const bool stopped = process && (process->state == 'T' || process->state == 't');
-  throw Error(Code::wait_timeout,
-              first ? fmt::format("{} has not answered for {:.3g} s", name_of(chip),
-                                  std::chrono::duration<double>(2 * timeout_).count())
-                    : fmt::format("{} has not answered an earlier request", name_of(chip)),
-              {stopped ? "its process is stopped" : "its thread may be busy with a kernel that waits for nothing",
-               "the next run starts the chips again: buffers stay, domains are gone"});
+  throw error_in(Situation::silent_chip,
+                 first ? fmt::format("{} has not answered for {:.3g} s", name_of(chip),
+                                     std::chrono::duration<double>(2 * timeout_).count())
+                       : fmt::format("{} has not answered an earlier request", name_of(chip)),
+                 {stopped ? "its process is stopped" : "its thread may be busy with a kernel that waits for nothing",
+                  "the next run starts the chips again: buffers stay, domains are gone"});
 }
 
 void WorkerState::check_answers(int chip) {

@@ -114,7 +114,8 @@ class ProcessChips final : public Chips {
                                 .clusters = options.clusters,
                                 .workers = options.chip_threads,
                                 .task_window = options.chip_task_window,
-                                .output_heap_bytes = options.output_heap_bytes}};
+                                .output_heap_bytes = options.output_heap_bytes,
+                                .kernel_timeout = options.kernel_timeout}};
     MessageWriter message;
     put_start(message, start);
     const auto record = message.finish();

@@ -1,14 +1,25 @@
 // The way of tasks to their chips and back.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <baton/options.hpp>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/process_stat.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
+namespace {
+
+/// By SIGSTOP and its like. One that a debugger holds is not.
+bool is_stopped(pid_t process) {
+  const auto found = read_process_stat(static_cast<std::uint32_t>(process));
+  return found && found->state == 'T';
+}
+
+}  // namespace
 
 void WorkerState::write_out(int chip, std::span<const std::byte> message) {
   Lane& to = lane(chip);
@@ -73,6 +84,7 @@ bool WorkerState::progress() {
     if (from.watched.load(std::memory_order_relaxed) > 0 && take_replies(from)) changed = true;
     if (completed != from.seen) {
       changed = true;
+      from.found_stopped = false;
       while (from.seen < completed && !from.flying.empty()) {
         ++from.seen;
         const graph::TaskId id = from.flying.front();
@@ -224,6 +236,7 @@ bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies repl
     lock.lock();
     if (called || !endless) continue;
     report_stall();
+    end_stopped_chips();
     report = next_report();
   }
   --attended_;
@@ -238,11 +251,23 @@ void WorkerState::report_stall() const {
     if (unit.phase == Unit::Phase::sent) at_work.push_back(describe(unit));
   }
   std::string text =
-      fmt::format("nothing was completed on this node for {:.3g} s: {} tasks are not complete, {} of them at work",
+      fmt::format("no task of this node has completed for {:.3g} s; tasks that are not complete: {}, at work: {}",
                   std::chrono::duration<double>(baton::options().wait_timeout).count(), units_.size(), at_work.size());
   for (std::size_t i = 0; i < std::min(at_work.size(), kNamed); ++i) text += "\n  " + at_work[i];
   if (at_work.size() > kNamed) text += fmt::format("\n  and {} more", at_work.size() - kNamed);
   log::warn("{}", text);
+}
+
+void WorkerState::end_stopped_chips() {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& one = lanes_[i];
+    if (one.flying.empty() || !one.death.empty() || !one.ended_for.empty()) continue;
+    const bool before = std::exchange(one.found_stopped, is_stopped(chips_->pid(i)));
+    if (!before || !one.found_stopped) continue;
+    one.ended_for = fmt::format("its process was stopped for {:.3g} s or more, and the node ended it",
+                                std::chrono::duration<double>(baton::options().wait_timeout).count());
+    chips_->kill(i);
+  }
 }
 
 std::string WorkerState::describe(const Unit& unit) const {

@@ -1,6 +1,7 @@
 // What a chip's process is told first.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include <baton/chip.hpp>
@@ -24,6 +25,9 @@ struct StartMessage {
   ChipOptions chip;
 };
 
+/// On the way: the chip is to read its environment.
+inline constexpr std::chrono::nanoseconds kNoTimeout{-1};
+
 inline void put_start(MessageWriter& writer, const StartMessage& start) {
   writer.begin(MessageKind::start);
   writer.put(start.size);
@@ -36,6 +40,7 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   writer.put(start.chip.workers);
   writer.put(start.chip.task_window);
   writer.put(start.chip.output_heap_bytes);
+  writer.put(start.chip.kernel_timeout.value_or(kNoTimeout).count());
 }
 
 [[nodiscard]] inline StartMessage get_start(MessageReader& reader) {
@@ -50,6 +55,8 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   start.chip.workers = reader.get<int>();
   start.chip.task_window = reader.get<std::uint64_t>();
   start.chip.output_heap_bytes = reader.get<std::uint64_t>();
+  const std::chrono::nanoseconds limit(reader.get<std::chrono::nanoseconds::rep>());
+  if (limit != kNoTimeout) start.chip.kernel_timeout = limit;
   return start;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/fail.hpp"
 #include "node/code_address.hpp"
+#include "node/inside_run.hpp"
 #include "node/program_message.hpp"
 #include "node/tokens.hpp"
 #include "node/worker_state.hpp"
@@ -263,7 +264,10 @@ graph::TaskId WorkerState::submit_group(RunState& run, const Callable& callable,
 graph::TaskId WorkerState::submit_sub(RunState& run, SubFunction function, const TaskArgs& args, const Place& where) {
   if (!function) fail(Code::invalid_argument, "submit_sub: the function is empty");
   auto task = std::make_unique<SubTask>();
-  task->function = std::move(function);
+  task->function = [this, function = std::move(function)](const ChipArgs& given) {
+    const InsideRun inside(*this);
+    function(given);
+  };
   Lock lock(mutex_);
   progress();
   await_room(lock);

@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "node/inside_run.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton {
@@ -33,8 +34,11 @@ class Use {
 
 Worker::Worker(const WorkerOptions& options) : state_(std::make_shared<node::WorkerState>(options)) {}
 Worker::~Worker() {
-  if (!state_->process().is_this()) {
-    // The chips are not the child's, and the threads that the object holds do not exist here.
+  const bool inside = node::InsideRun::of(*state_);
+  if (inside) log::warn("a worker is destroyed inside one of its runs: its chips live as long as this process");
+  if (inside || !state_->process().is_this()) {
+    // The chips are not a forked child's, and the threads that the object holds do not exist there. A run still needs
+    // both.
     static_cast<void>(new (std::nothrow) std::shared_ptr<node::WorkerState>(state_));
     return;
   }
@@ -174,8 +178,8 @@ const DomainMember& DomainHandle::operator[](int chip) const {
   }
   const auto found = std::find(domain.chips.begin(), domain.chips.end(), chip);
   if (found == domain.chips.end()) {
-    fail(Code::not_a_member, "chip {} is no member of domain \"{}\"; its members are chips {}", chip, domain.name,
-         fmt::join(domain.chips, ", "));
+    fail(Situation::not_in_domain, "chip {} is not a member of domain \"{}\"; its members are chips {}", chip,
+         domain.name, fmt::join(domain.chips, ", "));
   }
   return domain.members[static_cast<std::size_t>(found - domain.chips.begin())];
 }

@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "comm/health.hpp"
+#include "node/inside_run.hpp"
 
 namespace baton::node {
 namespace {
@@ -33,6 +34,21 @@ WorkerOptions checked(WorkerOptions options) {
   }
   if (options.devices.empty() || options.devices.size() > kDomainRankMask) {
     fail(Code::invalid_argument, "a node of {} chips is not possible", options.devices.size());
+  }
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const int device = options.devices[i];
+    if (device < 0) fail(Situation::device_numbers, "there is no device {}; devices are counted from 0", device);
+    const auto earlier = std::find(options.devices.begin(), options.devices.end(), device) - options.devices.begin();
+    if (static_cast<std::size_t>(earlier) < i) {
+      fail(Situation::device_numbers, "chips {} and {} are both device {}; each device is one chip", earlier, i,
+           device);
+    }
+  }
+  if (options.chip_threads < 0) {
+    fail(Situation::thread_count, "a chip cannot have {} threads", options.chip_threads);
+  }
+  if (options.kernel_timeout && *options.kernel_timeout < std::chrono::nanoseconds(0)) {
+    fail(Code::invalid_argument, "a time limit of kernels is not negative; 0 is none");
   }
   if (options.sub_workers < 1) {
     fail(Code::invalid_argument, "{} threads for host functions: at least 1", options.sub_workers);
@@ -147,6 +163,7 @@ void WorkerState::forget_units() {
 void WorkerState::ready_for_use(Lock& lock) {
   if (closed_) fail(Code::released, "the worker was closed");
   if (!needs_restart_) return;
+  check_outside("starting the chips again");
   idle_.wait(lock, [this] { return active_ == 0 || !needs_restart_ || closed_; });
   if (closed_) fail(Code::released, "the worker was closed");
   if (!needs_restart_) return;
@@ -167,6 +184,11 @@ void WorkerState::ready_for_use(Lock& lock) {
   idle_.notify_all();
 }
 
+void WorkerState::check_outside(const char* what) const {
+  if (!InsideRun::of(*this)) return;
+  fail(Situation::inside_run, "{} inside a run of this worker would wait for that run", what);
+}
+
 void WorkerState::begin_use() {
   Lock lock(mutex_);
   ready_for_use(lock);
@@ -180,6 +202,7 @@ void WorkerState::end_use() noexcept {
 }
 
 void WorkerState::restart() {
+  check_outside("restart()");
   Lock lock(mutex_);
   if (closed_) fail(Code::released, "the worker was closed");
   needs_restart_ = true;
@@ -187,6 +210,7 @@ void WorkerState::restart() {
 }
 
 void WorkerState::close() {
+  check_outside("close()");
   std::vector<Background> ended;
   {
     Lock lock(mutex_);
@@ -210,7 +234,8 @@ void WorkerState::close() {
 int WorkerState::pid_of(int chip) {
   check_chip("pid_of", chip);
   Lock lock(mutex_);
-  ready_for_use(lock);
+  // Inside a run the chips are what they are.
+  if (!InsideRun::of(*this) || closed_) ready_for_use(lock);
   return static_cast<int>(chips_->pid(static_cast<std::size_t>(chip)));
 }
 
@@ -245,6 +270,7 @@ void WorkerState::reap_threads() {
 void WorkerState::execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept {
   std::exception_ptr thrown;
   try {
+    const InsideRun inside(*this);
     Orchestration of_this_run(shared_from_this(), run);
     orchestration(of_this_run);
     process_.check("this run");
@@ -293,10 +319,10 @@ void WorkerState::abort() {
 void WorkerState::chip_died(std::size_t chip, const std::string& how) {
   const Lock lock(mutex_);
   Lane& dead = lanes_[chip];
-  dead.death = how;
+  dead.death = dead.ended_for.empty() ? how : dead.ended_for;
   needs_restart_ = true;
   progress();
-  Failure failure{Code::rank_failed, fmt::format("{} died: {}", name_of(static_cast<int>(chip)), how), {}};
+  Failure failure{Code::rank_failed, fmt::format("{} died: {}", name_of(static_cast<int>(chip)), dead.death), {}};
   const auto running = std::find_if(dead.flying.begin(), dead.flying.end(),
                                     [this](graph::TaskId id) { return id != 0 && unit(id).run != nullptr; });
   if (running != dead.flying.end()) failure.notes.push_back("it ran " + describe(unit(*running)));

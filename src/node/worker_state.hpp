@@ -71,8 +71,10 @@ struct Lane {
   RingView report_ring;
   RingView reply_ring;
   std::uint64_t seen = 0;
-  std::vector<bool> defined;  // callables, by number
-  std::string death;          // empty while it lives
+  std::vector<bool> defined;   // callables, by number
+  std::string death;           // empty while it lives
+  bool found_stopped = false;  // when the node last waited for long
+  std::string ended_for;       // why the node ended it; empty if it did not
 
   /// Whether a request has not been answered in time. What it works on is not known then.
   [[nodiscard]] bool silent() const noexcept { return given_up != 0; }
@@ -135,6 +137,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void forget_units();
   void serve();
   void ready_for_use(Lock& lock);
+  /// Throws in a function of a run, for which `what` would wait.
+  void check_outside(const char* what) const;
   void execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept;
   void finish_tasks(RunState& run, Lock& lock);
   void abort();
@@ -181,6 +185,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[nodiscard]] std::string describe(const Unit& unit) const;
   /// Logs what is at work: nothing was completed for long.
   void report_stall() const;
+  /// Ends chips at work whose processes were stopped the last time, too: they would be waited for for ever.
+  void end_stopped_chips();
   void sub_ended(graph::TaskId id, const std::exception_ptr& failure);
 
   // memory.cpp

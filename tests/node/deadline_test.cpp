@@ -1,4 +1,5 @@
-// Deadlines on a node: chips that do not answer. BATON_WAIT_TIMEOUT is short here (CMakeLists.txt).
+// Deadlines on a node: chips that do not answer, kernels that do not end. BATON_WAIT_TIMEOUT is short here
+// (CMakeLists.txt).
 #include <signal.h>
 
 #include <gmock/gmock.h>
@@ -69,6 +70,18 @@ TEST_F(StoppedChip, IsStartedAgainByTheNextRunAndItsLateAnswerIsNobodys) {
   EXPECT_NE(worker.pid_of(2), victim_);
 }
 
+/// No peer of its tasks can notice: the node itself does.
+TEST_F(StoppedChip, IsEndedWhenItsTasksAreWaitedFor) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  require_error(Code::rank_failed, {name_, "was stopped", "it ran", "'node_add'", "deadline_test.cpp"}, [&] {
+    worker.run([&](Orchestration& o) {
+      stop();
+      o.submit_next_level(node_add, TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 2);
+    });
+  });
+  expect_usable(worker, 1);
+}
+
 /// Within the run nothing more is asked of it: it may still be at work on the earlier request.
 TEST_F(StoppedChip, IsAskedNothingMoreInThatRun) {
   worker.run([&](Orchestration& o) {
@@ -89,6 +102,46 @@ TEST_F(StoppedChip, IsAskedNothingMoreInThatRun) {
   });
   expect_usable(worker, 5);
 }
+
+// The thread sanitizer delivers a signal when a thread next calls it, and these kernels call nobody.
+#if !defined(BATON_SANITIZE_THREAD)
+class EndlessKernel : public testing::TestWithParam<NodeShape> {
+ protected:
+  static WorkerOptions options() {
+    WorkerOptions made = node_options(GetParam());
+    made.kernel_timeout = std::chrono::milliseconds(500);
+    return made;
+  }
+  [[nodiscard]] OrchestrationFunction spin(int chip) const {
+    return [this, chip](Orchestration& o) {
+      o.submit_next_level(node_spin, TaskArgs().add_tensor(x_, TensorArgType::inout), chip);
+    };
+  }
+
+  Worker worker{options()};
+  Tensor x_ = worker.create_buffer(DType::float32, {4});
+};
+constexpr NodeShape kShapes[] = {{Isolation::processes, 2}, {Isolation::inproc, 2}};
+INSTANTIATE_TEST_SUITE_P(, EndlessKernel, testing::ValuesIn(kShapes),
+                         [](const auto& shape) { return name_of(shape.param); });
+
+TEST_P(EndlessKernel, IsAnErrorThatNamesItAndTheNodeLivesOn) {
+  const int before = worker.pid_of(1);
+  for (int round = 0; round < 2; ++round) {
+    require_error(Code::kernel_timeout,
+                  {"kernel 'node_spin' on vector core 0.", "more than 0.5 s", "on chip 1", "deadline_test.cpp"},
+                  [&] { worker.run(spin(1)); });
+  }
+  expect_usable(worker, 3);
+  EXPECT_EQ(worker.pid_of(1), before) << "a chip was ended for it";
+}
+
+TEST_P(EndlessKernel, DoesNotKeepTheWorkerFromBeingClosed) {
+  const RunHandle run = worker.submit(spin(0));
+  worker.close();
+  require_error(Code::kernel_timeout, {"'node_spin'"}, [&] { run.result(); });
+}
+#endif
 
 }  // namespace
 }  // namespace baton::test

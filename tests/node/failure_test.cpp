@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include <baton/chip.hpp>
+
 #include "node_fixture.hpp"
 #include "node_kernels.hpp"
 #include "support/require.hpp"
@@ -70,6 +72,25 @@ TEST_P(NodeFailure, OfAKernelNamesChipTaskKernelAndPlace) {
   EXPECT_EQ(floats(y)[0], 0.0F) << "ran although what it reads was never made";
   expect_usable();
 }
+
+// The sanitizers have handlers of their own.
+#if !defined(BATON_SANITIZE_ADDRESS) && !defined(BATON_SANITIZE_THREAD)
+/// A failed assertion, a trap, an exception of any type: none ends a process, here or in the chip.
+TEST_P(NodeFailure, OfAKernelThatCrashesOrThrowsIsAnErrorLikeOthers) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  const int before = worker.pid_of(1);
+  const auto expect = [&](const Callable& kernel, const std::string& name, const std::string& what) {
+    require_error(Code::kernel_fault,
+                  {"kernel '" + name + "' on vector core 0.", what, "on chip 1", "submitted at", "failure_test.cpp"},
+                  [&] { worker.run([&](Orchestration& o) { o.submit_next_level(kernel, one(x), 1); }); });
+  };
+  expect(node_assert, "node_assert", "an assertion failed");
+  expect(node_trap, "node_trap", "trap");
+  expect(node_throw, "node_throw", "threw the int 5");
+  EXPECT_EQ(worker.pid_of(1), before);
+  expect_usable();
+}
+#endif
 
 TEST_P(NodeFailure, OfTheOrchestrationEndsTheRun) {
   const Tensor x = worker.create_buffer(DType::float32, {4});
@@ -147,6 +168,43 @@ TEST_P(NodeFailure, ClosedWorkersSaySo) {
   worker.close();
   require_error(Code::released, {"closed"}, [&] { worker.run([](Orchestration&) {}); });
   require_error(Code::released, {"\"kept\""}, [&] { static_cast<void>(kept[0]); });
+}
+
+/// What waits for the end of runs would wait for itself.
+TEST_P(NodeFailure, CloseAndRestartInsideARunAreErrors) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  worker.run([&](Orchestration& o) {
+    require_error(Code::invalid_argument, {"close()", "inside a run"}, [&] { worker.close(); });
+    require_error(Code::invalid_argument, {"restart()", "inside a run"}, [&] { worker.restart(); });
+    Worker other(node_options({Isolation::inproc, 1}));
+    other.run([&](Orchestration&) {
+      require_error(Code::invalid_argument, {"close()", "inside a run"}, [&] { worker.close(); });
+    });
+    other.close();
+    o.submit_sub(
+        [&](const ChipArgs&) {
+          require_error(Code::invalid_argument, {"close()", "inside a run"}, [&] { worker.close(); });
+        },
+        one(x));
+  });
+  expect_usable();
+}
+
+TEST_P(NodeDeath, InsideARunLeavesPidsReadable) {
+  const Tensor x = worker.create_buffer(DType::float32, {4});
+  EXPECT_THROW(worker.run([&](Orchestration& o) {
+    o.submit_next_level(node_die, one(x), 1);
+    try {
+      o.copy_from(floats(x), x, 16);  // waits for the task
+    } catch (const Error&) {
+      EXPECT_GT(worker.pid_of(1), 0);
+      require_error(Code::invalid_argument, {"starting the chips again", "inside a run"},
+                    [&] { worker.run([](Orchestration&) {}); });
+      throw;
+    }
+  }),
+               Error);
+  expect_usable();
 }
 
 TEST_P(NodeDeath, OfAChipIsTheRootCause) {
@@ -236,6 +294,21 @@ TEST(NodeRestart, LeavesNoRoomTakenInTheWindow) {
     }
   });
   EXPECT_EQ(floats(x)[0], 10.0F);
+}
+
+TEST(NodeStart, RefusesDevicesAndThreadsThatAreNone) {
+  WorkerOptions options = node_options({Isolation::inproc, 2});
+  options.devices = {0, 3, 3};
+  require_error(Code::invalid_argument, {"chips 1 and 2 are both device 3"}, [&] { const Worker worker(options); });
+  options.devices = {0, -1};
+  require_error(Code::invalid_argument, {"no device -1"}, [&] { const Worker worker(options); });
+  options.devices = {7, 2};
+  options.chip_threads = -1;
+  require_error(Code::invalid_argument, {"-1 threads"}, [&] { const Worker worker(options); });
+  options.chip_threads = 0;
+  options.kernel_timeout = std::chrono::nanoseconds(-1);
+  require_error(Code::invalid_argument, {"time limit"}, [&] { const Worker worker(options); });
+  require_error(Code::invalid_argument, {"-1 threads"}, [] { const Chip chip({.workers = -1}); });
 }
 
 TEST(NodeStart, FailsWithTheReason) {

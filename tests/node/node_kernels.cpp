@@ -9,6 +9,10 @@
 #include <baton_kernel.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
 
+// Kernels are compiled with their assertions.
+#undef NDEBUG
+#include <cassert>
+
 namespace {
 
 template <class T>
@@ -83,6 +87,21 @@ BATON_KERNEL(node_next, In<int64_t> data, Out<int64_t> out) { out.data()[0] = da
 BATON_KERNEL(node_await, InOut<int32_t> signal, int32_t expected) {
   pto::comm::Signal one(signal.data());
   pto::comm::TWAIT(one, expected, pto::comm::WaitCmp::GE);
+}
+
+BATON_KERNEL(node_spin, InOut<float> y) {
+  const volatile float* first = y.data();
+  while (*first != 1.0F) {
+  }
+}
+
+BATON_KERNEL(node_assert, InOut<float> y) { assert(y.data() == nullptr); }
+BATON_KERNEL(node_trap, InOut<float> y) {
+  (void)y;
+  __builtin_trap();
+}
+BATON_KERNEL(node_throw, InOut<float> y) {
+  if (y.data() != nullptr) throw 5;
 }
 
 BATON_KERNEL(node_die, InOut<float> y) {

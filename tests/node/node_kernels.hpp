@@ -29,6 +29,12 @@ BATON_KERNEL_DECLARE(node_tell, baton::InOut<std::int64_t> data, baton::InOut<st
 BATON_KERNEL_DECLARE(node_next, baton::In<std::int64_t> data, baton::Out<std::int64_t> out);
 /// Waits until the signal, in a window, is at least `expected`.
 BATON_KERNEL_DECLARE(node_await, baton::InOut<std::int32_t> signal, std::int32_t expected);
+/// Computes until y[0] is 1, and calls nobody meanwhile.
+BATON_KERNEL_DECLARE(node_spin, baton::InOut<float> y);
+/// A failed assertion, a trap, an exception of type int.
+BATON_KERNEL_DECLARE(node_assert, baton::InOut<float> y);
+BATON_KERNEL_DECLARE(node_trap, baton::InOut<float> y);
+BATON_KERNEL_DECLARE(node_throw, baton::InOut<float> y);
 /// Kills its process.
 BATON_KERNEL_DECLARE(node_die, baton::InOut<float> y);
 

@@ -142,6 +142,38 @@ def test_a_kernel_that_crashes_is_an_error_with_task_kernel_and_place(chip, ops)
     assert str(error).endswith("[BATON-E052]")
 
 
+@pytest.mark.parametrize("kernel, said", [("asserts", "an assertion failed"), ("traps", "trap"),
+                                          ("throws", "threw the int 5")])
+def test_a_kernel_that_asserts_traps_or_throws_is_an_error_like_all_others(chip, ops, kernel, said):
+    x = np.zeros(1, dtype="i4")
+    with pytest.raises(baton.Error, match=said) as raised:
+        chip.run(ops[kernel], x)
+    error = raised.value
+    assert error.code == baton.Code.kernel_fault and error.kernel == kernel
+    assert f"kernel '{kernel}' on " in error.message and __file__ in str(error)
+    chip.run(ops["add_one"], x)  # the chip is good
+    assert x[0] == 1
+
+
+def test_a_kernel_that_never_ends_is_interrupted(ops):
+    x = np.zeros(1, dtype="i4")
+    with baton.Chip(clusters=1, kernel_timeout=0.3) as chip:
+        with pytest.raises(baton.Error, match="has run for more than 0.3 s.*ops.cpp") as raised:
+            chip.run(ops["spins"], x)
+        assert raised.value.code == baton.Code.kernel_timeout and raised.value.kernel == "spins"
+        chip.run(ops["add_one"], x)
+        assert x[0] == 1
+    with pytest.raises(baton.Error, match="not negative"):
+        baton.Chip(kernel_timeout=-1)
+
+
+def test_more_memory_than_there_is_is_an_error(chip):
+    with pytest.raises(baton.Error, match="this machine can give") as raised:
+        chip.alloc(1 << 50, "int8")
+    assert raised.value.code == baton.Code.out_of_memory
+    assert raised.value.remedy.startswith("Ask for less") and "try: Ask for less" in str(raised.value)
+
+
 def test_raw_kernels_with_and_without_a_signature(chip):
     x, y = np.arange(4, dtype="f4"), np.zeros(4, dtype="f4")
     raw = baton.kernel(HERE / "kernels" / "raw.cpp")

@@ -58,7 +58,7 @@ def test_domains_give_members_windows_and_ranks(node, ops):
             assert domain.workers == [2, 0] and len(domain) == 2 and 2 in domain and 1 not in domain
             assert (domain[2].domain_rank, domain[0].domain_rank, domain[0].domain_size) == (0, 1, 2)
             assert domain[0].buffers["bytes"].shape == (16,) and domain[0].actual_window_size >= 80
-            with pytest.raises(KeyError, match="chip 1 is no member"):
+            with pytest.raises(KeyError, match="chip 1 is not a member"):
                 domain[1]
             cells = {chip: domain[chip].buffers["cells"] for chip in domain}
             orch.copy_to(cells[2], np.array([0, 0, 0, 5], dtype="i4"))
@@ -243,6 +243,58 @@ def test_without_cloudpickle_a_lambda_cannot_travel(node, monkeypatch):
         node.run(lambda orch: orch.submit_sub(lambda y: None, [INOUT(y)]))
 
 
+@pytest.mark.parametrize("kernel, said", [("asserts", "an assertion failed"), ("traps", "trap"),
+                                          ("throws", "threw the int 5")])
+def test_a_kernel_that_asserts_traps_or_throws_is_an_error_like_all_others(node, ops, kernel, said):
+    x, pid = node.create_buffer(1, "int32"), node.pid_of(1)
+    with pytest.raises(baton.Error, match=said) as raised:
+        node.run(lambda orch: orch.submit_next_level(ops[kernel], [x], worker=1))
+    assert raised.value.code == baton.Code.kernel_fault and "on chip 1" in str(raised.value)
+    assert node.pid_of(1) == pid
+
+
+@pytest.mark.parametrize("inproc", [False, True])
+def test_a_kernel_that_never_ends_keeps_neither_run_nor_close(ops, inproc):
+    node = baton.Worker(devices="0-1", clusters=1, inproc=inproc, kernel_timeout=0.3)
+    x = node.create_buffer(1, "int32")
+
+    def spin(orch):
+        orch.submit_next_level(ops["spins"], [x], worker=1)
+
+    with pytest.raises(baton.Error, match="'spins'.*has run for more than 0.3 s") as raised:
+        node.run(spin)
+    assert raised.value.code == baton.Code.kernel_timeout
+    future = node.submit(spin)
+    node.close()
+    with pytest.raises(baton.Error, match="'spins'"):
+        future.result()
+
+
+def test_close_and_restart_inside_a_run_are_errors(node):
+    def orchestration(orch):
+        for forbidden in (node.close, node.restart):
+            with pytest.raises(baton.Error, match="inside a run of this worker") as raised:
+                forbidden()
+            assert raised.value.remedy.startswith("Let the run return first")
+
+    node.run(orchestration)
+    node.submit(orchestration).result()
+
+
+@pytest.mark.parametrize("options, said", [({"device_ids": [0, 0]}, "both device 0"), ({"device_ids": [-1]}, "no device -1"),
+                                           ({"chip_threads": -1}, "-1 threads")])
+def test_options_that_make_no_sense_are_errors(options, said):
+    with pytest.raises(baton.Error, match=said):
+        baton.Worker(**options).init()
+
+
+def test_a_chip_that_is_not_there_is_named_with_those_that_are(node, ops):
+    x = node.create_buffer(1, "int32")
+    with pytest.raises(baton.Error, match="there is no chip 7; this node has chips 0 to 2") as raised:
+        node.run(lambda orch: orch.submit_next_level(ops["add_one"], [x], worker=7))
+    assert raised.value.remedy.startswith("Chips are numbered from 0")
+
+
 def test_errors_have_task_kernel_and_place(node, ops):
     x = node.create_buffer(1, "int32")
 
@@ -260,7 +312,7 @@ def test_errors_have_task_kernel_and_place(node, ops):
 
 def test_wrong_calls_are_told(node, ops):
     own = np.zeros(4, dtype="f4")
-    with pytest.raises(baton.Error, match="no memory of this node"):
+    with pytest.raises(baton.Error, match="not memory of this node"):
         node.run(lambda orch: orch.submit_next_level(ops["scale"], [own, own.copy(), 1.0], worker=0))
     with pytest.raises(baton.Error):
         node.run(lambda orch: orch.submit_next_level(ops["add_one"], [node.create_buffer(1, "int32")], worker=9))
@@ -394,5 +446,5 @@ with baton.Worker(devices="0", clusters=1) as node:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
                             cwd=os.path.dirname(__file__), env={**os.environ, "BATON_WAIT_TIMEOUT": "200ms"})
     assert result.returncode == 0, result.stderr
-    assert "nothing was completed on this node for 0.2 s: 1 tasks are not complete, 1 of them at work" in result.stderr
+    assert "no task of this node has completed for 0.2 s; tasks that are not complete: 1, at work: 1" in result.stderr
     assert "task 1 of the node, a host function" in result.stderr

@@ -6,6 +6,7 @@
 #include <baton/options.hpp>
 
 #include "base/fail.hpp"
+#include "base/processors.hpp"
 
 namespace baton::chip {
 namespace {
@@ -69,7 +70,10 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
   if (profiler_) profiler_->high_water.output_heap_bytes = heap_pages_.bytes();
   memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
   map_.add_allocation(buffer_of(heap_pages_), "outputs");
-  SimOptions sim{.clusters = chip.clusters, .workers = chip.workers, .seed = seed_of(chip)};
+  SimOptions sim{.clusters = chip.clusters,
+                 .workers = chip.workers,
+                 .seed = seed_of(chip),
+                 .kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit())};
   sim.serve = [this](SimCore& core) { scheduler_.serve(core); };
   sim.beside = [this] { scheduler_.serve_deferred(); };
   sim.beside_on_each_thread = [this] { scheduler_.serve_scout(); };
@@ -103,6 +107,7 @@ Tensor ChipState::alloc(DType dtype, std::span<const std::int64_t> shape, std::s
       fail(Code::invalid_argument, "\"{}\" cannot have a dimension of {} elements", name, extent);
     }
   }
+  check_obtainable(name, bytes);
   Known known{.pages = Pages(bytes)};
   const Buffer buffer = buffer_of(known.pages);
   known.allocation = map_.add_allocation(buffer, name);
@@ -114,7 +119,7 @@ Tensor ChipState::alloc(DType dtype, std::span<const std::int64_t> shape, std::s
 void ChipState::free(const Tensor& tensor) {
   const auto found = known_.find(tensor.buffer().address);
   if (found == known_.end())
-    fail(Code::released, "{} is no memory of this chip, or was freed before", tensor.describe());
+    fail(Situation::not_chip_memory, "{} is not memory of this chip, or was freed before", tensor.describe());
   map_.invalidate(found->second.allocation);
   memory_->remove_buffer(reinterpret_cast<const void*>(found->first));
   known_.erase(found);

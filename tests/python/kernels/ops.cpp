@@ -1,4 +1,6 @@
 // Kernels for the tests of the Python package.
+#include <cassert>
+
 #include <pto/comm/pto_comm_inst.hpp>
 
 #include <baton_kernel.hpp>
@@ -40,4 +42,18 @@ BATON_KERNEL(give_next, InOut<int> x, InOut<int> signal, std::uint64_t context, 
 
 BATON_KERNEL(copy_int, In<int> x, Out<int> y) { y.data()[0] = x.data()[0]; }
 
+BATON_KERNEL(asserts, InOut<int> x) { assert(x.data() == nullptr); }
+BATON_KERNEL(traps, InOut<int> x) {
+  (void)x;
+  __builtin_trap();
+}
+BATON_KERNEL(throws, InOut<int> x) {
+  if (x.data() != nullptr) throw 5;
+}
+/// Until x[0] is 1, and calls nobody meanwhile.
+BATON_KERNEL(spins, InOut<int> x) {
+  const volatile int* first = x.data();
+  while (*first != 1) {
+  }
+}
 BATON_KERNEL(crash, InOut<int> x) { *reinterpret_cast<volatile int*>(8) = x.data()[0]; }

@@ -19,15 +19,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 auto fields(const Options& o) {
-  return std::tuple(o.wait_timeout, o.join_timeout, o.log, o.backend, o.processors, o.compiler, o.include_dir,
-                    o.compile_timeout, o.cache_dir, o.cache_bytes, o.pipes, o.in_place, o.seed, o.events, o.task_window,
-                    o.output_heap_bytes, o.rank, o.size, o.job, o.launcher);
+  return std::tuple(o.wait_timeout, o.kernel_timeout, o.join_timeout, o.log, o.backend, o.processors, o.compiler,
+                    o.include_dir, o.compile_timeout, o.cache_dir, o.cache_bytes, o.pipes, o.in_place, o.seed, o.events,
+                    o.task_window, o.output_heap_bytes, o.rank, o.size, o.job, o.launcher);
 }
 
 TEST(Options, AnEmptyEnvironmentGivesTheDefaults) { EXPECT_EQ(fields(Options::from({})), fields(Options{})); }
 
 TEST(Options, EveryVariableReachesItsField) {
   const Options o = Options::from({"BATON_WAIT_TIMEOUT=1.5s",
+                                   "BATON_KERNEL_TIMEOUT=20s",
                                    "BATON_JOIN_TIMEOUT=2m",
                                    "BATON_LOG=debug",
                                    "BATON_BACKEND=inproc",
@@ -59,6 +60,7 @@ TEST(Options, EveryVariableReachesItsField) {
   EXPECT_EQ(o.cache_dir, "/tmp/kernels");
   EXPECT_EQ(o.cache_bytes, 2U << 20U);
   EXPECT_EQ(o.wait_timeout, 1500ms);
+  EXPECT_EQ(o.kernel_timeout, 20s);
   EXPECT_EQ(o.join_timeout, 2min);
   EXPECT_EQ(o.log, LogLevel::debug);
   EXPECT_EQ(o.backend, "inproc");
@@ -150,6 +152,16 @@ TEST(OptionsDeathTest, OptionsAgainThrowAfterTheyThrew) {
       testing::ExitedWithCode(0), "");
 }
 
+TEST(Options, KernelsHaveFourTimesTheDeadlineOfWaitsUnlessTold) {
+  EXPECT_EQ(Options{}.kernel_limit(), 4 * Options{}.wait_timeout);
+  EXPECT_EQ(Options::from({"BATON_WAIT_TIMEOUT=3s"}).kernel_limit(), std::chrono::seconds(12));
+  EXPECT_EQ(Options::from({"BATON_KERNEL_TIMEOUT=500ms"}).kernel_limit(), std::chrono::milliseconds(500));
+  EXPECT_EQ(Options::from({"BATON_KERNEL_TIMEOUT=0"}).kernel_limit(), std::chrono::nanoseconds(0));
+  Options endless;
+  endless.wait_timeout = std::chrono::nanoseconds::max();
+  EXPECT_EQ(endless.kernel_limit(), std::chrono::nanoseconds(0));
+}
+
 TEST(OptionTable, IsComplete) {
   std::set<std::string_view> names;
   for (const OptionInfo& info : option_table()) {
@@ -159,7 +171,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 23U);
+  EXPECT_EQ(names.size(), 24U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {

@@ -1,4 +1,7 @@
 // A crash of a kernel is an error that tells where, and the chip lives on.
+#include <csignal>
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +54,58 @@ TEST(Crashes, TellTheLine) {
   } else {
     EXPECT_THAT(store, HasSubstr("addr2line -e "));
   }
+}
+
+TEST(Crashes, OfAssertionsAndTrapsTellTheLine) {
+  Crashes crashes;
+  const bool has_lines = source_line(reinterpret_cast<const void*>(&assert_kernel)).has_value();
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(crashes.run(assert_kernel, "fine", {1}).first, Code::ok);
+    const auto [code, message] = crashes.run(assert_kernel, "asserts", {-1});
+    EXPECT_EQ(code, Code::kernel_fault);
+    EXPECT_THAT(message, AllOf(HasSubstr("kernel 'asserts' on vector core 0.1"), HasSubstr("an assertion failed")));
+    EXPECT_THAT(message, HasSubstr(has_lines ? "kernels.cpp:" : "addr2line -e "));
+    const auto [trap_code, trap] = crashes.run(trap_kernel, "traps", {});
+    EXPECT_EQ(trap_code, Code::kernel_fault);
+    EXPECT_THAT(trap, AllOf(HasSubstr("kernel 'traps' on vector core 0.1"), HasSubstr("trap")));
+  }
+}
+
+/// Nothing of the exception is left: what is thrown and caught later is counted right.
+TEST(Crashes, OfTheCppRuntimeAreErrorsToo) {
+  Crashes crashes;
+  for (int round = 0; round < 3; ++round) {
+    const auto [code, message] = crashes.run(terminate_kernel, "terminates", {0});
+    EXPECT_EQ(code, Code::kernel_fault);
+    EXPECT_THAT(message, AllOf(HasSubstr("kernel 'terminates' on vector core 0.1"), HasSubstr("SIGABRT")));
+    EXPECT_EQ(crashes.run(uncaught_kernel, "counts", {}).first, Code::ok);
+  }
+}
+
+TEST(Crashes, ByAnExceptionOfAnyTypeAreErrors) {
+  Crashes crashes;
+  const char* const said[] = {"threw the int 5", "threw the string \"out of luck\"",
+                              "threw an object of type throw_kernel::Stop", "threw std::out_of_range: no row 7"};
+  for (std::int64_t what = 0; what < 4; ++what) {
+    const auto [code, message] = crashes.run(throw_kernel, "throws", {what});
+    EXPECT_EQ(code, Code::kernel_fault);
+    EXPECT_THAT(message, AllOf(HasSubstr("kernel 'throws' on vector core 0.1"), HasSubstr(said[what])));
+  }
+  const auto [code, message] = crashes.run(throw_kernel, "throws", {4});
+  EXPECT_EQ(code, Code::out_of_memory);
+  EXPECT_THAT(message, AllOf(HasSubstr("kernel 'throws' on vector core 0.1"), HasSubstr("host memory")));
+}
+
+/// What is no kernel's reaches whoever handles it: here, the default.
+TEST(CrashesDeathTest, ElsewhereEndTheProcess) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        Crashes crashes;
+        crashes.run(wild_store_kernel, "wild", {16});
+        std::abort();
+      },
+      testing::KilledBySignal(SIGABRT), "");
 }
 
 }  // namespace

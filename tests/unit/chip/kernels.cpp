@@ -5,7 +5,15 @@
 #include <pto/comm/pto_comm_inst.hpp>
 #include <pto/pto-inst.hpp>
 
+#include <csignal>
+#include <new>
+#include <stdexcept>
+
 #include "kernels.hpp"
+
+// Kernels are compiled with their assertions.
+#undef NDEBUG
+#include <cassert>
 
 using namespace pto;
 
@@ -124,6 +132,56 @@ int64_t recurse(int64_t depth) {
   return depth == 0 ? frame[0] : recurse(depth - 1) + frame[0];
 }
 void deep_kernel(int64_t* args) { args[0] = recurse(args[0]); }
+
+// args: scalar: a number that must not be negative
+void assert_kernel(int64_t* args) { assert(args[0] >= 0); }
+
+void trap_kernel(int64_t*) { __builtin_trap(); }
+
+// args: scalar: what to throw, by number
+void throw_kernel(int64_t* args) {
+  struct Stop {};
+  switch (args[0]) {
+    case 0: throw 5;
+    case 1: throw "out of luck";
+    case 2: throw Stop{};
+    case 3: throw std::out_of_range("no row 7");
+    default: throw std::bad_alloc();
+  }
+}
+
+// Throws where it must not: the C++ runtime ends the program with the exception under way.
+void terminate_kernel(int64_t* args) {
+  const auto promise = [&]() noexcept { throw_kernel(args); };
+  promise();
+}
+
+// Throws unless no exception is under way.
+void uncaught_kernel(int64_t*) {
+  if (std::uncaught_exceptions() != 0) throw std::logic_error("an exception of another kernel is under way");
+}
+
+// args: scalar: the address of a word; computes until it is 1, and calls nobody meanwhile
+void spin_kernel(int64_t* args) {
+  const auto* word = reinterpret_cast<const volatile int32_t*>(args[0]);
+  while (*word != 1) {
+  }
+}
+
+// args: scalar: the address of a signal; asks for it again and again
+void poll_kernel(int64_t* args) {
+  comm::Signal signal(reinterpret_cast<int32_t*>(args[0]));
+  while (!comm::TTEST(signal, 1, comm::WaitCmp::GE)) {
+  }
+}
+
+// Waits in the C library for what never comes.
+void pause_kernel(int64_t*) {
+  sigset_t none;
+  sigemptyset(&none);
+  while (sigwaitinfo(&none, nullptr) < 0) {
+  }
+}
 
 // Sets a flag that nobody awaits.
 void forgotten_flag_kernel(int64_t*) { set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3); }

@@ -12,6 +12,14 @@ void copy_kernel(std::int64_t* args);
 void wild_store_kernel(std::int64_t* args);
 void wild_copy_kernel(std::int64_t* args);
 void deep_kernel(std::int64_t* args);
+void assert_kernel(std::int64_t* args);
+void trap_kernel(std::int64_t* args);
+void throw_kernel(std::int64_t* args);
+void terminate_kernel(std::int64_t* args);
+void uncaught_kernel(std::int64_t* args);
+void spin_kernel(std::int64_t* args);
+void poll_kernel(std::int64_t* args);
+void pause_kernel(std::int64_t* args);
 void forgotten_flag_kernel(std::int64_t* args);
 void wait_kernel(std::int64_t* args);
 }

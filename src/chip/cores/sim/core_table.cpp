@@ -24,8 +24,14 @@ std::int32_t value_of(const std::int32_t* signal) {
 /// The functions of the table. Each finds its core behind the BatonCore it is given.
 struct CoreFunctions {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): the table belongs to simulated cores alone
-  static SimCore& self(BatonCore* core) { return *static_cast<SimCore*>(core); }
+  static SimCore& self(BatonCore* core) { return static_cast<SimCore&>(*core); }
   static GlobalMemory& memory(BatonCore* core) { return self(core).around_.memory; }
+
+  static RunningKernel& running(BatonCore* core) { return self(core).running_; }
+  /// `caller`: the instruction behind the call, in the kernel.
+  [[noreturn]] static void fail_late(BatonCore* core, const BatonPlace* place, const void* caller) {
+    self(core).fail_late(place == nullptr ? describe_call(caller) : "at " + describe_place(place));
+  }
 
   static void fail(BatonCore* core, const BatonFailure* failure) {
     self(core).fail(failure->code, failure->place, failure->text);
@@ -257,14 +263,51 @@ struct CoreFunctions {
   }
 };
 
-const BatonCoreTable kSimCoreTable = {
-    CoreFunctions::fail,         CoreFunctions::address_known,  CoreFunctions::issue,
-    CoreFunctions::set_flag,     CoreFunctions::wait_flag,      CoreFunctions::pipe_barrier,
-    CoreFunctions::cache_line,   CoreFunctions::memory_barrier, CoreFunctions::yield,
-    CoreFunctions::notify,       CoreFunctions::test,           CoreFunctions::wait,
-    CoreFunctions::session_open, CoreFunctions::copy_submit,    CoreFunctions::copy_test,
-    CoreFunctions::copy_wait,    CoreFunctions::copy_defer,     CoreFunctions::pipe_acquire,
-    CoreFunctions::pipe_release, CoreFunctions::pipe_peer};
+namespace {
+
+/// Of the arguments of an instruction: where it stands, if they tell.
+const BatonPlace* place_among() { return nullptr; }
+template <class... Others>
+const BatonPlace* place_among(const BatonPlace* place, Others... /*others*/) {
+  return place;
+}
+template <class... Others>
+const BatonPlace* place_among(const BatonIssue* issue, Others... /*others*/) {
+  return issue->place;
+}
+template <class First, class... Others>
+const BatonPlace* place_among(First /*first*/, Others... others) {
+  return place_among(others...);
+}
+
+/// A function as kernels call it: a kernel that has run for too long ends here, and one that is inside is not
+/// interrupted.
+template <auto Function>
+struct Entered;
+template <class Result, class... Arguments, Result (*Function)(BatonCore*, Arguments...)>
+struct Entered<Function> {
+  static Result call(BatonCore* core, Arguments... arguments) {
+    const RunningKernel::Inside inside(CoreFunctions::running(core));
+    if (CoreFunctions::running(core).is_overdue()) [[unlikely]]
+      CoreFunctions::fail_late(core, place_among(arguments...), __builtin_return_address(0));
+    return Function(core, arguments...);
+  }
+};
+template <auto Function>
+constexpr auto kEntered = &Entered<Function>::call;
+
+}  // namespace
+
+const BatonCoreTable kSimCoreTable = {kEntered<CoreFunctions::fail>,         kEntered<CoreFunctions::address_known>,
+                                      kEntered<CoreFunctions::issue>,        kEntered<CoreFunctions::set_flag>,
+                                      kEntered<CoreFunctions::wait_flag>,    kEntered<CoreFunctions::pipe_barrier>,
+                                      kEntered<CoreFunctions::cache_line>,   kEntered<CoreFunctions::memory_barrier>,
+                                      kEntered<CoreFunctions::yield>,        kEntered<CoreFunctions::notify>,
+                                      kEntered<CoreFunctions::test>,         kEntered<CoreFunctions::wait>,
+                                      kEntered<CoreFunctions::session_open>, kEntered<CoreFunctions::copy_submit>,
+                                      kEntered<CoreFunctions::copy_test>,    kEntered<CoreFunctions::copy_wait>,
+                                      kEntered<CoreFunctions::copy_defer>,   kEntered<CoreFunctions::pipe_acquire>,
+                                      kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>};
 
 }  // namespace baton::chip
 

@@ -1,14 +1,22 @@
 #include "chip/cores/sim/fault_guard.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
+#include <execinfo.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
-#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
@@ -17,10 +25,11 @@
 namespace baton::chip {
 namespace {
 
-constexpr std::array<int, 4> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr std::array<int, 6> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
 constexpr std::size_t kHandlerStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kSignals.size()> previous_actions;
+struct sigaction previous_interruption;
 
 #if defined(__x86_64__)
 /// The word on top of a stack. To the address sanitizer it may be nobody's: a frame has room between its variables.
@@ -48,33 +57,96 @@ void note_registers(FaultGuard& guard, const void* context) noexcept {
 #endif
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  FaultGuard* guard = current_fault_guard();
-  if (guard == nullptr) {
-    // Not a kernel's: let it happen again under whoever handled it before.
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      if (kSignals[i] == signal) ::sigaction(signal, &previous_actions[i], nullptr);
-    }
-    return;
+/// Whether the code that was interrupted caused it, as opposed to kill().
+bool is_caused_here(const siginfo_t& info) noexcept {
+  return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == ::getpid());
+}
+
+/// Lets it happen again under whoever handled it before.
+void pass_on(int signal, const siginfo_t& info) noexcept {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    if (kSignals[i] == signal) ::sigaction(signal, &previous_actions[i], nullptr);
   }
-  guard->signal = signal;
-  guard->address = info->si_addr;
-  guard->blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
-  note_registers(*guard, context);
-  ::siglongjmp(guard->recovery, 1);
+  // A faulty instruction runs again. What was sent, and a trap, which may lie behind already, do not come again.
+  if (info.si_code <= 0 || signal == SIGTRAP) ::raise(signal);
+}
+
+[[noreturn]] void leave_kernel(FaultGuard& guard, int signal, const void* address, const void* context) noexcept {
+  guard.signal = signal;
+  guard.address = address;
+  guard.blocked = static_cast<const ucontext_t*>(context)->uc_sigmask;
+  note_registers(guard, context);
+  guard.caller_count = 0;
+  if (signal == SIGABRT) {
+    guard.caller_count = ::backtrace(guard.callers.data(), static_cast<int>(guard.callers.size()));
+  }
+  ::siglongjmp(guard.recovery, 1);
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  FaultGuard* guard = is_caused_here(*info) ? current_guarded_kernel().guard : nullptr;
+  if (guard == nullptr) return pass_on(signal, *info);
+  leave_kernel(*guard, signal, info->si_code > 0 ? info->si_addr : nullptr, context);
+}
+
+/// One may be on its way to a thread whose kernel has ended meanwhile, or is not to be left here: it is tried again.
+void on_interruption(int signal, siginfo_t* info, void* context) {
+  const GuardedKernel kernel = current_guarded_kernel();
+  FaultGuard seen{};
+  note_registers(seen, context);
+  if (kernel.guard != nullptr && kernel.running->may_be_left_at(reinterpret_cast<std::uintptr_t>(seen.instruction))) {
+    leave_kernel(*kernel.guard, signal, nullptr, context);
+  }
+  if (info->si_code == SI_TKILL && info->si_pid == ::getpid()) return;
+  if ((previous_interruption.sa_flags & SA_SIGINFO) != 0) {
+    previous_interruption.sa_sigaction(signal, info, context);
+  } else if (previous_interruption.sa_handler != SIG_DFL && previous_interruption.sa_handler != SIG_IGN) {
+    previous_interruption.sa_handler(signal);
+  }
 }
 
 void install_handlers() {
   static std::once_flag installed;
   std::call_once(installed, [] {
+    // The first call loads a library, which a handler must not.
+    void* here = nullptr;
+    static_cast<void>(::backtrace(&here, 1));
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     // On a stack of its own, because the fault may be that the stack is used up; not blocked, because the handler does
     // not return.
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &previous_actions[i]);
+    action.sa_sigaction = on_interruption;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    ::sigaction(kInterruption, &action, &previous_interruption);
   });
 }
+
+/// The threads that have run kernels.
+class KernelThreads {
+ public:
+  static KernelThreads& of_process() {
+    static auto& only = *new KernelThreads;  // threads may end after the last static object
+    return only;
+  }
+  void add(pthread_t thread) {
+    const std::lock_guard lock(mutex_);
+    threads_.push_back(thread);
+  }
+  void remove(pthread_t thread) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(threads_, [&](pthread_t one) { return ::pthread_equal(one, thread) != 0; });
+  }
+  void interrupt() {
+    const std::lock_guard lock(mutex_);
+    for (const pthread_t thread : threads_) ::pthread_kill(thread, kInterruption);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pthread_t> threads_;  // guarded by mutex_
+};
 
 /// The stack on which a thread's handler runs.
 class HandlerStack {
@@ -82,17 +154,14 @@ class HandlerStack {
   HandlerStack() {
     install_handlers();
     ::sigaltstack(nullptr, &before_);
-    if ((before_.ss_flags & SS_DISABLE) == 0) return;  // somebody gave this thread one already
-    memory_ = ::mmap(nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory_ == MAP_FAILED) fail_system("mapping a stack for fault handlers");
-    stack_t stack{};
-    stack.ss_sp = memory_;
-    stack.ss_size = kHandlerStackBytes;
-    ::sigaltstack(&stack, nullptr);
+    // Unless somebody gave this thread one already.
+    if ((before_.ss_flags & SS_DISABLE) != 0) make();
+    KernelThreads::of_process().add(::pthread_self());
   }
   HandlerStack(const HandlerStack&) = delete;
   HandlerStack& operator=(const HandlerStack&) = delete;
   ~HandlerStack() {
+    KernelThreads::of_process().remove(::pthread_self());
     if (memory_ == nullptr) return;
     ::sigaltstack(&before_, nullptr);
     ::munmap(memory_, kHandlerStackBytes);
@@ -105,6 +174,15 @@ class HandlerStack {
   }
 
  private:
+  void make() {
+    memory_ = ::mmap(nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) fail_system("mapping a stack for fault handlers");
+    stack_t stack{};
+    stack.ss_sp = memory_;
+    stack.ss_size = kHandlerStackBytes;
+    ::sigaltstack(&stack, nullptr);
+  }
+
   stack_t before_{};
   void* memory_ = nullptr;
 };
@@ -124,8 +202,22 @@ std::string describe_line(const void* instruction, const Dl_info& module) {
   return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", symbol_of(module), module.dli_fname, offset);
 }
 
+/// Of abort(): the line in the kernel's library that led to it.
+std::string describe_callers(const FaultGuard& guard, const void* kernel) {
+  const auto home = module_of(kernel);
+  const std::span callers(guard.callers.data(), static_cast<std::size_t>(guard.caller_count));
+  // Before the instruction that was interrupted come the frames of the handler.
+  const auto begin = std::ranges::find(callers, guard.instruction);
+  for (auto caller = begin; caller != callers.end(); ++caller) {
+    const auto module = module_of(*caller);
+    if (home && module && module->dli_fbase == home->dli_fbase) return describe_call(*caller);
+  }
+  return "at an unknown place";
+}
+
 /// The line of the instruction; of its caller, if the instruction is no code of the kernel's library but its caller is.
 std::string describe_place(const FaultGuard& guard, const void* kernel) {
+  if (guard.caller_count > 0) return describe_callers(guard, kernel);
   const auto module = module_of(guard.instruction);
   if (!module) return "at an unknown place";
   const auto home = module_of(kernel);
@@ -133,9 +225,7 @@ std::string describe_place(const FaultGuard& guard, const void* kernel) {
   if (!home || !caller || module->dli_fbase == home->dli_fbase || caller->dli_fbase != home->dli_fbase) {
     return describe_line(guard.instruction, *module);
   }
-  // The byte before the instruction to which the call returns belongs to the call.
-  return fmt::format("in {}, called {}", symbol_of(*module),
-                     describe_line(static_cast<const char*>(guard.caller) - 1, *caller));
+  return fmt::format("in {}, called {}", symbol_of(*module), describe_call(guard.caller));
 }
 
 std::string_view what_happened(int signal) {
@@ -143,13 +233,21 @@ std::string_view what_happened(int signal) {
     case SIGSEGV: return "SIGSEGV: it touched memory that is not there";
     case SIGBUS: return "SIGBUS: it touched memory that cannot be had";
     case SIGFPE: return "SIGFPE: it divided by zero or overflowed";
-    default: return "SIGILL: it ran something that is no instruction";
+    case SIGILL: return "SIGILL: it reached a trap, or something that is not an instruction";
+    case SIGTRAP: return "SIGTRAP: it reached a trap";
+    default: return "SIGABRT: an assertion failed, or it called abort()";
   }
+}
+
+std::string describe_fault(const FaultGuard& guard, const void* kernel) {
+  std::string text(what_happened(guard.signal));
+  if (guard.signal == SIGSEGV || guard.signal == SIGBUS) text += fmt::format(" (address {})", guard.address);
+  return text + ", " + describe_place(guard, kernel);
 }
 
 }  // namespace
 
-void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args) {
+std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args) {
   thread_local HandlerStack handler_stack;
   // The handler fills it: this is done for each kernel.
   FaultGuard guard;  // NOLINT(cppcoreguidelines-pro-type-member-init)
@@ -160,9 +258,12 @@ void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args) {
     ::pthread_sigmask(SIG_SETMASK, &guard.blocked, nullptr);
     forget_frames(guard.stack, __builtin_frame_address(0));
     handler_stack.abandon();
-    throw Error(Code::kernel_fault, fmt::format("{} (address {}), {}", what_happened(guard.signal), guard.address,
-                                                describe_place(guard, reinterpret_cast<const void*>(kernel))));
+    std::memcpy(abi::__cxa_get_globals(), guard.exceptions.data(), guard.exceptions.size());
+    const auto* code = reinterpret_cast<const void*>(kernel);
+    if (guard.signal == kInterruption) return KernelFault{Code::kernel_timeout, describe_place(guard, code)};
+    return KernelFault{Code::kernel_fault, describe_fault(guard, code)};
   }
+  std::memcpy(guard.exceptions.data(), abi::__cxa_get_globals(), guard.exceptions.size());
   slot = &guard;
   try {
     kernel(args);
@@ -171,6 +272,16 @@ void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args) {
     throw;
   }
   slot = nullptr;
+  return std::nullopt;
 }
+
+std::string describe_call(const void* return_address) {
+  // The byte before the instruction to which a call returns belongs to the call.
+  const void* call = static_cast<const char*>(return_address) - 1;
+  const auto module = module_of(call);
+  return module ? describe_line(call, *module) : "at an unknown place";
+}
+
+void interrupt_kernels() { KernelThreads::of_process().interrupt(); }
 
 }  // namespace baton::chip

@@ -1,31 +1,62 @@
-// Turns a crash inside a kernel (SIGSEGV, SIGBUS, SIGFPE, SIGILL) into an error, and lets the process live on.
+// Turns a crash inside a kernel (a bad address, a trap, abort()) into an error, and lets the process live on.
 #pragma once
 
+#include <array>
 #include <csetjmp>
 #include <csignal>
+#include <cstddef>
+#include <optional>
 #include <string>
 
+#include <baton/error.hpp>
+
 #include "chip/cores/kernel_call.hpp"
+#include "chip/cores/sim/running_kernel.hpp"
 
 namespace baton::chip {
 
 /// Where a crash goes on. Lives on the stack of the fiber that runs the kernel.
 struct FaultGuard {
   sigjmp_buf recovery;
-  int signal;
+  int signal;  // kInterruption: the kernel was interrupted
   const void* address;
   const void* instruction;
   const void* caller;  // of a function that keeps no frame, such as memcpy
   const void* stack;   // the stack pointer
   sigset_t blocked;    // signals that were blocked before the handler ran
+  /// Who called whom, innermost first, from the handler on; only of abort(), whose caller the registers do not tell.
+  std::array<void*, 32> callers;
+  int caller_count;
+  /// The C++ runtime's state of the thread when the kernel began: an exception that led to abort() is still under way.
+  std::array<std::byte, 2 * sizeof(void*)> exceptions;
 };
 
-/// The guard of the core that runs on the calling fiber, or nullptr. Called from signal handlers. Defined by the core.
-[[nodiscard]] FaultGuard* current_fault_guard() noexcept;
+/// What a kernel is interrupted with: the programs that know this signal ignore it.
+inline constexpr int kInterruption = SIGURG;
 
-/// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. If it crashes, its frames are abandoned
-/// (their destructors do not run) and Error (kernel_fault) is thrown that tells signal, address and place. Crashes
-/// elsewhere reach whoever handled them before.
-void run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args);
+/// A kernel that runs on the calling fiber, under its guard.
+struct GuardedKernel {
+  FaultGuard* guard = nullptr;  // null: none runs
+  const RunningKernel* running = nullptr;
+};
+/// Called from signal handlers. Defined by the core.
+[[nodiscard]] GuardedKernel current_guarded_kernel() noexcept;
+
+/// Why a kernel was left before it returned.
+struct KernelFault {
+  Code code;         // kernel_fault: it crashed; kernel_timeout: it was interrupted
+  std::string text;  // signal, address and place; of an interruption the place alone
+};
+
+/// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. Nothing if it returned. If it crashes or is
+/// interrupted, its frames are abandoned: their destructors do not run. What it throws comes out as it is. Crashes
+/// elsewhere, and signals that somebody sent, reach their earlier handlers.
+[[nodiscard]] std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args);
+
+/// Where a call stands, by the address to which it returns: "at scale.cpp:12 in scale".
+[[nodiscard]] std::string describe_call(const void* return_address);
+
+/// Interrupts every kernel of this process that is overdue and may be left where it is. Returns before that is done.
+void interrupt_kernels();
 
 }  // namespace baton::chip

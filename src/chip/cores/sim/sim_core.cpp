@@ -1,9 +1,12 @@
 #include "chip/cores/sim/sim_core.hpp"
 
+#include <new>
+
 #include <intrinsic.h>
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "base/thrown.hpp"
 #include "chip/cores/sim/core_table.hpp"
 
 namespace baton::chip {
@@ -14,14 +17,25 @@ constexpr std::uint64_t kInstructionsPerPause = 4;
 /// and each pause has one of these lengths, all equally often: 1, 2, 4 ... turns. Long ones let others run far ahead.
 constexpr std::uint64_t kPauses = 7;
 
+/// Of an instruction: what a code says elsewhere is about windows and calls.
+std::string_view remedy_for(Code code) {
+  switch (code) {
+    case Code::invalid_argument: return info_of(Situation::instruction).remedy;
+    case Code::misaligned: return info_of(Situation::operand_misaligned).remedy;
+    case Code::out_of_range: return info_of(Situation::operand_outside).remedy;
+    default: return {};
+  }
+}
+
 BufferSet buffer_set(CoreType type) { return type == CoreType::cube ? BufferSet::cube : BufferSet::vector; }
 
 }  // namespace
 
-FaultGuard* current_fault_guard() noexcept {
+GuardedKernel current_guarded_kernel() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all cores here are simulated ones
   auto* core = static_cast<SimCore*>(static_cast<BatonCore*>(fiber_local()));
-  return core == nullptr ? nullptr : core->guard_;
+  if (core == nullptr) return {};
+  return {core->guard_, &core->running_};
 }
 
 SimCore::SimCore(const CorePosition& position, const Profile& profile, const CoreSurroundings& around)
@@ -40,8 +54,16 @@ SimCore::SimCore(const CorePosition& position, const Profile& profile, const Cor
 }
 
 void SimCore::fail(std::int32_t code, const BatonPlace* place, const std::string& text) const {
-  throw Error(static_cast<Code>(code), fmt::format("kernel '{}' on {}: {}: {}", call_ == nullptr ? "?" : call_->name,
-                                                   describe(position_), describe_place(place), text));
+  throw Error(static_cast<Code>(code),
+              fmt::format("kernel '{}' on {}: {}: {}", call_ == nullptr ? "?" : call_->name, describe(position_),
+                          describe_place(place), text),
+              {}, remedy_for(static_cast<Code>(code)));
+}
+
+void SimCore::fail_late(const std::string& where) const {
+  throw Error(Code::kernel_timeout, fmt::format("kernel '{}' on {} has run for more than {:.3g} s; it was {}",
+                                                call_ == nullptr ? "?" : call_->name, describe(position_),
+                                                std::chrono::duration<double>(around_.kernel_timeout).count(), where));
 }
 
 void SimCore::let_others_run() {
@@ -126,13 +148,23 @@ void SimCore::execute(KernelCall& call) {
   global_.dma_workspace[1] = 0;
   call.args[kLocalContextSlot] = reinterpret_cast<std::int64_t>(&local_);
   call.args[kGlobalContextSlot] = reinterpret_cast<std::int64_t>(&global_);
+  std::optional<KernelFault> fault;
   try {
-    run_guarded(guard_, call.entry, call.args.data());
-  } catch (const Error& error) {
-    if (error.code() != Code::kernel_fault) throw;
+    const RunningKernel::Turn turn(running_, call.entry);
+    fault = run_guarded(guard_, call.entry, call.args.data());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    baton::fail(Situation::kernel_memory, "kernel '{}' on {} asked for more host memory than there is", call.name,
+                describe(position_));
+  } catch (...) {
     throw Error(Code::kernel_fault,
-                fmt::format("kernel '{}' on {} crashed: {}", call.name, describe(position_), error.message()));
+                fmt::format("kernel '{}' on {} threw {}", call.name, describe(position_), describe_thrown()));
   }
+  if (!fault) return;
+  if (fault->code == Code::kernel_timeout) fail_late(fault->text);
+  throw Error(Code::kernel_fault,
+              fmt::format("kernel '{}' on {} crashed: {}", call.name, describe(position_), fault->text));
 }
 
 void SimCore::finish(KernelCall& call) {

@@ -1,6 +1,7 @@
 // One simulated core: what runs a kernel, and the state behind the table of functions that its instructions call.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
+#include "chip/cores/sim/running_kernel.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
 
 namespace baton::chip {
@@ -36,6 +38,8 @@ struct CoreSurroundings {
   LateNotifier* notifier;
   PipeOrder order;
   EventLog* events;
+  /// How long a kernel may run; 0: as long as it likes. For messages: whoever has set it interrupts it.
+  std::chrono::nanoseconds kernel_timeout;
 };
 
 /// Used by one fiber (or thread) at a time.
@@ -47,15 +51,19 @@ class SimCore final : public BatonCore, public Core {
 
   void run(KernelCall& call) override;
 
+  [[nodiscard]] RunningKernel& running() noexcept { return running_; }
+
  private:
   friend struct CoreFunctions;
-  friend FaultGuard* current_fault_guard() noexcept;
+  friend GuardedKernel current_guarded_kernel() noexcept;
 
   void execute(KernelCall& call);
   /// After the kernel returned: what it left open is an error, what it registered are the call's conditions.
   void finish(KernelCall& call);
   /// Waits for what is still under way and belongs to nobody once the call has finished.
   void drain(KernelCall& call);
+  /// The kernel has run for too long.
+  [[noreturn]] void fail_late(const std::string& where) const;
   [[noreturn]] void fail(std::int32_t code, const BatonPlace* place, const std::string& text) const;
   /// If `wrong` says what, ends the kernel with it.
   void judge(const BatonPlace* place, const std::optional<std::string>& wrong) const {
@@ -86,6 +94,7 @@ class SimCore final : public BatonCore, public Core {
   KnownExtents extents_;
   ConditionSlab slab_;
   FaultGuard* guard_ = nullptr;
+  RunningKernel running_;
   const KernelCall* call_ = nullptr;
   LocalContext local_{};
   GlobalContext global_{};

@@ -15,6 +15,11 @@ int checked_clusters(const Profile& profile, int asked) {
   return asked == 0 ? profile.clusters : asked;
 }
 
+int checked_threads(int asked) {
+  if (asked < 0) fail(Situation::thread_count, "a chip cannot have {} threads", asked);
+  return asked;
+}
+
 // Whose choices are drawn beside those of cores, which have their own numbers.
 constexpr std::uint64_t kDma = UINT64_MAX;
 constexpr std::uint64_t kNotifier = UINT64_MAX - 1;
@@ -44,15 +49,28 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
                                 within == 0 ? 0 : within - 1};
     cores_.push_back(std::make_unique<PostedCore>(position, profile, around));
   }
+  if (options.kernel_timeout > std::chrono::nanoseconds(0)) watch_kernels(options.kernel_timeout);
   start(options);
 }
 
+void SimCores::watch_kernels(std::chrono::nanoseconds limit) {
+  watch_ = KernelWatch::of_process();
+  for (const auto& posted : cores_) watch_->add(posted->core.running(), limit);
+  watch_->add(own_core_.running(), limit);
+}
+
+void SimCores::unwatch_kernels() noexcept {
+  if (!watch_) return;
+  for (const auto& posted : cores_) watch_->remove(posted->core.running());
+  watch_->remove(own_core_.running());
+}
+
 CoreSurroundings SimCores::surroundings(const SimOptions& options) {
-  return {memory_, dma_, options.seed, notifier_.get(), options.order, options.events};
+  return {memory_, dma_, options.seed, notifier_.get(), options.order, options.events, options.kernel_timeout};
 }
 
 void SimCores::start(const SimOptions& options) {
-  const int wanted = options.seed ? 1 : options.workers > 0 ? options.workers : memory_.processors();
+  const int wanted = options.seed ? 1 : checked_threads(options.workers) > 0 ? options.workers : memory_.processors();
   const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
   running_fibers_ =
       core_count() + (notifier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
@@ -73,10 +91,11 @@ SimCores::~SimCores() {
   ring();
   if (thread_.joinable()) {
     thread_.join();
-    return;
+  } else {
+    const auto ended = [this] { return running_fibers_.load(std::memory_order_seq_cst) == 0; };
+    static_cast<void>(wait_until(place_, ended, Deadline::never(), [] {}));
   }
-  const auto ended = [this] { return running_fibers_.load(std::memory_order_seq_cst) == 0; };
-  static_cast<void>(wait_until(place_, ended, Deadline::never(), [] {}));
+  unwatch_kernels();
 }
 
 void SimCores::add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add) {

@@ -20,6 +20,7 @@
 #include "chip/cores/profile.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
+#include "chip/cores/sim/kernel_watch.hpp"
 #include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/sim_core.hpp"
 
@@ -37,6 +38,8 @@ struct SimOptions {
   /// What a chip leaves open follows from it: turns of cores between instructions, chunks and order of copies, when
   /// notifications arrive at other ranks. One worker then. Default: BATON_SEED.
   std::optional<std::uint64_t> seed = baton::options().seed;
+  /// How long a kernel may run. 0: as long as it likes.
+  std::chrono::nanoseconds kernel_timeout = baton::options().kernel_limit();
   /// Default: the one BATON_EVENTS asks for, or none. Outlives the chip.
   EventLog* events = EventLog::of_process();
   /// The life of a core, on its fiber, in place of running what post() gives it. Ends before the chip does.
@@ -93,6 +96,8 @@ class SimCores {
   void add_fibers(const SimOptions& options, int threads, FunctionRef<void(std::function<void()>, int)> add);
   [[nodiscard]] CoreSurroundings surroundings(const SimOptions& options);
   void start(const SimOptions& options);
+  void watch_kernels(std::chrono::nanoseconds limit);
+  void unwatch_kernels() noexcept;
   void work(PostedCore& posted);
   void ring() const;
 
@@ -103,6 +108,7 @@ class SimCores {
   DmaEngine dma_;
   std::vector<std::unique_ptr<PostedCore>> cores_;
   SimCore own_core_;
+  std::shared_ptr<KernelWatch> watch_;  // null if kernels have no limit
   std::atomic<bool> stop_{false};
   std::atomic<int> running_fibers_{0};
   std::thread thread_;  // not joinable if the fibers are on the maker's thread

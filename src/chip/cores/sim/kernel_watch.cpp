@@ -1,0 +1,131 @@
+#include "chip/cores/sim/kernel_watch.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "chip/cores/sim/fault_guard.hpp"
+
+namespace baton::chip {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Looks at a kernel within its limit.
+constexpr int kLooks = 8;
+constexpr nanoseconds kShortest = std::chrono::milliseconds(1);
+/// Between attempts to interrupt one: it may be in a function of its core or of another library, and return soon.
+constexpr nanoseconds kRetry = std::chrono::milliseconds(10);
+/// After so long it is interrupted wherever it is.
+constexpr nanoseconds kPatience = std::chrono::seconds(2);
+
+struct Code {
+  std::uintptr_t wanted;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+/// The executable segment that holds an address.
+Code code_around(std::uintptr_t address) {
+  Code code{.wanted = address};
+  const auto look_at = [](dl_phdr_info* object, std::size_t, void* into) {
+    auto& found = *static_cast<Code*>(into);
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const auto& segment = object->dlpi_phdr[i];
+      const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+      if (found.wanted < begin || found.wanted >= begin + segment.p_memsz) continue;
+      found.begin = begin;
+      found.end = begin + segment.p_memsz;
+      return 1;
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(look_at, &code);
+  return code;
+}
+
+}  // namespace
+
+std::shared_ptr<KernelWatch> KernelWatch::of_process() {
+  static std::mutex mutex;
+  static std::weak_ptr<KernelWatch> only;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<KernelWatch> watch = only.lock();
+  if (!watch) only = watch = std::make_shared<KernelWatch>();
+  return watch;
+}
+
+KernelWatch::KernelWatch() : thread_([this] { watch(); }) {}
+
+KernelWatch::~KernelWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void KernelWatch::add(RunningKernel& kernel, nanoseconds limit) {
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.push_back({.kernel = &kernel, .limit = limit});
+  }
+  changed_.notify_all();
+}
+
+void KernelWatch::remove(const RunningKernel& kernel) noexcept {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watched_, [&](const Watched& one) { return one.kernel == &kernel; });
+}
+
+void KernelWatch::watch() {
+  std::unique_lock lock(mutex_);
+  nanoseconds next{0};
+  Clock::time_point last = Clock::now();
+  while (!stop_) {
+    if (watched_.empty()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_for(lock, next);
+    }
+    const Clock::time_point now = Clock::now();
+    // A process that was stopped, or stood in a debugger, had no time to run its kernels.
+    next = look(std::min<nanoseconds>(now - std::exchange(last, now), 2 * next));
+  }
+}
+
+nanoseconds KernelWatch::look(nanoseconds passed) {
+  nanoseconds next = nanoseconds::max();
+  std::vector<Watched*> computing;
+  std::vector<Watched*> waiting;
+  for (Watched& one : watched_) {
+    next = std::min(next, std::max(one.limit / kLooks, kShortest));
+    const std::uint64_t turn = one.kernel->turn.load(std::memory_order_acquire);
+    one.age = turn == one.turn && turn % 2 != 0 ? one.age + passed : nanoseconds(0);
+    one.turn = turn;
+    if (one.age < one.limit) continue;
+    (one.kernel->inside_core.load(std::memory_order_relaxed) ? waiting : computing).push_back(&one);
+  }
+  if (computing.empty() && waiting.empty()) return next;
+  if (computing.empty()) computing.swap(waiting);
+  for (const Watched* one : computing) mark_overdue(*one);
+  // These may wait because another one has kept their thread: they get their time once more.
+  for (Watched* one : waiting) one->age = nanoseconds(0);
+  interrupt_kernels();
+  return std::min(next, kRetry);
+}
+
+void KernelWatch::mark_overdue(const Watched& one) {
+  RunningKernel& kernel = *one.kernel;
+  const Code code = code_around(reinterpret_cast<std::uintptr_t>(kernel.entry.load(std::memory_order_relaxed)));
+  const bool anywhere = one.age > one.limit + kPatience;
+  kernel.code_begin.store(anywhere ? 0 : code.begin, std::memory_order_relaxed);
+  kernel.code_end.store(anywhere ? UINTPTR_MAX : code.end, std::memory_order_relaxed);
+  // Pairs with the load in RunningKernel::may_be_left_at().
+  kernel.overdue.store(one.turn, std::memory_order_release);
+}
+
+}  // namespace baton::chip
