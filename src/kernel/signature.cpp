@@ -58,10 +58,14 @@ void check_argument(std::string_view kernel, const BatonKernelSignature& signatu
 void check_arguments(std::string_view kernel, const BatonKernelSignature& signature,
                      std::span<const GivenArgument> given) {
   if (given.size() != signature.parameter_count) {
+    std::vector<std::string> notes = {describe(kernel, signature)};
+    for (std::size_t i = given.size(); i < signature.parameter_count; ++i) {
+      notes.push_back(fmt::format("argument {} is missing: {}", i + 1, describe(signature.parameters[i])));
+    }
     throw Error(Code::invalid_argument,
                 fmt::format("{}: takes {} argument{}, got {}", kernel, signature.parameter_count,
                             signature.parameter_count == 1 ? "" : "s", given.size()),
-                {describe(kernel, signature)});
+                std::move(notes));
   }
   for (std::size_t i = 0; i < given.size(); ++i) check_argument(kernel, signature, i, given[i]);
 }

@@ -55,14 +55,14 @@ TEST(PastCaches, CallsAreRight) {
 #if defined(BATON_SANITIZE_THREAD)
   GTEST_SKIP() << "takes long under the thread sanitizer, and has no order that smaller calls have not";
 #endif
-  constexpr int kRanks = 2;
+  constexpr int kTwo = 2;
   if (collectives::more_than_caches_hold() > std::size_t{256} * 1024 * 1024) {
     GTEST_SKIP() << "the caches of this machine hold too much";
   }
-  const std::vector<Case> cases = cases_beyond_caches(kRanks);
+  const std::vector<Case> cases = cases_beyond_caches(kTwo);
   std::size_t bytes = 0;
-  for (const Case& one : cases) bytes = std::max(bytes, bytes_of(one, kRanks));
-  run_ranks(kRanks, [&](Domain me) {
+  for (const Case& one : cases) bytes = std::max(bytes, bytes_of(one, kTwo));
+  run_ranks(kTwo, [&](Domain me) {
     const Buffers buffers(me, bytes);
     for (const Case& one : cases) {
       EXPECT_EQ(wrong_elements(me, buffers, one, 0), 0U) << describe(one) << " on rank " << me.rank();

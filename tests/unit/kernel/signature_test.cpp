@@ -54,7 +54,9 @@ TEST(Signature, AWrongNumberOfArgumentsShowsWhatIsTaken) {
   const auto error = error_of([&] { check_arguments("scale", kScale, {}); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->message(), "scale: takes 3 arguments, got 0");
-  EXPECT_THAT(error->notes(), ElementsAre("scale(In<float> x, float factor, Out<float, 2> y)"));
+  EXPECT_THAT(error->notes(),
+              ElementsAre("scale(In<float> x, float factor, Out<float, 2> y)", "argument 1 is missing: In<float> x",
+                          "argument 2 is missing: float factor", "argument 3 is missing: Out<float, 2> y"));
 }
 
 TEST(Signature, AMistakeTellsWhereTheKernelIs) {
