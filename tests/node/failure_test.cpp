@@ -140,7 +140,7 @@ TEST_P(NodeFailure, OfAMemberEndsTheOthersOfItsGroup) {
 
 TEST_P(NodeFailure, OfAHostFunctionIsTheRunsFailure) {
   const Tensor x = worker.create_buffer(DType::float32, {4});
-  require_error(Code::internal, {"a host function says no", "submitted at", "failure_test.cpp"}, [&] {
+  require_error(Code::rank_failed, {"a host function says no", "submitted at", "failure_test.cpp"}, [&] {
     worker.run([&](Orchestration& o) {
       o.submit_sub([](const ChipArgs&) { throw std::runtime_error("a host function says no"); }, one(x));
       TaskArgs args;
