@@ -292,7 +292,7 @@ def test_a_chip_that_is_not_there_is_named_with_those_that_are(node, ops):
     x = node.create_buffer(1, "int32")
     with pytest.raises(baton.Error, match="there is no chip 7; this node has chips 0 to 2") as raised:
         node.run(lambda orch: orch.submit_next_level(ops["add_one"], [x], worker=7))
-    assert raised.value.remedy.startswith("Chips are numbered from 0")
+    assert raised.value.remedy.startswith("Chips count from 0")
 
 
 def test_errors_have_task_kernel_and_place(node, ops):

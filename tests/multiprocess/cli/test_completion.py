@@ -55,7 +55,7 @@ def test_bash_completes(baton, tmp_path):
     assert complete(baton, tmp_path, "baton", "run", "--ti") == {"--timeout"}
     assert complete(baton, tmp_path, "baton", "run", "-n", "") == set(), "a number is not a file"
     assert complete(baton, tmp_path, "baton", "run", "-n", "4", "tr") == {"train.py"}
-    assert complete(baton, tmp_path, "baton", "compile", "--core", "") == {"vector", "cube"}
+    assert complete(baton, tmp_path, "baton", "compile", "--core", "") == {"vector", "cube", "aic", "aiv"}
     assert complete(baton, tmp_path, "baton", "compile", "-o", "") == {"folder"}
     assert complete(baton, tmp_path, "baton", "completion", "") == {"bash", "zsh", "fish"}
 
