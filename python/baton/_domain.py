@@ -87,7 +87,7 @@ class Window:
 
     def put_signal(self, peer: int, data: Any, signals: Signals, index: int = 0, first: int = 0, value: int = 1,
                    op: str = "add") -> None:
-        """put(), then notify of a signal: whoever waits for it sees it after the bytes."""
+        """put(), then notify of a signal: a rank that waits for it sees it after the bytes."""
         self._core.put_signal(peer, first * self._itemsize, self._memory(data, "what is put"), signals._core,
                               4 * index, value, op)
 

@@ -204,7 +204,7 @@ Array from_buffer(nb::handle object, const std::string& what, Writable need, Lay
   } else {
     for (int i = 0; i < view.ndim; ++i) {
       if (view.strides[i] % view.itemsize != 0) {
-        refuse(what, "has strides that are no multiples of its elements", "pass numpy.ascontiguousarray(x), a copy");
+        refuse(what, "has strides that are not multiples of its elements", "pass numpy.ascontiguousarray(x), a copy");
       }
       given.strides.push_back(view.strides[i] / view.itemsize);
     }

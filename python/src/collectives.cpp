@@ -173,7 +173,7 @@ void bind_collectives(nb::module_& module) {
              nb::arg("receive_counts"),
              "Does one collective, by its name. x and out are (array or None, name of the elements).");
   module.def("signals_needed", signals_needed, nb::arg("ranks"),
-             "How many signals (int32, zero at first) a kernel needs on each of so many ranks for the collectives of\n"
+             "How many signals (int32, zero at first) a kernel needs on each of `ranks` ranks for the collectives of\n"
              "<collectives/collectives.hpp>, in a buffer of their domain.");
 }
 

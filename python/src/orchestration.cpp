@@ -250,7 +250,7 @@ nb::dict member(const NodeDomain& domain, int chip) {
 void bind_orchestration(nb::module_& module) {
   nb::class_<Config>(module, "TaskConfig",
                      "How a chip runs a kernel.\n\n"
-                     "blocks          so many executions of it, each with its own get_block_idx()\n"
+                     "blocks          how often it runs, each time with its own get_block_idx()\n"
                      "start_together  all blocks are on cores at the same time, so they may wait for each other\n"
                      "priority        above 0: before ordinary tasks that are ready; below 0: after them")
       .def(

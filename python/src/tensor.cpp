@@ -196,7 +196,7 @@ void bind_tensor(nb::module_& module) {
           "The same as kernels see it: of a buffer in the window of a chip, in the address space of that chip.")
       .def_prop_ro(
           "is_contiguous", [](const Array& array) { return array.tensor.is_contiguous(); },
-          "Whether the elements lie one behind the other, the last dimension fastest.")
+          "Whether the elements are contiguous, the last dimension fastest.")
       .def("__len__", [](const Array& array) { return array.tensor.dims() == 0 ? 0 : array.tensor.extent(0); })
       .def("__getitem__", get_item, nb::arg("index"), "A view: t[2:8], t[1, ::2].")
       .def(

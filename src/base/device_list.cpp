@@ -60,7 +60,8 @@ class Parser {
   int number(Piece piece) const {
     int value = 0;
     for (const char c : list_.substr(piece.begin, piece.size())) {
-      if (!is_digit(c)) fail_at(piece, fmt::format("{} is no number", quote(list_.substr(piece.begin, piece.size()))));
+      if (!is_digit(c))
+        fail_at(piece, fmt::format("{} is not a number", quote(list_.substr(piece.begin, piece.size()))));
       value = std::min(value * 10 + (c - '0'), kLargestDevice + 1);
     }
     if (value > kLargestDevice) fail_at(piece, fmt::format("{} is above {}", text(piece), kLargestDevice));

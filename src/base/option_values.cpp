@@ -78,7 +78,7 @@ std::chrono::nanoseconds parse_duration(std::string_view source, std::string_vie
     if (fraction.empty()) no("no digits follow the point");
   }
   const auto unit = unit_nanoseconds(rest);
-  if (!unit) no(fmt::format("{} is no unit", quote(rest)));
+  if (!unit) no(fmt::format("{} is not a unit", quote(rest)));
   const auto base = scaled(whole, *unit);
   std::int64_t total = 0;
   if (!base || __builtin_add_overflow(*base, scaled_fraction(fraction, *unit), &total)) no("is too long");
@@ -93,7 +93,7 @@ std::uint64_t parse_bytes(std::string_view source, std::string_view text) {
   const std::string_view digits = take_digits(rest);
   if (digits.empty()) no("does not start with a number");
   const auto shift = unit_shift(rest);
-  if (!shift) no(fmt::format("{} is no unit", quote(rest)));
+  if (!shift) no(fmt::format("{} is not a unit", quote(rest)));
   const auto total = scaled(digits, std::int64_t{1} << *shift);
   if (!total) no("is too large");
   if (*total == 0) no("a size must be more than zero");
@@ -105,7 +105,7 @@ int parse_integer(std::string_view source, std::string_view text, int minimum, s
   int value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::invalid_argument || stop != end) refuse(source, text, form, "is no decimal number");
+  if (error == std::errc::invalid_argument || stop != end) refuse(source, text, form, "is not a decimal number");
   if (error == std::errc::result_out_of_range) {
     refuse(source, text, form, fmt::format("is outside {} to {}", minimum, std::numeric_limits<int>::max()));
   }
@@ -119,14 +119,14 @@ std::uint64_t parse_seed(std::string_view source, std::string_view text, std::st
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range) refuse(source, text, form, "has more than 64 bits");
-  if (error != std::errc() || stop != end) refuse(source, text, form, "is no decimal number");
+  if (error != std::errc() || stop != end) refuse(source, text, form, "is not a decimal number");
   return value;
 }
 
 PipeOrder parse_pipe_order(std::string_view source, std::string_view text) {
   if (text == "program") return PipeOrder::program;
   if (text == "strict") return PipeOrder::strict;
-  refuse(source, text, kPipeOrderForm, text.empty() ? "is empty" : "is no order of pipes");
+  refuse(source, text, kPipeOrderForm, text.empty() ? "is empty" : "is not an order of pipes");
 }
 
 InPlace parse_in_place(std::string_view source, std::string_view text) {
@@ -143,7 +143,7 @@ LogLevel parse_log_level(std::string_view source, std::string_view text) {
   for (const auto& [name, level] : kNames) {
     if (text == name) return level;
   }
-  refuse(source, text, kLogLevelForm, text.empty() ? "is empty" : "is no level of the log");
+  refuse(source, text, kLogLevelForm, text.empty() ? "is empty" : "is not a level of the log");
 }
 
 std::string parse_profile(std::string_view source, std::string_view text) {

@@ -127,8 +127,8 @@ std::string describe_activity(const wire::ControlHeader& control, std::uint32_t 
     if (stat && (stat->state == 'T' || stat->state == 't')) stopped = " (its process is stopped)";
   }
   if (const auto wait = read_wait(block.wait)) {
-    return fmt::format("waits for {} since {}{}", describe(*wait), describe_duration(monotonic_ns() - wait->since_ns),
-                       stopped);
+    return fmt::format("has waited for {} for {}{}", describe(*wait),
+                       describe_duration(monotonic_ns() - wait->since_ns), stopped);
   }
   return "is running" + stopped;
 }

@@ -24,7 +24,7 @@ std::shared_ptr<SharedMemory> map_memfd(const UniqueFd& fd, std::uint64_t bytes)
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_system("fstat of a segment");
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) fail(Code::protocol, "a segment came that is no sealed memfd");
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) fail(Code::protocol, "a segment came that is not a sealed memfd");
   if (static_cast<std::uint64_t>(status.st_size) != bytes) {
     fail(Code::protocol, "a segment came with {} bytes instead of the announced {}", status.st_size, bytes);
   }

@@ -85,7 +85,7 @@ std::byte* WindowState::checked(const char* what, int rank, std::size_t offset, 
 std::atomic_ref<std::int32_t> WindowState::signal(const char* what, int rank, std::size_t offset) const {
   std::byte* address = checked(what, rank, offset, sizeof(std::int32_t));
   if (offset % sizeof(std::int32_t) != 0) [[unlikely]] {
-    fail(Code::misaligned, "{} on \"{}\": a signal cannot be at byte {}, which is no multiple of 4", what, name_,
+    fail(Code::misaligned, "{} on \"{}\": a signal cannot be at byte {}, which is not a multiple of 4", what, name_,
          offset);
   }
   return std::atomic_ref(*reinterpret_cast<std::int32_t*>(address));
@@ -178,8 +178,8 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
 std::atomic_ref<std::uint64_t> WindowState::growing_word(const char* what, int owner, std::size_t offset) const {
   std::byte* address = checked(what, owner, offset, sizeof(std::uint64_t));
   if (offset % sizeof(std::uint64_t) != 0) [[unlikely]] {
-    fail(Code::misaligned, "{} on \"{}\": a 64-bit word cannot be at byte {}, which is no multiple of 8", what, name_,
-         offset);
+    fail(Code::misaligned, "{} on \"{}\": a 64-bit word cannot be at byte {}, which is not a multiple of 8", what,
+         name_, offset);
   }
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(address));
 }

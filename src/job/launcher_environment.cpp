@@ -55,7 +55,7 @@ int read_number(const Dialect& dialect, std::string_view name, const std::string
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || value < 0) {
-    fail(Code::bad_launcher_environment, "{} set {}={}, which is no number of a rank or of ranks", dialect.launcher,
+    fail(Code::bad_launcher_environment, "{} set {}={}, which is not a number of a rank or of ranks", dialect.launcher,
          name, quote(text));
   }
   return value;
@@ -95,7 +95,7 @@ std::optional<Place> read_dialect(const Dialect& dialect, const Environment& env
   place.rank = read_number(dialect, dialect.rank, *rank);
   place.size = read_number(dialect, dialect.size, *size);
   if (place.rank >= place.size) {
-    fail(Code::bad_launcher_environment, "{}={} is no rank of {}={}", dialect.rank, place.rank, dialect.size,
+    fail(Code::bad_launcher_environment, "{}={} is not a rank of {}={}", dialect.rank, place.rank, dialect.size,
          place.size);
   }
   if (const auto local = dialect.local_size.empty() ? std::nullopt : environment(dialect.local_size)) {

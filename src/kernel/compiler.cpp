@@ -85,7 +85,7 @@ std::string ask_version(const std::vector<std::string>& words, const Cache& cach
   const ProgramEnd end = run_program(call, deadline);
   if (end.how == ProgramEnd::How::timed_out || end.status.value_or(0) != 0 || end.output.empty()) {
     throw Error(Code::unsupported,
-                fmt::format("{} is no usable C++ compiler: {} --version {}", words.front(), fmt::join(words, " "),
+                fmt::format("{} is not a usable C++ compiler: {} --version {}", words.front(), fmt::join(words, " "),
                             end.how == ProgramEnd::How::timed_out ? "does not end"
                             : end.status.value_or(0) != 0         ? "ends with " + describe_wait_status(*end.status)
                                                                   : "says nothing"),

@@ -36,8 +36,8 @@ void bind(const kernel::KernelLibrary& library) {
   const auto bind_table =
       reinterpret_cast<void (*)(const BatonOrchestrationTable*)>(library.symbol("baton_orchestration_bind"));
   if (version == nullptr || bind_table == nullptr) {
-    fail(Code::not_a_kernel, "{} is no library of orchestrations: its source does not include pto_orchestration_api.h",
-         library.path());
+    fail(Code::not_a_kernel,
+         "{} is not a library of orchestrations: its source does not include pto_orchestration_api.h", library.path());
   }
   if (*version != BATON_ORCHESTRATION_ABI_VERSION) {
     fail(Code::wrong_abi, "{} was built for version {} of the orchestration API, and this Baton has version {}",

@@ -53,7 +53,7 @@ class GroupedFacts {
 std::string describe_other(const RankOutcome& other, std::chrono::nanoseconds kill_after) {
   if (!other.status) return "still there, even after SIGKILL";
   const std::string how = describe_wait_status(*other.status);
-  if (other.asked_with == 0) return other.failed() ? "ended by itself, " + how : "ended well";
+  if (other.asked_with == 0) return other.failed() ? "failed too, " + how : "ended well";
   const int signal = WIFSIGNALED(*other.status) ? WTERMSIG(*other.status) : 0;
   if (other.asked_with == SIGKILL && signal == SIGKILL) {
     return fmt::format("did not end within {} of SIGTERM, ended by SIGKILL", describe_duration(kill_after));

@@ -104,7 +104,7 @@ SCENARIO(BarrierTimeoutNamesOneMissingRank, {.sizes = {4}}) {
     const Error error = require_error(Code::wait_timeout, {"rank 2 of 4 did not arrive"}, [&] { me.barrier(1s); });
     REQUIRE_EQUAL(error.notes().size(), 1U);
     REQUIRE(error.notes()[0].starts_with("rank 2"));
-    REQUIRE(error.notes()[0].find("waits for signal 0 of \"done\" >= 3") != std::string::npos);
+    REQUIRE(error.notes()[0].find("has waited for signal 0 of \"done\" >= 3") != std::string::npos);
     done.notify(2, 0);
   }
   me.barrier();

@@ -36,7 +36,7 @@ SCENARIO(RangesAreCheckedWithNumbers, {}) {
     require_error(Code::out_of_range, {text}, [&] { static_cast<void>(window.part(rank)); });
   }
   for (const std::size_t offset : {std::size_t{1}, std::size_t{2}, std::size_t{95}}) {
-    const std::string text = "byte " + std::to_string(offset) + ", which is no multiple of 4";
+    const std::string text = "byte " + std::to_string(offset) + ", which is not a multiple of 4";
     require_error(Code::misaligned, {text, "notify"}, [&] { window.notify(0, offset); });
     require_error(Code::misaligned, {text, "wait"}, [&] { window.wait(offset, WaitCmp::ge, 0); });
     require_error(Code::misaligned, {text, "test"}, [&] { static_cast<void>(window.test(offset, WaitCmp::ge, 0)); });

@@ -49,7 +49,7 @@ os._exit(5)
 """
     result = baton.run("run", "-n", "2", "--grace", "60s", *python(source))
     assert result.returncode == 7
-    assert b"rank 1 (pid" in result.stderr and b"rank 0: ended by itself, exit code 5" in result.stderr
+    assert b"rank 1 (pid" in result.stderr and b"rank 0: failed too, exit code 5" in result.stderr
 
 
 def test_ranks_that_ended_well_are_told_apart(baton):

@@ -38,7 +38,7 @@ def test_the_others_learn_how_a_rank_died(baton, rank_program):
     report = result.stderr.decode()
     assert report.count("died: SIGKILL") == 2  # what ranks 0 and 1 said
     assert "baton: rank 2 (pid " in report and "was ended by SIGKILL" in report
-    assert "ranks 0-1: ended by itself, exit code 40" in report
+    assert "ranks 0-1: failed too, exit code 40" in report
 
 
 def test_the_rank_that_failed_first_is_the_culprit(baton, rank_program):
@@ -54,7 +54,7 @@ def test_a_rank_that_ends_silently_is_the_culprit(baton, rank_program):
     report = result.stderr.decode()
     assert "baton: rank 3 (pid " in report and "ended with exit code 0 after " in report
     assert "without leaving the job\n" in report and "return from main()" in report
-    assert "ranks 0-2: ended by itself, exit code 40" in report
+    assert "ranks 0-2: failed too, exit code 40" in report
 
 
 def test_a_silent_end_is_not_blamed_for_a_crash(baton, rank_program):

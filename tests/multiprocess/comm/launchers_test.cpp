@@ -114,7 +114,7 @@ TEST(Launchers, ContradictionsAreErrors) {
     EXPECT_EQ(WEXITSTATUS(processes.status(i)), 1);
     EXPECT_THAT(processes.output(i), HasSubstr("BATON-E024"));
   }
-  EXPECT_THAT(processes.output(0), HasSubstr("BATON_RANK=3 is no rank of BATON_SIZE=3"));
+  EXPECT_THAT(processes.output(0), HasSubstr("BATON_RANK=3 is not a rank of BATON_SIZE=3"));
   EXPECT_THAT(processes.output(1), HasSubstr("BATON_RANK is set but BATON_SIZE is not"));
   EXPECT_THAT(processes.output(2), HasSubstr("OMPI_COMM_WORLD_SIZE is set but OMPI_COMM_WORLD_RANK is not"));
 }

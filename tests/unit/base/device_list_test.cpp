@@ -53,26 +53,25 @@ TEST_P(ParseDeviceListRefuses, AndShowsTheSpot) {
 
 INSTANTIATE_TEST_SUITE_P(
     Junk, ParseDeviceListRefuses,
-    testing::Values(BadList{"0,3-1", "range 3-1 runs backwards", "  ^~~"}, BadList{"  ", "it is empty", "^~"},
-                    BadList{",1", "an item is empty", "^"}, BadList{"0,,2", "an item is empty", "  ^"},
-                    BadList{"0, ,2", "an item is empty", "  ^~"}, BadList{"0,", "an item is empty", "  ^"},
-                    BadList{"-1", "-1 is negative", "^~"}, BadList{"0,-1-3", "-1-3 is negative", "  ^~~~"},
-                    BadList{"0,1-", "range 1- has no end", "  ^~"}, BadList{"1--3", "\"-3\" is no number", "  ^~"},
-                    BadList{"1-2-3", "\"2-3\" is no number", "  ^~~"},
-                    BadList{"0,two,3", "\"two\" is no number", "  ^~~"}, BadList{"0 1", "\"0 1\" is no number", "^~~"},
-                    BadList{"0 - 3", "\"0 \" is no number", "^~"}, BadList{"0x1", "\"0x1\" is no number", "^~~"},
-                    BadList{"+1", "\"+1\" is no number", "^~"}, BadList{"0;1", "\"0;1\" is no number", "^~~"},
-                    BadList{"1,0-3", "device 1 is named twice", "  ^~~"},
-                    BadList{"4,4", "device 4 is named twice", "  ^"},
-                    BadList{"5-9,7", "device 7 is named twice", "    ^"},
-                    BadList{"5-9,9-12", "device 9 is named twice", "    ^~~~"},
-                    BadList{"5-9,0-5", "device 5 is named twice", "    ^~~"},
-                    BadList{"5,20-29,7-8,6-9", "device 7 is named twice", "            ^~~"},
-                    BadList{"1000001", "1000001 is above 1000000", "^~~~~~~"},
-                    BadList{"0-1000001", "1000001 is above 1000000", "  ^~~~~~~"},
-                    BadList{"99999999999999999999", "99999999999999999999 is above 1000000", "^~~~~~~~~~~~~~~~~~~~"},
-                    BadList{"0-65536", "more than 65536 devices", "^~~~~~~"},
-                    BadList{"100000,0-65535", "more than 65536 devices", "       ^~~~~~~"}));
+    testing::Values(
+        BadList{"0,3-1", "range 3-1 runs backwards", "  ^~~"}, BadList{"  ", "it is empty", "^~"},
+        BadList{",1", "an item is empty", "^"}, BadList{"0,,2", "an item is empty", "  ^"},
+        BadList{"0, ,2", "an item is empty", "  ^~"}, BadList{"0,", "an item is empty", "  ^"},
+        BadList{"-1", "-1 is negative", "^~"}, BadList{"0,-1-3", "-1-3 is negative", "  ^~~~"},
+        BadList{"0,1-", "range 1- has no end", "  ^~"}, BadList{"1--3", "\"-3\" is not a number", "  ^~"},
+        BadList{"1-2-3", "\"2-3\" is not a number", "  ^~~"}, BadList{"0,two,3", "\"two\" is not a number", "  ^~~"},
+        BadList{"0 1", "\"0 1\" is not a number", "^~~"}, BadList{"0 - 3", "\"0 \" is not a number", "^~"},
+        BadList{"0x1", "\"0x1\" is not a number", "^~~"}, BadList{"+1", "\"+1\" is not a number", "^~"},
+        BadList{"0;1", "\"0;1\" is not a number", "^~~"}, BadList{"1,0-3", "device 1 is named twice", "  ^~~"},
+        BadList{"4,4", "device 4 is named twice", "  ^"}, BadList{"5-9,7", "device 7 is named twice", "    ^"},
+        BadList{"5-9,9-12", "device 9 is named twice", "    ^~~~"},
+        BadList{"5-9,0-5", "device 5 is named twice", "    ^~~"},
+        BadList{"5,20-29,7-8,6-9", "device 7 is named twice", "            ^~~"},
+        BadList{"1000001", "1000001 is above 1000000", "^~~~~~~"},
+        BadList{"0-1000001", "1000001 is above 1000000", "  ^~~~~~~"},
+        BadList{"99999999999999999999", "99999999999999999999 is above 1000000", "^~~~~~~~~~~~~~~~~~~~"},
+        BadList{"0-65536", "more than 65536 devices", "^~~~~~~"},
+        BadList{"100000,0-65535", "more than 65536 devices", "       ^~~~~~~"}));
 
 TEST(ParseDeviceListErrors, AnEmptyListHasNoSpot) {
   const auto error = error_of([] { static_cast<void>(parse_device_list("")); });
@@ -94,7 +93,7 @@ TEST(ParseDeviceListErrors, LongListsAreCutAroundTheSpot) {
   for (int i = 1000; i < 2000; ++i) list += "," + std::to_string(i);
   const auto error = error_of([&] { static_cast<void>(parse_device_list(list)); });
   ASSERT_TRUE(error);
-  EXPECT_THAT(error->message(), HasSubstr("...: \"oops\" is no number"));
+  EXPECT_THAT(error->message(), HasSubstr("...: \"oops\" is not a number"));
   ASSERT_EQ(error->notes().size(), 2U);
   const std::string& excerpt = error->notes()[0];
   const std::string& mark = error->notes()[1];

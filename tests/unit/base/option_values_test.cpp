@@ -68,11 +68,11 @@ INSTANTIATE_TEST_SUITE_P(
                     BadDuration{" 3", "does not start with a number"},
                     BadDuration{".5s", "does not start with a number"},
                     BadDuration{"nan", "does not start with a number"}, BadDuration{"3.", "no digits follow the point"},
-                    BadDuration{"3.s", "no digits follow the point"}, BadDuration{"3 s", "\" s\" is no unit"},
-                    BadDuration{"3 ", "\" \" is no unit"}, BadDuration{"3S", "\"S\" is no unit"},
-                    BadDuration{"3e2", "\"e2\" is no unit"}, BadDuration{"0x10", "\"x10\" is no unit"},
-                    BadDuration{"3sm", "\"sm\" is no unit"}, BadDuration{"1.5.5s", "\".5s\" is no unit"},
-                    BadDuration{"1,5s", "\",5s\" is no unit"}, BadDuration{"30us", "\"us\" is no unit"}));
+                    BadDuration{"3.s", "no digits follow the point"}, BadDuration{"3 s", "\" s\" is not a unit"},
+                    BadDuration{"3 ", "\" \" is not a unit"}, BadDuration{"3S", "\"S\" is not a unit"},
+                    BadDuration{"3e2", "\"e2\" is not a unit"}, BadDuration{"0x10", "\"x10\" is not a unit"},
+                    BadDuration{"3sm", "\"sm\" is not a unit"}, BadDuration{"1.5.5s", "\".5s\" is not a unit"},
+                    BadDuration{"1,5s", "\",5s\" is not a unit"}, BadDuration{"30us", "\"us\" is not a unit"}));
 
 TEST(ParseInteger, ReadsWholeRange) {
   EXPECT_EQ(parse_integer("X", "0", 0, "n"), 0);
@@ -89,16 +89,16 @@ TEST(ParseInteger, RefusesTheRest) {
     return error->message();
   };
   EXPECT_EQ(message("", 0), "BATON_SIZE=\"\": is empty");
-  EXPECT_EQ(message("x", 0), "BATON_SIZE=\"x\": is no decimal number");
-  EXPECT_EQ(message("4x", 0), "BATON_SIZE=\"4x\": is no decimal number");
-  EXPECT_EQ(message(" 4", 0), "BATON_SIZE=\" 4\": is no decimal number");
-  EXPECT_EQ(message("+4", 0), "BATON_SIZE=\"+4\": is no decimal number");
-  EXPECT_EQ(message("4.0", 0), "BATON_SIZE=\"4.0\": is no decimal number");
+  EXPECT_EQ(message("x", 0), "BATON_SIZE=\"x\": is not a decimal number");
+  EXPECT_EQ(message("4x", 0), "BATON_SIZE=\"4x\": is not a decimal number");
+  EXPECT_EQ(message(" 4", 0), "BATON_SIZE=\" 4\": is not a decimal number");
+  EXPECT_EQ(message("+4", 0), "BATON_SIZE=\"+4\": is not a decimal number");
+  EXPECT_EQ(message("4.0", 0), "BATON_SIZE=\"4.0\": is not a decimal number");
   EXPECT_EQ(message("0", 1), "BATON_SIZE=\"0\": is below 1");
   EXPECT_EQ(message("-1", 0), "BATON_SIZE=\"-1\": is below 0");
   EXPECT_EQ(message("2147483648", 1), "BATON_SIZE=\"2147483648\": is outside 1 to 2147483647");
   EXPECT_EQ(message("99999999999999999999", 1), "BATON_SIZE=\"99999999999999999999\": is outside 1 to 2147483647");
-  EXPECT_EQ(message("99999999999999999999x", 1), "BATON_SIZE=\"99999999999999999999x\": is no decimal number");
+  EXPECT_EQ(message("99999999999999999999x", 1), "BATON_SIZE=\"99999999999999999999x\": is not a decimal number");
 }
 
 TEST(ParseBytes, KnowsFourUnitsAndBareNumbers) {
@@ -167,7 +167,7 @@ TEST(ParseName, TakesAnythingButNothing) {
 TEST(OptionValues, MessagesStayOnOneLine) {
   const auto error = error_of([] { static_cast<void>(parse_duration("X", "3\n4")); });
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->message(), "X=\"3\\x0a4\": \"\\x0a4\" is no unit");
+  EXPECT_EQ(error->message(), "X=\"3\\x0a4\": \"\\x0a4\" is not a unit");
 }
 
 TEST(Profile, IsAWordOrAFile) {

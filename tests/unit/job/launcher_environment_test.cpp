@@ -115,7 +115,7 @@ TEST(LauncherEnvironment, NumbersMustBeNumbers) {
 }
 
 TEST(LauncherEnvironment, ARankMustBeInsideItsJob) {
-  require_error(Code::bad_launcher_environment, {"BATON_RANK=6 is no rank of BATON_SIZE=6"},
+  require_error(Code::bad_launcher_environment, {"BATON_RANK=6 is not a rank of BATON_SIZE=6"},
                 [] { static_cast<void>(place_in(with(kBatonRun, "BATON_RANK", "6"))); });
   require_error(Code::bad_launcher_environment, {"WORLD_SIZE=0"},
                 [] { static_cast<void>(place_in(with(kTorchrun, "WORLD_SIZE", "0"))); });

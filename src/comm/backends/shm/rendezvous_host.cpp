@@ -95,7 +95,7 @@ class Host {
     const Received received = receive_message(guest.connection);
     switch (received.status) {
       case ReceiveStatus::nothing_yet: return true;
-      case ReceiveStatus::malformed: return refuse(guest, Code::protocol, "what you sent is no message of Baton's");
+      case ReceiveStatus::malformed: return refuse(guest, Code::protocol, "what you sent is not a message of Baton's");
       case ReceiveStatus::closed:
         if (guest.rank) throw_guest_gone(guest);
         return false;
