@@ -71,7 +71,7 @@ std::string make_private_folders(const std::string& folder, std::span<const std:
   }
   for (const std::string_view each : inner) {
     const std::string name(each);
-    const std::string inside = path + "/" + name;
+    const std::string inside = fmt::format("{}/{}", path, name);
     if (::mkdirat(outer.get(), name.c_str(), kForThisUser) != 0 && errno != EEXIST) {
       fail_system(fmt::format("making the folder {}", inside));
     }

@@ -110,7 +110,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
   Lock lock(mutex_);
   if (closed_) fail(Code::released, "the worker was closed");
   for (const int chip : chips) check_answers(chip);
-  const std::shared_ptr<DomainRecord> domain = new_domain(name, chips, layout.bytes);
+  std::shared_ptr<DomainRecord> domain = new_domain(name, chips, layout.bytes);
   ask_for_windows(*domain);
   const std::exception_ptr failure = await_windows(*domain, lock);
   domains_.emplace(domain->id, domain);

@@ -97,7 +97,7 @@ bool OutputMerger::may_read(const Stream& stream) {
          (sink.speaker == kNobody || sink.speaker == stream.rank);
 }
 
-void OutputMerger::keep_the_floor(const Stream& stream) {
+void OutputMerger::keep_the_floor(const Stream& stream) const {
   if (stream.kind != Kind::error || settings_.ranks == 1 || draining_) return;
   Sink& sink = stream.sink;
   if (sink.speaker != stream.rank) sink.turn_end = Deadline::after(settings_.error_turn);

@@ -73,7 +73,7 @@ class OutputMerger {
   template <class Action>
   void for_each_open(Sink& sink, Action&& action);
   void break_stalled_line(Sink& sink);
-  void keep_the_floor(const Stream& stream);
+  void keep_the_floor(const Stream& stream) const;
   void end_turn(Sink& sink);
   [[nodiscard]] static bool may_read(const Stream& stream);
 
