@@ -8,7 +8,7 @@ namespace baton::wire {
 template <std::size_t Bytes>
 void store_text(SharedText<Bytes>& to, std::string_view text) noexcept {
   char bytes[Bytes] = {};
-  std::memcpy(bytes, text.data(), std::min(text.size(), Bytes));
+  std::ranges::copy(text.substr(0, Bytes), bytes);  // memcpy() must not be given the null of an empty text
   for (std::size_t i = 0; i < Bytes / 8; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + 8 * i, 8);
