@@ -82,7 +82,7 @@ TEST(Trap7Mailroom, RefusesSegmentsThatAreNotAsAnnounced) {
   require_error(Code::protocol, {"4096 bytes instead of the announced 8192"}, [&] {
     static_cast<void>(rooms.zero.collect({1, 0}));
   });
-  require_error(Code::protocol, {"no sealed memfd"}, [&] { static_cast<void>(rooms.zero.collect({2, 0})); });
+  require_error(Code::protocol, {"not a sealed memfd"}, [&] { static_cast<void>(rooms.zero.collect({2, 0})); });
   require_error(Code::protocol, {"no descriptor"}, [&] { static_cast<void>(rooms.zero.collect({3, 0})); });
 }
 

@@ -51,14 +51,14 @@ TEST(Trap7Memfd, OfAnotherSizeIsNotMapped) {
 TEST(Trap7Memfd, ThatCouldShrinkIsNotMapped) {
   const UniqueFd fd(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
-  require_error(Code::protocol, {"no sealed memfd"}, [&] { static_cast<void>(map_memfd(fd, 4096)); });
+  require_error(Code::protocol, {"not a sealed memfd"}, [&] { static_cast<void>(map_memfd(fd, 4096)); });
   ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_GROW), 0);
-  require_error(Code::protocol, {"no sealed memfd"}, [&] { static_cast<void>(map_memfd(fd, 4096)); });
+  require_error(Code::protocol, {"not a sealed memfd"}, [&] { static_cast<void>(map_memfd(fd, 4096)); });
 }
 
 TEST(Trap7Memfd, OtherDescriptorsAreNotMapped) {
   const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  require_error(Code::protocol, {"no sealed memfd"}, [&] { static_cast<void>(map_memfd(file, 4096)); });
+  require_error(Code::protocol, {"not a sealed memfd"}, [&] { static_cast<void>(map_memfd(file, 4096)); });
   const UniqueFd none;
   require_error(Code::protocol, {"no descriptor"}, [&] { static_cast<void>(map_memfd(none, 4096)); });
 }

@@ -151,9 +151,9 @@ TEST(Trap7RendezvousGuest, RefusesABadControlSegment) {
   require_error(Code::protocol, {"no control segment"}, visit_with(blank.get()));
   const UniqueFd unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(wire::control_bytes(2))), 0);
-  require_error(Code::protocol, {"no sealed memfd"}, visit_with(unsealed.get()));
+  require_error(Code::protocol, {"not a sealed memfd"}, visit_with(unsealed.get()));
   const UniqueFd file(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  require_error(Code::protocol, {"no sealed memfd"}, visit_with(file.get()));
+  require_error(Code::protocol, {"not a sealed memfd"}, visit_with(file.get()));
   const comm::ControlSegment good = comm::make_control(2, "job", comm::make_token(), comm::Hosting::processes, 2);
   require_error(Code::protocol, {"sent no control segment"},
                 [&] { static_cast<void>(visit(sends_go(good.fd.get(), RendezvousKind::welcome))); });

@@ -79,7 +79,7 @@ TEST(RendezvousHost, RefusesWhatMakesNoSenseAndGoesOn) {
   const RendezvousMessage good = make_message(RendezvousKind::hello, 1, 3);
   RendezvousMessage message = good;
   message.magic ^= 1;
-  expect_refused(answer_to(host.connect(), message), Code::protocol, "no message of Baton's");
+  expect_refused(answer_to(host.connect(), message), Code::protocol, "not a message of Baton's");
   message = good;
   message.version = 99;
   expect_refused(answer_to(host.connect(), message), Code::join_refused, "speaks version 99");
@@ -116,7 +116,7 @@ TEST(RendezvousHost, RefusesPiecesAndKeepsNoDescriptors) {
     ASSERT_EQ(send_with_descriptor(connection.get(), longer.data(), bytes, file.get(), nullptr, 0,
                                    Deadline::within(std::chrono::seconds(10))),
               static_cast<ssize_t>(bytes));
-    expect_refused(await(connection), Code::protocol, "no message of Baton's");
+    expect_refused(await(connection), Code::protocol, "not a message of Baton's");
   }
   // Gone without a word, and there without a word.
   { const UniqueFd gone = host.connect(); }
