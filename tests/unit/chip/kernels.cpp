@@ -163,8 +163,8 @@ void uncaught_kernel(int64_t*) {
 
 // args: scalar: the address of a word; computes until it is 1, and calls nobody meanwhile
 void spin_kernel(int64_t* args) {
-  const auto* word = reinterpret_cast<const volatile int32_t*>(args[0]);
-  while (*word != 1) {
+  const auto* word = reinterpret_cast<const int32_t*>(args[0]);
+  while (__atomic_load_n(word, __ATOMIC_RELAXED) != 1) {
   }
 }
 
