@@ -98,6 +98,7 @@ void KernelWatch::watch() {
 }
 
 nanoseconds KernelWatch::look(nanoseconds passed) {
+  if (watched_.empty()) return nanoseconds(0);  // the next kernel begins its time then
   nanoseconds next = nanoseconds::max();
   std::vector<Watched*> computing;
   std::vector<Watched*> waiting;
