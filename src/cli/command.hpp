@@ -63,6 +63,16 @@ class PsCommand : public Command {
   bool json_ = false;
 };
 
+/// baton explain BATON-E031: the page of an error.
+class ExplainCommand : public Command {
+ public:
+  explicit ExplainCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  std::string code_;
+};
+
 /// baton compile kernel.cpp: compiles kernels ahead of their first use, and looks after the cache.
 class CompileCommand : public Command {
  public:

@@ -1,9 +1,12 @@
-"""baton ps and baton doctor on their own."""
+"""baton ps, baton doctor and baton explain on their own."""
 
 import fcntl
 import json
 import os
+import pathlib
 import resource
+
+import pytest
 
 MFD_ALLOW_SEALING = 2
 F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
@@ -66,3 +69,27 @@ def test_doctor_finds_what_is_missing(baton):
     result = baton.run("doctor", preexec_fn=few_files)
     assert result.returncode == 1
     assert b"missing" in result.stdout and b"Baton does not work here." in result.stdout
+
+
+@pytest.mark.parametrize("code", ["BATON-E031", "[BATON-E031]", "baton-e031", "E031", "e31", "31", "wait_timeout"])
+def test_explain_prints_the_page_of_an_error(baton, code):
+    result = baton.run("explain", code)
+    assert result.returncode == 0 and result.stderr == b""
+    text = result.stdout.decode()
+    assert text.startswith("BATON-E031 wait_timeout\n\nA wait reached its deadline.\n\ntry: ")
+    assert "A chip of a node does not answer.\n    try: " in text  # a situation of its own
+
+
+def test_explain_knows_what_the_reference_has(baton):
+    page = (pathlib.Path(__file__).parents[3] / "docs/reference/errors.md").read_text()
+    listed = baton.run("explain").stdout.decode().splitlines()[1:]
+    assert len(listed) > 30
+    for line in listed:
+        code, name = line.split()[:2]
+        section = page.split(f"## {code.removeprefix('BATON-')} {name}\n")[1].split("<a id=")[0]
+        text = baton.run("explain", code).stdout.decode()
+        sentence, remedy = section.strip().split("\n\n")[:2]
+        assert sentence in text and remedy.removeprefix("**Try:** ") in text
+        for row in section.splitlines():
+            if row.startswith("| ") and not row.startswith("| situation"):
+                assert all(cell.strip().replace("\\|", "|") in text for cell in row.strip("| ").split(" | "))

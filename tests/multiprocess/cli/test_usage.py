@@ -67,6 +67,11 @@ def test_version(baton, arguments):
         (["compile"], "no SOURCE is named"),
         (["tune", "-o", ""], "--output has an empty value"),
         (["tune", "--operations", "sum"], "there are barrier"),
+        (["explain", "E036"], 'there is no error "E036"; do you mean BATON-E034 (in_flight)?'),
+        (["explain", "99999999999"], "no error"),
+        (["explain", "-5"], "-5"),
+        (["explain", "wait_timout"], "do you mean BATON-E031 (wait_timeout)?"),
+        (["explain", "E031", "E032"], "E032"),
     ],
 )
 def test_usage_errors(baton, arguments, words):
