@@ -10,16 +10,16 @@
 
 namespace baton::chip {
 
-CapturedState::CapturedState(const ChipState& chip, std::shared_ptr<LocalMemory> memory, std::uint64_t output_bytes)
+CapturedState::CapturedState(const ChipState& chip, std::shared_ptr<LocalMemory> memory, OwnedBuffer outputs)
     : owner_(&chip),
       memory_(std::move(memory)),
-      heap_pages_(output_bytes),
-      heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
+      heap_bytes_(std::move(outputs)),
+      heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP"),
       map_(std::make_unique<graph::TensorMap>([this](const graph::View& view) { require_known(*memory_, view); })) {
-  memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs of a captured graph");
+  memory_->add_buffer(heap_bytes_.data(), heap_bytes_.bytes(), "outputs of a captured graph");
 }
 
-CapturedState::~CapturedState() { memory_->remove_buffer(heap_pages_.data()); }
+CapturedState::~CapturedState() { memory_->remove_buffer(heap_bytes_.data()); }
 
 void CapturedState::add_descriptor(const Tensor& tensor, Access access, ChipTensor& descriptor) {
   const Buffer& buffer = tensor.buffer();
@@ -128,8 +128,8 @@ void CapturedState::bind(std::span<const Binding> bindings) {
   }
 }
 
-void CapturedState::fill_outputs() const {
-  for (const Fill& fill : fills_) fill_elements(fill.output, fill.value);
+void CapturedState::fill_outputs(ChipMemory& memory) const {
+  for (const Fill& fill : fills_) fill_elements(memory, fill.output, fill.value);
 }
 
 void CapturedState::set_scalar(TaskId task, std::size_t scalar, std::int64_t slot) {

@@ -11,10 +11,10 @@
 #include <baton/captured_graph.hpp>
 
 #include "chip/cores/local_memory.hpp"
+#include "chip/device/chip_memory.hpp"
 #include "chip/graph/output_heap.hpp"
 #include "chip/graph/tensor_map.hpp"
 #include "chip/runtime/fill.hpp"
-#include "chip/runtime/pages.hpp"
 #include "chip/sched/captured_tasks.hpp"
 
 namespace baton::chip {
@@ -25,7 +25,7 @@ class GraphState;
 class CapturedState {
  public:
   /// Of `chip`, whose memory it shares.
-  CapturedState(const ChipState& chip, std::shared_ptr<LocalMemory> memory, std::uint64_t output_bytes);
+  CapturedState(const ChipState& chip, std::shared_ptr<LocalMemory> memory, OwnedBuffer outputs);
   CapturedState(const CapturedState&) = delete;
   CapturedState& operator=(const CapturedState&) = delete;
   ~CapturedState();
@@ -53,7 +53,7 @@ class CapturedState {
   /// The same tasks in another graph. Uses the memory it was captured with, but for `bindings` and its outputs.
   void submit_to(GraphState& graph, std::span<const Binding> bindings, const Place& where);
   /// After bind(): outputs that begin with a value have it.
-  void fill_outputs() const;
+  void fill_outputs(ChipMemory& memory) const;
   void set_scalar(TaskId task, std::size_t scalar, std::int64_t slot);
   [[nodiscard]] std::string drawing() const;
 
@@ -94,7 +94,7 @@ class CapturedState {
 
   const ChipState* owner_;
   std::shared_ptr<LocalMemory> memory_;
-  Pages heap_pages_;
+  OwnedBuffer heap_bytes_;
   graph::OutputHeap heap_;
   CapturedTasks tasks_;
   std::unique_ptr<graph::TensorMap> map_;  // until close()

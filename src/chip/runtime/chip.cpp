@@ -1,6 +1,5 @@
 #include <baton/chip.hpp>
 
-#include <cstring>
 #include <optional>
 
 #include "base/fail.hpp"
@@ -49,12 +48,12 @@ void check_copy(const char* what, const Tensor& tensor, DType dtype, std::size_t
 
 void Chip::copy_bytes_in(const Tensor& to, DType dtype, const void* from, std::size_t count) {
   check_copy("copy_in", to, dtype, count);
-  std::memcpy(reinterpret_cast<void*>(to.address()), from, count * size_of(dtype));
+  state_->bytes().copy_in(to.address(), from, count * size_of(dtype));
 }
 
 void Chip::copy_bytes_out(const Tensor& from, DType dtype, void* to, std::size_t count) {
   check_copy("copy_out", from, dtype, count);
-  std::memcpy(to, reinterpret_cast<const void*>(from.address()), count * size_of(dtype));
+  state_->bytes().copy_out(to, from.address(), count * size_of(dtype));
 }
 
 }  // namespace baton

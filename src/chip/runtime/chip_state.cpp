@@ -7,6 +7,7 @@
 
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "chip/device/sim_device.hpp"
 
 namespace baton::chip {
 namespace {
@@ -33,9 +34,16 @@ std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip, std::optional<in
 
 std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed ? chip.seed : options().seed; }
 
-int cores_of(const ChipOptions& chip) {
-  const int clusters = chip.clusters != 0 ? chip.clusters : profile_named(chip.platform).clusters;
-  return clusters * kCoresPerCluster;
+std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, Profiler* profiler) {
+  const SimOptions cores{.clusters = chip.clusters,
+                         .workers = chip.workers,
+                         .seed = seed_of(chip),
+                         .kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit())};
+  const SchedulerOptions tasks{.window = chip.task_window != 0 ? chip.task_window : options().task_window,
+                               .profiler = profiler,
+                               .in_place = chip.in_place.value_or(options().in_place),
+                               .seed = seed_of(chip)};
+  return std::make_unique<SimDevice>(profile_named(chip.platform), cores, tasks, memory);
 }
 
 /// The time inside of it counts as elapsed.
@@ -58,35 +66,20 @@ class ProfiledRun {
 
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
     : memory_(std::move(memory)),
-      heap_pages_(heap_bytes_of(chip)),
-      heap_(buffer_of(heap_pages_), kChipAlignment, "BATON_OUTPUT_HEAP"),
       profiler_(profiler_for(chip, rank)),
-      scheduler_(*memory_,
-                 {.window = chip.task_window != 0 ? chip.task_window : options().task_window,
-                  .profiler = profiler_.get(),
-                  .in_place = chip.in_place.value_or(options().in_place),
-                  .seed = seed_of(chip)},
-                 cores_of(chip)) {
-  if (profiler_) profiler_->high_water.output_heap_bytes = heap_pages_.bytes();
-  memory_->add_buffer(heap_pages_.data(), heap_pages_.bytes(), "outputs");
-  map_.add_allocation(buffer_of(heap_pages_), "outputs");
-  SimOptions sim{.clusters = chip.clusters,
-                 .workers = chip.workers,
-                 .seed = seed_of(chip),
-                 .kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit())};
-  sim.serve = [this](SimCore& core) { scheduler_.serve(core); };
-  sim.beside = [this] { scheduler_.serve_deferred(); };
-  sim.beside_on_each_thread = [this] { scheduler_.serve_scout(); };
-  cores_ = std::make_unique<SimCores>(profile_named(chip.platform), sim, *memory_);
-  scheduler_.wait_for_cores();
-  scheduler_.set_own_core(cores_->own_core());
+      device_(device_for(chip, *memory_, profiler_.get())),
+      heap_bytes_(device_->memory(), heap_bytes_of(chip)),
+      heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP") {
+  if (profiler_) profiler_->high_water.output_heap_bytes = heap_bytes_.bytes();
+  memory_->add_buffer(heap_bytes_.data(), heap_bytes_.bytes(), "outputs");
+  map_.add_allocation(heap_bytes_.buffer(), "outputs");
 }
 
 ChipState::~ChipState() {
   const bool asked = profiler_ != nullptr && options().profile == "summary";
   const std::string table = asked ? task_profile().table() : "";
-  scheduler_.stop();
-  cores_.reset();
+  // Before the memory that its tasks use.
+  device_.reset();
   if (asked) std::fputs(table.c_str(), stderr);
 }
 
@@ -96,7 +89,7 @@ TaskProfile ChipState::task_profile() const {
          "the tasks of this chip are not profiled; ChipOptions::profile or BATON_PROFILE asks for it");
   }
   TaskProfile profile = profiler_->read();
-  profile.cores = scheduler_.core_profiles(profiler_->elapsed());
+  profile.cores = device_->core_profiles(profiler_->elapsed());
   return profile;
 }
 
@@ -108,10 +101,10 @@ Tensor ChipState::alloc(DType dtype, std::span<const std::int64_t> shape, std::s
     }
   }
   check_obtainable(name, bytes);
-  Known known{.pages = Pages(bytes)};
-  const Buffer buffer = buffer_of(known.pages);
+  Known known{.owned = OwnedBuffer(device_->memory(), bytes)};
+  const Buffer buffer = known.owned.buffer();
   known.allocation = map_.add_allocation(buffer, name);
-  memory_->add_buffer(known.pages.data(), bytes, std::string(name));
+  memory_->add_buffer(known.owned.data(), bytes, std::string(name));
   known_.emplace(buffer.address, std::move(known));
   return Tensor(buffer, dtype, shape);
 }
@@ -129,16 +122,15 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name) {
   if (memory.bytes == 0) fail(Code::invalid_argument, "\"{}\" has no bytes", name);
   const graph::AllocationId allocation = map_.add_allocation(memory, name);
   memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name));
-  known_.emplace(memory.address, Known{.pages = {}, .allocation = allocation});
+  known_.emplace(memory.address, Known{.owned = {}, .allocation = allocation});
 }
 
 void ChipState::remove(const Tensor& external) { free(external); }
 
 CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                  const Place& where) {
-  auto captured = std::make_unique<CapturedState>(*this, memory_, heap_pages_.bytes());
-  GraphState state({scheduler_, captured->map(), captured->heap(), *memory_, clusters(), cores_->dma_workspace(), this},
-                   options.edges, captured.get());
+  auto captured = std::make_unique<CapturedState>(*this, memory_, OwnedBuffer(device_->memory(), heap_bytes_.bytes()));
+  GraphState state({device_.get(), captured->map(), captured->heap(), *memory_, this}, options.edges, captured.get());
   Graph graph(state);
   const std::uint64_t scope = captured->heap().open_scope(where);
   orchestration(graph);
@@ -152,15 +144,15 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
     fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
   }
   graph.bind(bindings);
-  graph.fill_outputs();
+  graph.fill_outputs(bytes());
   const ProfiledRun profiled(profiler_.get());
-  scheduler_.run(graph.tasks());
+  device_->run(graph.tasks());
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
   const ProfiledRun profiled(profiler_.get());
-  GraphState state({scheduler_, map_, heap_, *memory_, clusters(), cores_->dma_workspace(), this, profiler_.get()},
-                   options.edges);
+  Scheduler& scheduler = *device_->stream();
+  GraphState state({device_.get(), map_, heap_, *memory_, this, profiler_.get()}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;
@@ -168,18 +160,18 @@ void ChipState::run(const std::function<void(Graph&)>& orchestration, const Grap
     orchestration(graph);
   } catch (...) {
     failure = std::current_exception();
-    scheduler_.deferred().give_up();
+    scheduler.deferred().give_up();
   }
   heap_.close_scope(scope);
   // Also after a failure of the orchestration: kernels that were submitted use memory that its caller may free.
   try {
-    scheduler_.wait_all();
+    scheduler.wait_all();
   } catch (...) {
     // What happened on the chip comes first: an orchestration that fails later does so because of it.
     failure = std::current_exception();
   }
-  scheduler_.deferred().go_on();
-  const TaskId next = scheduler_.blocks().newest() + 1;
+  scheduler.deferred().go_on();
+  const TaskId next = scheduler.blocks().newest() + 1;
   map_.forget_before(next);
   heap_.forget_before(next);
   if (failure) std::rethrow_exception(failure);

@@ -1,4 +1,4 @@
-// What is behind a Chip: its memory, its cores and the parts that turn submissions into tasks.
+// What is behind a Chip: its device, its memory and the parts that turn submissions into tasks.
 #pragma once
 
 #include <map>
@@ -7,11 +7,11 @@
 
 #include <baton/chip.hpp>
 
-#include "chip/cores/sim/sim_cores.hpp"
+#include "chip/cores/local_memory.hpp"
+#include "chip/device/device.hpp"
 #include "chip/runtime/captured_state.hpp"
 #include "chip/runtime/graph_state.hpp"
 #include "chip/runtime/known_memory.hpp"
-#include "chip/runtime/pages.hpp"
 
 namespace baton::chip {
 
@@ -32,23 +32,23 @@ class ChipState {
                                       const Place& where);
   void run(CapturedState& graph, std::span<const Binding> bindings);
   [[nodiscard]] TaskProfile task_profile() const;
-  [[nodiscard]] int clusters() const noexcept { return cores_->cluster_count(); }
+  [[nodiscard]] int clusters() const noexcept { return device_->clusters(); }
+  [[nodiscard]] ChipMemory& bytes() const noexcept { return *device_->memory(); }
 
  private:
   /// Memory that kernels may use: ours, or somebody else's.
   struct Known {
-    Pages pages;  // none of somebody else's
+    OwnedBuffer owned;  // none of somebody else's
     graph::AllocationId allocation = 0;
   };
 
   std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
   graph::TensorMap map_{[this](const graph::View& view) { require_known(*memory_, view); }};
-  Pages heap_pages_;
+  std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled
+  std::unique_ptr<Device> device_;
+  OwnedBuffer heap_bytes_;
   graph::OutputHeap heap_;
   std::map<std::uint64_t, Known> known_;  // by address
-  std::unique_ptr<Profiler> profiler_;    // null unless tasks are profiled
-  Scheduler scheduler_;
-  std::unique_ptr<SimCores> cores_;
 };
 
 }  // namespace baton::chip

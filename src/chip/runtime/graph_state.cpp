@@ -49,7 +49,7 @@ void GraphState::check(const Submission& submission) const {
   if (options.blocks == 0) fail(Code::invalid_argument, "{}: 0 blocks would never run", describe(submission));
   if (options.start_together) {
     const int per_cluster = submission.cores == Cores::vector ? kVectorsPerCluster : 1;
-    const auto cores = static_cast<std::uint32_t>(parts_.clusters * per_cluster);
+    const auto cores = static_cast<std::uint32_t>(clusters() * per_cluster);
     if (options.blocks > cores) {
       fail(Code::invalid_argument, "{}: {} blocks cannot start together on {} cores", describe(submission),
            options.blocks, cores);
@@ -214,7 +214,7 @@ TaskId GraphState::submit(const Submission& submission) {
 }
 
 TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
-  Scheduler& scheduler = parts_.scheduler;
+  Scheduler& scheduler = *scheduler_;
   fill(own, submission);
   if (const TaskId id = scheduler.run_in_place()) return id;
   Task& task = scheduler.begin();
@@ -228,7 +228,7 @@ TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
 }
 
 TaskId GraphState::stream(const Submission& submission) {
-  Scheduler& scheduler = parts_.scheduler;
+  Scheduler& scheduler = *scheduler_;
   if (kind_of(submission) == TaskKind::vector) {
     if (OwnCore* own = scheduler.own_core_for(submission.entry)) return run_in_place(*own, submission);
   }
@@ -301,22 +301,22 @@ void GraphState::submit_graph(CapturedState& graph, std::span<const Binding> bin
 }
 
 TaskId GraphState::newest() const noexcept {
-  return capture_ == nullptr ? parts_.scheduler.blocks().newest() : capture_->tasks().newest();
+  return capture_ == nullptr ? scheduler_->blocks().newest() : capture_->tasks().newest();
 }
 
 Arena& GraphState::arena() noexcept {
-  return capture_ == nullptr ? parts_.scheduler.blocks().arena() : capture_->tasks().arena();
+  return capture_ == nullptr ? scheduler_->blocks().arena() : capture_->tasks().arena();
 }
 
 void GraphState::wait(TaskId task) {
   if (capture_ != nullptr) {
     fail(Code::invalid_argument, "wait: nothing runs while a graph is captured; do it before or after Chip::run()");
   }
-  parts_.scheduler.wait(task);
+  scheduler_->wait(task);
 }
 
 void GraphState::forget_complete() {
-  const TaskId oldest = parts_.scheduler.blocks().oldest();
+  const TaskId oldest = scheduler_->blocks().oldest();
   parts_.map.forget_before(oldest);
   parts_.heap.forget_before(oldest);
 }
@@ -357,11 +357,11 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
            parts_.heap.bytes_in_use());
     }
     const TaskId last = parts_.heap.must_complete();
-    while (parts_.scheduler.oldest_incomplete() <= last) {
+    while (scheduler_->oldest_incomplete() <= last) {
       // Throws if it failed: a failed task stays the oldest until the run ends.
-      parts_.scheduler.wait(parts_.scheduler.oldest_incomplete());
+      scheduler_->wait(scheduler_->oldest_incomplete());
     }
-    parts_.heap.forget_before(parts_.scheduler.oldest_incomplete());
+    parts_.heap.forget_before(scheduler_->oldest_incomplete());
   }
 }
 
@@ -377,7 +377,7 @@ Tensor GraphState::filled_output(DType dtype, std::span<const std::int64_t> shap
 void GraphState::fill(const Tensor& output, const ElementBytes& value) {
   if (capture_ != nullptr) return capture_->fill_before_runs(output, value);
   // Whoever used these bytes before is complete.
-  fill_elements(output, value);
+  fill_elements(*parts_.device->memory(), output, value);
 }
 
 std::uint64_t GraphState::open_scope(Edges edges, const Place& where) {
@@ -406,7 +406,7 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
 
 void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* action) {
   if (tensor.buffer().id != 0) parts_.heap.use(tensor.buffer(), 0);
-  Scheduler& scheduler = parts_.scheduler;
+  Scheduler& scheduler = *scheduler_;
   std::vector<TaskId> earlier;
   parts_.map.query(
       graph::view_of(tensor), access, [&](TaskId id) { return capture_ != nullptr || scheduler.live(id); },
@@ -424,14 +424,14 @@ void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* a
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Use::read, "get");
-  std::memcpy(into, reinterpret_cast<const void*>(at.address()), size_of(dtype));
+  parts_.device->memory()->copy_out(into, at.address(), size_of(dtype));
 }
 
 void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position,
                              const void* from) {
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Use::write, "set");
-  std::memcpy(reinterpret_cast<void*>(at.address()), from, size_of(dtype));
+  parts_.device->memory()->copy_in(at.address(), from, size_of(dtype));
   // It may be what a deferred task waits for.
   parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));
 }

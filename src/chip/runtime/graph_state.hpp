@@ -9,6 +9,7 @@
 
 #include "chip/cores/local_memory.hpp"
 #include "chip/cores/profile.hpp"
+#include "chip/device/device.hpp"
 #include "chip/graph/output_heap.hpp"
 #include "chip/graph/tensor_map.hpp"
 #include "chip/runtime/captured_state.hpp"
@@ -18,12 +19,10 @@ namespace baton::chip {
 
 /// The parts of a chip that graphs use.
 struct GraphParts {
-  Scheduler& scheduler;
+  Device* device;
   graph::TensorMap& map;
   graph::OutputHeap& heap;
   LocalMemory& memory;
-  int clusters;
-  void* dma_workspace;
   const ChipState* chip;
   Profiler* profiler = nullptr;  // null unless tasks are profiled
 };
@@ -47,11 +46,11 @@ class GraphState {
  public:
   /// Submits to the scheduler, or to `capture`.
   GraphState(const GraphParts& parts, Edges edges, CapturedState* capture = nullptr)
-      : parts_(parts), edges_(edges), capture_(capture) {}
+      : parts_(parts), scheduler_(parts.device->stream()), edges_(edges), capture_(capture) {}
 
   TaskId submit(const Submission& submission);
   void submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where);
-  [[nodiscard]] bool full() const noexcept { return capture_ == nullptr && parts_.scheduler.full(); }
+  [[nodiscard]] bool full() const noexcept { return capture_ == nullptr && scheduler_->full(); }
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
   [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, const Place& where);
   [[nodiscard]] Tensor filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
@@ -68,8 +67,8 @@ class GraphState {
   void get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into);
   void set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, const void* from);
   void wait(TaskId task);
-  [[nodiscard]] int clusters() const noexcept { return parts_.clusters; }
-  [[nodiscard]] void* dma_workspace() const noexcept { return parts_.dma_workspace; }
+  [[nodiscard]] int clusters() const noexcept { return parts_.device->clusters(); }
+  [[nodiscard]] void* dma_workspace() const noexcept { return parts_.device->dma_workspace(); }
 
  private:
   void check(const Submission& submission) const;
@@ -92,6 +91,7 @@ class GraphState {
   void forget_complete();
 
   GraphParts parts_;
+  Scheduler* scheduler_;
   Edges edges_;
   CapturedState* capture_;
   std::uint64_t last_token_ = 0;

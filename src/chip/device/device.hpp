@@ -1,0 +1,48 @@
+// What executes the tasks of a chip: the one seam below Chip, Graph and captured graphs.
+//
+// Above it edges are inferred, outputs placed and scopes kept, once for all devices. Below it tasks are run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <baton/task_profile.hpp>
+
+#include "chip/device/chip_memory.hpp"
+#include "chip/sched/scheduler.hpp"
+
+namespace baton::chip {
+
+/// Used by one thread at a time.
+class Device {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  /// What its tasks work on.
+  [[nodiscard]] const std::shared_ptr<ChipMemory>& memory() const noexcept { return memory_; }
+  /// Clusters of cores: what can run at the same time.
+  [[nodiscard]] virtual int clusters() const noexcept = 0;
+
+  /// Runs all tasks of a graph that is closed. Throws the first failure, with the task, its kernel, the place of its
+  /// submission and what did not run because of it; the device can be used again then.
+  virtual void run(CapturedTasks& graph) = 0;
+
+  /// Who takes tasks while the orchestration still submits; never null, and the same for the life of the device.
+  [[nodiscard]] virtual Scheduler* stream() noexcept = 0;
+
+  /// For asynchronous copies of kernels; null: there are none.
+  [[nodiscard]] virtual void* dma_workspace() const noexcept = 0;
+  /// What each core did so far; while nothing runs.
+  [[nodiscard]] virtual std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const = 0;
+
+ protected:
+  explicit Device(std::shared_ptr<ChipMemory> memory) noexcept : memory_(std::move(memory)) {}
+
+ private:
+  std::shared_ptr<ChipMemory> memory_;
+};
+
+}  // namespace baton::chip
