@@ -1,4 +1,5 @@
 #include "collectives/run.hpp"
+#include "base/log.hpp"
 
 #include <algorithm>
 
@@ -271,12 +272,24 @@ class Run {
 
 const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::size_t bytes, int ranks,
                                       Location location, Reach memory) {
-  if (asked == Algorithm::automatic) asked = forced_by_environment(call.operation);
-  const AlgorithmInfo& chosen = asked == Algorithm::automatic
+  const Algorithm forced = asked == Algorithm::automatic ? forced_by_environment(call.operation) : asked;
+  const AlgorithmInfo& chosen = forced == Algorithm::automatic
                                     ? select_algorithm(call.operation, bytes, ranks, location, memory)
-                                    : *find_algorithm(call.operation, asked);
+                                    : *find_algorithm(call.operation, forced);
   // What is too large for a slot, or cannot be reached, takes the algorithm that takes everything.
-  return takes(chosen, bytes, memory) ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
+  const bool taken = takes(chosen, bytes, memory);
+  if (log::enabled(LogLevel::info)) {
+    const bool usual = &chosen == &default_algorithm(call.operation, bytes, ranks, location, memory);
+    const std::string why = !taken ? fmt::format("{} does not take it", name_of(chosen.algorithm))
+                            : asked != Algorithm::automatic  ? "the call asks for it"
+                            : forced != Algorithm::automatic ? "BATON_COLLECTIVE asks for it"
+                            : !usual                         ? "BATON_COLLECTIVE_TABLE says so"
+                                                             : "the usual choice";
+    log::info("{} takes the algorithm {}: {} for {} bytes {} on {} ranks", describe(call),
+              name_of(taken ? chosen.algorithm : Algorithm::mesh), why, bytes,
+              location == Location::in_windows ? "in windows" : "outside of windows", ranks);
+  }
+  return taken ? chosen : *find_algorithm(call.operation, Algorithm::mesh);
 }
 
 void throw_too_many(const HostMover& host, const Call& call) {

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "base/log.hpp"
 #include "base/parking.hpp"
 #include "comm/address_book.hpp"
 #include "comm/allocation.hpp"
@@ -40,6 +41,8 @@ WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, 
   context_ = make_context(domain_->rank(), bytes_, windows);
   domain_->world().control().window_bytes.fetch_add(stride_, std::memory_order_relaxed);
   enter_window(this, first_part_, stride_, domain_->size());
+  log::info("rank {} of \"{}\" has the window \"{}\": {} bytes on each of {} ranks", domain_->rank(), domain_->name(),
+            name_, bytes_, domain_->size());
 }
 
 WindowState::~WindowState() { sign_off(); }

@@ -1,6 +1,7 @@
 #include "job/connect.hpp"
 
 #include "base/fail.hpp"
+#include "base/log.hpp"
 #include "base/quote.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/backends/shm/shm_backend.hpp"
@@ -43,6 +44,7 @@ std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int 
                 {"this build has shm and inproc"});
   }
   const bool alone_in_process = backend_name == "shm";
+  log::info("rank {} of {} joined \"{}\" through {}", rank, size, name, backend_name);
   auto world = std::make_shared<comm::World>(std::move(backend), r, name, options.wait_timeout);
   // Ranks that share a process end together: none is left to be told.
   if (alone_in_process) tell_what_ends(world);

@@ -79,6 +79,7 @@ CompiledKernel compile(const CompileRequest& request, const Options& options) {
   const Recipe recipe = recipe_of(request, options, cache);
   const ContentHash key = key_of(recipe, request);
   const auto from_cache = [&](std::string library) {
+    log::info("{} is compiled already: {}", recipe.source, library);
     return CompiledKernel{std::move(library), Origin::cache, Clock::now() - start, {}};
   };
   if (auto library = cache.find(key)) return from_cache(*std::move(library));
@@ -88,6 +89,8 @@ CompiledKernel compile(const CompileRequest& request, const Options& options) {
   if (auto library = cache.find(key)) return from_cache(*std::move(library));
   Built built = build(recipe, key, cache, options.compile_timeout);
   cache.trim();
+  log::info("{} was compiled in {:.2f} s: {}", recipe.source,
+            std::chrono::duration<double>(Clock::now() - start).count(), built.library);
   return {std::move(built.library), Origin::compiled, Clock::now() - start, std::move(built.messages)};
 }
 
