@@ -24,6 +24,8 @@ struct KernelSource {
   std::vector<std::string> include_dirs{};
   std::vector<std::string> defines{};  ///< NAME or NAME=value.
   std::vector<std::string> flags{};    ///< For the compiler, as they are.
+  /// For a debugger: not optimised, with all that it needs to know (-O0 -g).
+  bool debug = false;
 };
 
 /// One parameter of a raw kernel, as its user writes it down. Tensors of type ANY take every element type.

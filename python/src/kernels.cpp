@@ -20,14 +20,15 @@ namespace {
 
 KernelFile compile(const std::string& source, std::optional<std::string> text, bool cube, bool orchestration,
                    std::vector<std::string> include_dirs, std::vector<std::string> defines,
-                   std::vector<std::string> flags) {
+                   std::vector<std::string> flags, bool debug) {
   KernelSource request{.source = source,
                        .text = std::move(text),
                        .core = cube ? BATON_CORE_CUBE : BATON_CORE_VECTOR,
                        .form = orchestration ? SourceForm::orchestrations : SourceForm::kernels,
                        .include_dirs = std::move(include_dirs),
                        .defines = std::move(defines),
-                       .flags = std::move(flags)};
+                       .flags = std::move(flags),
+                       .debug = debug};
   return interruptibly([request = std::move(request)] { return KernelFile::compile(request); });
 }
 
@@ -123,7 +124,7 @@ void bind_kernels(nb::module_& module) {
       .def("kernel", &KernelFile::kernel, nb::arg("name") = "")
       .def("orchestration", &KernelFile::orchestration, nb::arg("name"));
   module.def("compile", compile, nb::arg("source"), nb::arg("text").none(), nb::arg("cube"), nb::arg("orchestration"),
-             nb::arg("include_dirs"), nb::arg("defines"), nb::arg("flags"));
+             nb::arg("include_dirs"), nb::arg("defines"), nb::arg("flags"), nb::arg("debug"));
   nb::class_<ChipProgram>(module, "LoadedProgram")
       .def(
           "__init__",

@@ -87,6 +87,7 @@ class CompileCommand : public Command {
   std::vector<std::string> include_dirs_;
   std::vector<std::string> defines_;
   int jobs_ = 0;
+  bool debug_ = false;
   bool print_path_ = false;
   bool list_ = false;
   bool cache_info_ = false;

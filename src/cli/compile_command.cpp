@@ -33,7 +33,7 @@ examples:
   baton compile kernels/*.cpp -o build/kernels       libraries to take elsewhere
   baton compile --core cube matmul.cpp -I include -D TILE=64
   baton compile --orchestration layer.cpp            functions that submit kernels by their numbers
-  baton compile scale.cpp -- -O0 -g -Wall
+  baton compile --debug scale.cpp -- -Wall
   library=$(baton compile --print-path scale.cpp)
   baton compile --list scale.cpp other.so            what the kernels in there take
   baton compile --cache-info)";
@@ -154,6 +154,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
   app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);
   app_->add_option("-D,--define", defines_, "A macro.")->type_name("NAME[=VALUE]")->allow_extra_args(false);
+  app_->add_flag("--debug", debug_, "For a debugger: not optimised, with all that it needs to know (-O0 -g).");
   app_->add_option("-j,--jobs", jobs_, "How many to compile at a time; otherwise as many as there are processors.")
       ->check(CLI::PositiveNumber);
   app_->add_flag("--print-path", print_path_,
@@ -187,7 +188,8 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
                         .target = output_dir_.empty() ? kernel::Target::this_processor : kernel::Target::any_processor,
                         .include_dirs = include_dirs_,
                         .defines = defines_,
-                        .flags = {after_dashes.begin() + (after_dashes.empty() ? 0 : 1), after_dashes.end()}});
+                        .flags = {after_dashes.begin() + (after_dashes.empty() ? 0 : 1), after_dashes.end()},
+                        .debug = debug_});
   }
   if (!output_dir_.empty()) {
     check_names(sources_, output_dir_);

@@ -26,6 +26,11 @@ std::string with_line_directive(const std::string& name, const std::string& text
   return fmt::format("#line 1 \"{}\"\n{}", escaped, text);
 }
 
+/// What include/kernel/printing.hpp defines in place of the standard library's.
+constexpr const char* kPrintingFunctions[] = {"printf",       "fprintf",       "vprintf", "vfprintf",
+                                              "__printf_chk", "__fprintf_chk", "puts",    "fputs",
+                                              "fputc",        "putc",          "putchar", "fwrite"};
+
 /// "In function 'kernel_entry':" and its like: nobody misses a line or two.
 constexpr int kNotWorthALog = 3;
 
@@ -103,8 +108,12 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
   if (kernels) flags.emplace_back(request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__");
   for (const std::string& define : request.defines) flags.push_back("-D" + define);
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
-  flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
-                             include_root + "/baton/kernel_library.hpp"});
+  flags.insert(flags.end(),
+               {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
+                include_root + "/baton/kernel_library.hpp", "-include", include_root + "/kernel/printing.hpp"});
+  for (const char* name : kPrintingFunctions) flags.push_back(fmt::format("-Wl,--wrap={}", name));
+  // The last of such flags count.
+  if (request.debug) flags.insert(flags.end(), {"-O0", "-g"});
   flags.insert(flags.end(), request.flags.begin(), request.flags.end());
   return flags;
 }

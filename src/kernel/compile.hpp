@@ -27,6 +27,7 @@ struct CompileRequest {
   std::vector<std::string> include_dirs;
   std::vector<std::string> defines;  ///< NAME or NAME=value.
   std::vector<std::string> flags;    ///< For the compiler, as they are.
+  bool debug = false;                ///< For a debugger: -O0 -g.
 };
 
 enum class Origin { compiled, cache };

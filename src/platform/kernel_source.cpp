@@ -58,7 +58,8 @@ KernelFile KernelFile::compile(const KernelSource& source) {
                        .form = source.form,
                        .include_dirs = source.include_dirs,
                        .defines = source.defines,
-                       .flags = source.flags});
+                       .flags = source.flags,
+                       .debug = source.debug});
   return KernelFile(opened(compiled.library, compiled.messages, source.core));
 }
 

@@ -20,6 +20,7 @@
 #include <pto/instructions/load_store.hpp>
 #include <pto/instructions/matmul.hpp>
 #include <pto/instructions/move.hpp>
+#include <pto/instructions/print.hpp>
 #include <pto/instructions/reduce.hpp>
 #include <pto/instructions/scalar.hpp>
 #include <pto/instructions/scatter.hpp>

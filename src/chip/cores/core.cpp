@@ -10,4 +10,10 @@ std::string describe(const CorePosition& position) {
   return fmt::format("vector core {}.{}", position.cluster, position.sub_block);
 }
 
+std::string short_name(const CorePosition& position) {
+  if (position.cluster == CorePosition::kSubmitter) return "submitter";
+  if (position.type == CoreType::cube) return fmt::format("c{}", position.cluster);
+  return fmt::format("v{}.{}", position.cluster, position.sub_block);
+}
+
 }  // namespace baton::chip

@@ -23,6 +23,8 @@ struct CorePosition {
 
 /// "cube core 3", "vector core 3.1", "the submitting thread".
 [[nodiscard]] std::string describe(const CorePosition& position);
+/// "c3", "v3.1", "submitter".
+[[nodiscard]] std::string short_name(const CorePosition& position);
 
 /// Used by one fiber (or thread) at a time.
 class Core {

@@ -90,6 +90,9 @@ TEST(Crashes, ByAnExceptionOfAnyTypeAreErrors) {
     const auto [code, message] = crashes.run(throw_kernel, "throws", {what});
     EXPECT_EQ(code, Code::kernel_fault);
     EXPECT_THAT(message, AllOf(HasSubstr("kernel 'throws' on vector core 0.1"), HasSubstr(said[what])));
+    if (source_line(reinterpret_cast<const void*>(&throw_kernel))) {
+      EXPECT_THAT(message, HasSubstr("kernels.cpp:"));
+    }
   }
   const auto [code, message] = crashes.run(throw_kernel, "throws", {4});
   EXPECT_EQ(code, Code::out_of_memory);

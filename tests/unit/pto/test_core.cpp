@@ -204,6 +204,9 @@ const BatonCoreTable& TestCore::functions() {
       .pipe_peer = [](BatonCore*, std::uint32_t, std::uint32_t, const BatonPlace*) -> const BatonBuffer* {
         return nullptr;
       },
+      .print = [](BatonCore* core, std::uint32_t, const char* text,
+                  std::uint64_t bytes) { self(core).printed_.append(text, bytes); },
+      .dump = [](BatonCore*, const BatonDump*, const BatonPlace*) {},
   };
   return table;
 }

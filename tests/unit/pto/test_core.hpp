@@ -66,6 +66,9 @@ class TestCore : public BatonCore {
   void watch();
   [[nodiscard]] const std::vector<IssuedInstruction>& issued() const { return issued_; }
 
+  /// What the kernel has printed so far.
+  [[nodiscard]] const std::string& printed() const { return printed_; }
+
   /// What a runtime does when the kernel returned: flags and copies left open are errors.
   void finish();
 
@@ -110,6 +113,7 @@ class TestCore : public BatonCore {
   std::vector<std::vector<unsigned char>> memory_;
   std::vector<Region> regions_;
   std::vector<IssuedInstruction> issued_;
+  std::string printed_;
   std::set<Flag> flags_;
   std::deque<Copy> copies_;
   std::vector<OpenEvent> unawaited_;  // in the order of submission

@@ -120,6 +120,19 @@ struct BatonPipeSlot {
   uint32_t reserved;
 };
 
+// A matrix for a file: elements one row after the other. `type` is NumPy's word for them, such as "<f4".
+struct BatonDump {
+  const char* path;
+  const char* type;
+  const void* elements;
+  uint64_t rows;
+  uint64_t cols;
+  uint32_t element_bytes;
+  uint32_t reserved;
+};
+
+enum BatonStream : uint32_t { BATON_STANDARD_OUTPUT = 1, BATON_STANDARD_ERROR = 2 };
+
 // What a core can do. Every function may fail like `fail`; none returns as if it had succeeded.
 struct BatonCoreTable {
   // Ends the kernel; does not return.
@@ -163,6 +176,12 @@ struct BatonCoreTable {
   int32_t (*pipe_acquire)(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
   void (*pipe_release)(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
   const BatonBuffer* (*pipe_peer)(BatonCore*, uint32_t vector, uint32_t tile_type, const BatonPlace*);
+
+  // What a kernel tells people. print shows whole lines, with where they come from in front; what is left without an
+  // end is shown when the kernel has ended. dump writes a file of NumPy's; {rank}, {core}, {kernel} and {block} in its
+  // path stand for where the kernel runs.
+  void (*print)(BatonCore*, uint32_t stream, const char* text, uint64_t bytes);
+  void (*dump)(BatonCore*, const BatonDump*, const BatonPlace*);
 };
 
 // What every core begins with; a runtime puts its own data behind it.
@@ -185,7 +204,8 @@ __device__
 static_assert(sizeof(BatonPlace) == 24 && sizeof(BatonFailure) == 24 && sizeof(BatonBuffer) == 16);
 static_assert(sizeof(BatonTileRange) == 40 && sizeof(BatonGlobalRange) == 96 && sizeof(BatonIssue) == 40);
 static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(BatonPipeSlot) == 40);
+static_assert(sizeof(BatonDump) == 48);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
-static_assert(sizeof(BatonCoreTable) == 20 * sizeof(void*));
+static_assert(sizeof(BatonCoreTable) == 22 * sizeof(void*));
 
 #endif

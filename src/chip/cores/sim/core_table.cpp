@@ -7,6 +7,7 @@
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 #include "chip/cores/sim/sim_core.hpp"
+#include "chip/cores/sim/tile_file.hpp"
 
 namespace baton::chip {
 namespace {
@@ -252,6 +253,20 @@ struct CoreFunctions {
     return static_cast<const BatonBuffer*>(shared.buffers_of(1 + vector)) + tile_type;
   }
 
+  static void print(BatonCore* core, std::uint32_t stream, const char* text, std::uint64_t bytes) {
+    SimCore& me = self(core);
+    using Stream = PrintedText::Stream;
+    me.printed_.add(stream == BATON_STANDARD_ERROR ? Stream::error : Stream::output, {text, bytes}, me.origin());
+  }
+
+  static void dump(BatonCore* core, const BatonDump* tile, const BatonPlace* place) {
+    const SimCore& me = self(core);
+    const std::string block = fmt::format("{}", me.local_.block_idx);
+    attributed(core, place, [&] {
+      write_tile_file(*tile, {fmt::format("{}", memory(core).rank()), short_name(me.position_), me.call_->name, block});
+    });
+  }
+
   /// Adds the instruction to an error of the layers below.
   static void attributed(BatonCore* core, const BatonPlace* place, FunctionRef<void()> body) {
     try {
@@ -307,7 +322,8 @@ const BatonCoreTable kSimCoreTable = {kEntered<CoreFunctions::fail>,         kEn
                                       kEntered<CoreFunctions::session_open>, kEntered<CoreFunctions::copy_submit>,
                                       kEntered<CoreFunctions::copy_test>,    kEntered<CoreFunctions::copy_wait>,
                                       kEntered<CoreFunctions::copy_defer>,   kEntered<CoreFunctions::pipe_acquire>,
-                                      kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>};
+                                      kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>,
+                                      kEntered<CoreFunctions::print>,        kEntered<CoreFunctions::dump>};
 
 }  // namespace baton::chip
 

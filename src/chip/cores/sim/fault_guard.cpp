@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@
 
 #include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
+#include "base/thrown.hpp"
 #include "chip/cores/sim/source_line.hpp"
+#include "chip/cores/sim/throw_witness.hpp"
 
 namespace baton::chip {
 namespace {
@@ -202,17 +205,45 @@ std::string describe_line(const void* instruction, const Dl_info& module) {
   return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", symbol_of(module), module.dli_fname, offset);
 }
 
+std::span<void* const> callers_of(const FaultGuard& guard) {
+  return {guard.callers.data(), static_cast<std::size_t>(guard.caller_count)};
+}
+
+/// The first of `callers` that stands in the kernel's library, and there in its author's text: templates of the
+/// standard library, which stand there too, only lead to it.
+std::string describe_first_at_home(std::span<void* const> callers, const void* kernel) {
+  const auto home = module_of(kernel);
+  std::string first = "at an unknown place";
+  bool found = false;
+  for (const void* caller : callers) {
+    const auto module = module_of(caller);
+    if (!home || !module || module->dli_fbase != home->dli_fbase) continue;
+    std::string place = describe_call(caller);
+    if (place.find("/include/c++/") == std::string::npos) return place;
+    if (!found) first = std::move(place);
+    found = true;
+  }
+  return first;
+}
+
 /// Of abort(): the line in the kernel's library that led to it.
 std::string describe_callers(const FaultGuard& guard, const void* kernel) {
-  const auto home = module_of(kernel);
-  const std::span callers(guard.callers.data(), static_cast<std::size_t>(guard.caller_count));
+  const auto callers = callers_of(guard);
   // Before the instruction that was interrupted come the frames of the handler.
-  const auto begin = std::ranges::find(callers, guard.instruction);
-  for (auto caller = begin; caller != callers.end(); ++caller) {
-    const auto module = module_of(*caller);
-    if (home && module && module->dli_fbase == home->dli_fbase) return describe_call(*caller);
-  }
-  return "at an unknown place";
+  const auto before = std::ranges::find(callers, guard.instruction) - callers.begin();
+  return describe_first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
+}
+
+/// Of an exception: the line in the kernel's library that threw, or called what threw.
+std::string describe_throw(const FaultGuard& guard, const void* kernel) {
+  const auto callers = callers_of(guard);
+  const auto throws = [](const void* caller) {
+    const auto module = module_of(caller);
+    const std::string_view symbol = module ? symbol_of(*module) : "";
+    return symbol == "__cxa_throw" || symbol == "__cxa_rethrow";
+  };
+  const auto before = std::ranges::find_if(callers, throws) - callers.begin();
+  return describe_first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
 }
 
 /// The line of the instruction; of its caller, if the instruction is no code of the kernel's library but its caller is.
@@ -261,15 +292,25 @@ std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, st
     std::memcpy(abi::__cxa_get_globals(), guard.exceptions.data(), guard.exceptions.size());
     const auto* code = reinterpret_cast<const void*>(kernel);
     if (guard.signal == kInterruption) return KernelFault{Code::kernel_timeout, describe_place(guard, code)};
-    return KernelFault{Code::kernel_fault, describe_fault(guard, code)};
+    return KernelFault{Code::kernel_fault, "crashed: " + describe_fault(guard, code)};
   }
   std::memcpy(guard.exceptions.data(), abi::__cxa_get_globals(), guard.exceptions.size());
   slot = &guard;
+  guard.caller_count = 0;
   try {
     kernel(args);
-  } catch (...) {
+  } catch (const Error&) {
     slot = nullptr;
     throw;
+  } catch (const std::bad_alloc&) {
+    slot = nullptr;
+    throw;
+  } catch (const ThrowWitness&) {  // sees those that come by, catches none
+    slot = nullptr;
+  } catch (...) {
+    slot = nullptr;
+    return KernelFault{Code::kernel_fault, fmt::format("threw {}, {}", describe_thrown(),
+                                                       describe_throw(guard, reinterpret_cast<const void*>(kernel)))};
   }
   slot = nullptr;
   return std::nullopt;

@@ -24,7 +24,8 @@ struct FaultGuard {
   const void* caller;  // of a function that keeps no frame, such as memcpy
   const void* stack;   // the stack pointer
   sigset_t blocked;    // signals that were blocked before the handler ran
-  /// Who called whom, innermost first, from the handler on; only of abort(), whose caller the registers do not tell.
+  /// Who called whom, innermost first, from the handler on; only of abort(), whose caller the registers do not tell,
+  /// and of an exception.
   std::array<void*, 32> callers;
   int caller_count;
   /// The C++ runtime's state of the thread when the kernel began: an exception that led to abort() is still under way.
@@ -44,13 +45,13 @@ struct GuardedKernel {
 
 /// Why a kernel was left before it returned.
 struct KernelFault {
-  Code code;         // kernel_fault: it crashed; kernel_timeout: it was interrupted
-  std::string text;  // signal, address and place; of an interruption the place alone
+  Code code;         // kernel_fault: it crashed or threw; kernel_timeout: it was interrupted
+  std::string text;  // "crashed: SIGSEGV ...", "threw ...", with the place; of an interruption the place alone
 };
 
 /// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. Nothing if it returned. If it crashes or is
-/// interrupted, its frames are abandoned: their destructors do not run. What it throws comes out as it is. Crashes
-/// elsewhere, and signals that somebody sent, reach their earlier handlers.
+/// interrupted, its frames are abandoned: their destructors do not run. An Error and std::bad_alloc come out as they
+/// are. Crashes elsewhere, and signals that somebody sent, reach their earlier handlers.
 [[nodiscard]] std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, std::int64_t* args);
 
 /// Where a call stands, by the address to which it returns: "at scale.cpp:12 in scale".

@@ -6,7 +6,6 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
-#include "base/thrown.hpp"
 #include "chip/cores/sim/core_table.hpp"
 
 namespace baton::chip {
@@ -72,12 +71,12 @@ void SimCore::let_others_run() {
 }
 
 void SimCore::add_event(std::string_view what) const {
-  const std::string core = position_.cluster == CorePosition::kSubmitter ? "submitter"
-                           : position_.type == CoreType::cube
-                               ? fmt::format("c{}", position_.cluster)
-                               : fmt::format("v{}.{}", position_.cluster, position_.sub_block);
-  around_.events->add(
-      fmt::format("{} {} {} {}", around_.memory.rank(), core, call_ == nullptr ? "-" : call_->name, what));
+  around_.events->add(fmt::format("{} {} {} {}", around_.memory.rank(), short_name(position_),
+                                  call_ == nullptr ? "-" : call_->name, what));
+}
+
+std::string SimCore::origin() const {
+  return fmt::format("[rank {}, {}, {}] ", around_.memory.rank(), describe(position_), call_->name);
 }
 
 void SimCore::run(KernelCall& call) {
@@ -103,6 +102,7 @@ void SimCore::run(KernelCall& call) {
       if (!call.error) call.error = std::current_exception();
     }
   }
+  if (!printed_.empty()) printed_.finish(origin());
   if (call.pipes != nullptr) leave_cluster(call);
   note(call.error ? "fails" : "ends");
   if (!copies_.empty()) copies_.clear();
@@ -152,19 +152,13 @@ void SimCore::execute(KernelCall& call) {
   try {
     const RunningKernel::Turn turn(running_, call.entry);
     fault = run_guarded(guard_, call.entry, call.args.data());
-  } catch (const Error&) {
-    throw;
   } catch (const std::bad_alloc&) {
     baton::fail(Situation::kernel_memory, "kernel '{}' on {} asked for more host memory than there is", call.name,
                 describe(position_));
-  } catch (...) {
-    throw Error(Code::kernel_fault,
-                fmt::format("kernel '{}' on {} threw {}", call.name, describe(position_), describe_thrown()));
   }
   if (!fault) return;
   if (fault->code == Code::kernel_timeout) fail_late(fault->text);
-  throw Error(Code::kernel_fault,
-              fmt::format("kernel '{}' on {} crashed: {}", call.name, describe(position_), fault->text));
+  throw Error(Code::kernel_fault, fmt::format("kernel '{}' on {} {}", call.name, describe(position_), fault->text));
 }
 
 void SimCore::finish(KernelCall& call) {

@@ -24,6 +24,7 @@
 #include "chip/cores/sim/late_notifier.hpp"
 #include "chip/cores/sim/order_checker.hpp"
 #include "chip/cores/sim/pipe_flags.hpp"
+#include "chip/cores/sim/printed_text.hpp"
 #include "chip/cores/sim/running_kernel.hpp"
 #include "chip/cores/sim/submitted_copies.hpp"
 
@@ -83,6 +84,8 @@ class SimCore final : public BatonCore, public Core {
     if (around_.events != nullptr) add_event(what);
   }
   void add_event(std::string_view what) const;
+  /// In front of what the kernel prints: "[rank 0, vector core 1.0, add] ".
+  [[nodiscard]] std::string origin() const;
 
   CorePosition position_;
   CoreSurroundings around_;
@@ -93,6 +96,7 @@ class SimCore final : public BatonCore, public Core {
   SubmittedCopies copies_;
   KnownExtents extents_;
   ConditionSlab slab_;
+  PrintedText printed_;
   FaultGuard* guard_ = nullptr;
   RunningKernel running_;
   const KernelCall* call_ = nullptr;

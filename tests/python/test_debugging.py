@@ -1,0 +1,188 @@
+"""What a kernel tells its author: text, tiles, where it failed, and what a debugger shows of it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import baton
+from conftest import baton_program
+
+TALKS = r"""
+#include <cstdio>
+#include <baton_kernel.hpp>
+BATON_KERNEL(talks, InOut<float> x, int32_t words) {
+  for (int i = 0; i < words; ++i) printf("word %d of ", i), std::printf("%g\n", *x.data());
+  puts("a line");
+  fprintf(stderr, "%s\n", "trouble");
+  fputs("without an end", stdout);
+}
+"""
+
+SHOWS = r"""
+#include <baton_kernel.hpp>
+BATON_KERNEL(shows, In<float> x) {
+  pto::Tile<pto::TileType::Vec, float, 2, 8> tile;
+  TASSIGN(tile, 0);
+  auto line = x.line();
+  pto::Tile<pto::TileType::Vec, float, 1, 16> flat;
+  TASSIGN(flat, 0);
+  TLOAD(flat, line);
+  TPRINT(tile, {.columns = 2, .format = "%.1f"});
+  TDUMP(tile, FOLDER "/tile-{rank}-{kernel}-{block}-{core}.npy");
+}
+"""
+
+
+def program(tmp_path, text):
+    """Runs `text` with its output in pipes."""
+    path = tmp_path / "program.py"
+    path.write_text("import baton, numpy as np\n" + text)
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+
+
+def test_what_a_kernel_prints_is_whole_and_says_where_it_comes_from(tmp_path):
+    done = program(tmp_path, f"""
+talks = baton.kernel({TALKS!r})
+with baton.Chip(clusters=4, workers=4) as chip:
+    xs = [np.full(1, i, dtype="f4") for i in range(40)]
+    print("before")
+    def orchestration(g):
+        for x in xs: g.submit(talks, x, 30)
+    chip.run(orchestration)
+    print("after")
+""")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 + 40 * 32 and lines[-1] == "after"
+    form = re.compile(r"\[rank 0, (vector core \d+\.\d|the submitting thread), talks\] (.*)")
+    said = [form.fullmatch(line)[2] for line in lines if line not in ("before", "after")]
+    assert said.count("a line") == said.count("without an end") == 40
+    for i in range(40):
+        for word in range(30):
+            assert f"word {word} of {i}" in said
+    assert all(form.fullmatch(line)[2] == "trouble" for line in done.stderr.splitlines())
+    assert len(done.stderr.splitlines()) == 40
+
+
+@pytest.mark.parametrize("inproc", [False, True])
+def test_chips_of_a_node_print_into_pipes(tmp_path, inproc):
+    done = program(tmp_path, f"""
+def main():
+    talks = baton.kernel({TALKS!r})
+    with baton.Worker(devices="0-2", inproc={inproc}) as node:
+        xs = [node.tensor(np.full(1, chip, dtype="f4")) for chip in range(3)]
+        def orchestration(o):
+            for chip in range(3): o.submit_next_level(talks, [xs[chip], 2], worker=chip)
+        node.run(orchestration)
+if __name__ == "__main__": main()
+""")
+    assert done.returncode == 0, done.stderr
+    for chip in range(3):
+        mine = [line for line in done.stdout.splitlines() if line.startswith(f"[rank {chip}, ")]
+        assert [line.split("] ")[1] for line in mine] == [f"word 0 of {chip}", f"word 1 of {chip}", "a line",
+                                                          "without an end"]
+
+
+def test_what_was_printed_before_a_crash_comes_out(tmp_path):
+    source = TALKS.replace('fputs("without an end", stdout);', 'printf("last words"); __builtin_trap();')
+    done = program(tmp_path, f"""
+talks = baton.kernel({source!r})
+with baton.Chip(clusters=1) as chip:
+    chip.run(lambda g: g.submit(talks, np.zeros(1, dtype="f4"), 1))
+""")
+    assert done.returncode == 1
+    assert "talks] last words\n" in done.stdout
+    assert "BATON-E052" in done.stderr
+
+
+def test_tiles_are_shown_and_written(tmp_path):
+    done = program(tmp_path, f"""
+shows = baton.kernel({SHOWS!r}, defines={{"FOLDER": '"{tmp_path}"'}})
+with baton.Chip(clusters=1) as chip:
+    chip.run(lambda g: g.submit(shows, np.arange(16, dtype="f4")))
+""")
+    assert done.returncode == 0, done.stderr
+    said = [line.split("] ", 1)[1] for line in done.stdout.splitlines()]
+    assert re.fullmatch(r"Vec tile, 2 x 8 of float, <kernel>:\d+", said[0])
+    assert said[1:] == ["  0.0 1.0 ...", "  8.0 9.0 ..."]
+    (file,) = tmp_path.glob("tile-0-shows-0-*.npy")
+    np.testing.assert_array_equal(np.load(file), np.arange(16, dtype="f4").reshape(2, 8))
+
+
+def test_a_tile_that_cannot_be_written_is_an_error_with_its_place(chip):
+    shows = baton.kernel(SHOWS, defines={"FOLDER": '"/nowhere/at/all"'})
+    with pytest.raises(baton.Error, match=r"shows.*TDUMP at <kernel>:\d+: opening /nowhere/at/all/tile-0-shows-0"):
+        chip.run(lambda g: g.submit(shows, np.arange(16, dtype="f4")))
+
+
+@pytest.mark.parametrize("statement, what", [
+    ("throw 5;", "threw the int 5, at "),
+    ("struct Stop {}; throw Stop{};", "threw an object of type"),
+    ("std::vector<int>(3).at(7);", "threw std::out_of_range"),
+    ("assert(y.size() == 12345);", "an assertion failed"),
+    ("__builtin_trap();", "a trap"),
+])
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_kernel_that_fails_says_where(chip, statement, what, debug):
+    failing = baton.kernel(f"#include <cassert>\n#include <vector>\n#include <baton_kernel.hpp>\n"
+                           f"BATON_KERNEL(failing, Out<float> y) {{ if (y.size() > 0) {{ {statement} }} }}\n",
+                           debug=debug)
+    with pytest.raises(baton.Error) as caught:
+        chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
+    assert re.search(r"kernel 'failing' on (vector core \d\.\d|the submitting thread)", str(caught.value))
+    assert what in str(caught.value)
+    # What the compiler has put into the kernel has the line it was written at.
+    assert "<kernel>:4" in str(caught.value) or ("vector" in statement and not debug)
+
+
+def test_the_log_says_who_joined_what_was_allocated_chosen_and_compiled(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(f"""
+import baton, numpy as np
+me = baton.join()
+baton.kernel({TALKS!r})
+baton.kernel({TALKS!r})
+window = me.window("halo", 64, "f4")
+me.allreduce(window)
+me.barrier()
+""")
+    done = subprocess.run([baton_program(), "run", "-n", "2", sys.executable, str(path)], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "BATON_LOG": "info", "BATON_CACHE_DIR": str(tmp_path / "cache")})
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        mine = [line.split("] ", 2)[2] for line in done.stderr.splitlines() if line.startswith(f"[{rank}] baton: [info]")]
+        assert any(re.fullmatch(rf'rank {rank} of 2 joined ".*" through shm', line) for line in mine), mine
+        assert f'rank {rank} of "world" has the window "halo": 256 bytes on each of 2 ranks' in mine
+        assert any(re.fullmatch(r"allreduce of 64 float32.* takes the algorithm \w+: the usual choice for 256 bytes in windows "
+                                r"on 2 ranks", line) for line in mine), mine
+        assert any(re.match("<kernel> (was compiled in|is compiled already)", line) for line in mine), mine
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb")
+def test_a_debugger_stops_in_a_kernel_and_shows_its_locals(tmp_path):
+    source = tmp_path / "scale.cpp"
+    source.write_text("#include <baton_kernel.hpp>\n"
+                      "BATON_KERNEL(scale, InOut<float> x, float factor) {\n"
+                      "  int rounds = 42;\n"
+                      "  for (int64_t i = 0; i < x.size(); ++i) x.data()[i] *= factor * (rounds - 41);\n"
+                      "}\n")
+    (tmp_path / "program.py").write_text(f"""
+import baton, numpy as np
+scale = baton.kernel({str(source)!r}, debug=True)
+with baton.Chip(clusters=1) as chip:
+    x = np.ones(4, dtype="f4")
+    chip.run(lambda g: g.submit(scale, x, 3.0))
+    print("result", x)
+""")
+    commands = ["set breakpoint pending on", f"break {source.name}:4", "run", "info locals", "print factor", "delete",
+                "continue"]
+    done = subprocess.run(["gdb", "-q", "-batch", *(word for command in commands for word in ("-ex", command)),
+                           "--args", sys.executable, str(tmp_path / "program.py")],
+                          capture_output=True, text=True, timeout=180)
+    assert "rounds = 42" in done.stdout, done.stdout + done.stderr
+    assert "= 3" in done.stdout and "result [3. 3. 3. 3.]" in done.stdout
