@@ -71,6 +71,9 @@ struct BATON_API Options {
   /// BATON_PROFILE: nothing for "off", "summary", or the file to which chips write a record of each task.
   std::optional<std::string> profile;
 
+  /// BATON_TRACE: "off", "last" (the last events, in memory) or the file to which all processes of a run write events.
+  std::string trace = "last";
+
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
   std::optional<int> rank;
   std::optional<int> size;

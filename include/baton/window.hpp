@@ -11,6 +11,7 @@
 
 #include <baton/comm_context.h>
 #include <baton/export.hpp>
+#include <baton/place.hpp>
 #include <baton/signal.hpp>
 
 namespace baton {
@@ -47,16 +48,19 @@ class BATON_API RawWindow {
 
   /// put, then notify of the signal at `signal_offset` in `signals`, which whoever waits for it sees after the bytes.
   void put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes, const RawWindow& signals,
-                  std::size_t signal_offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const;
+                  std::size_t signal_offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add,
+                  Place where = Place::here()) const;
 
   /// Changes the signal at `offset` in `peer`'s part and wakes whoever waits for it. A release: whoever observes it
   /// observes all that this rank wrote before.
-  void notify(int peer, std::size_t offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const;
+  void notify(int peer, std::size_t offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add,
+              Place where = Place::here()) const;
 
   /// Blocks until the signal at `offset` in this rank's part compares so, or throws: wait_timeout at the deadline
   /// (Options::wait_timeout unless given), peer_died within 100 ms of a member's death. An acquire.
-  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
-  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout) const;
+  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where = Place::here()) const;
+  void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
+            Place where = Place::here()) const;
 
   /// Asks once. An acquire if it holds.
   [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
@@ -106,14 +110,16 @@ class Signals : public RawWindow {
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-  void notify(int peer, std::size_t index, std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
-    RawWindow::notify(peer, offset_of(index, sizeof(std::int32_t)), value, op);
+  void notify(int peer, std::size_t index, std::int32_t value = 1, NotifyOp op = NotifyOp::add,
+              Place where = Place::here()) const {
+    RawWindow::notify(peer, offset_of(index, sizeof(std::int32_t)), value, op, where);
   }
-  void wait(std::size_t index, WaitCmp comparison, std::int32_t value) const {
-    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value);
+  void wait(std::size_t index, WaitCmp comparison, std::int32_t value, Place where = Place::here()) const {
+    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value, where);
   }
-  void wait(std::size_t index, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout) const {
-    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value, timeout);
+  void wait(std::size_t index, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
+            Place where = Place::here()) const {
+    RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value, timeout, where);
   }
   [[nodiscard]] bool test(std::size_t index, WaitCmp comparison, std::int32_t value) const {
     return RawWindow::test(offset_of(index, sizeof(std::int32_t)), comparison, value);
@@ -150,14 +156,14 @@ class Window : public RawWindow {
     RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes());
   }
   void put_signal(int peer, std::size_t first, std::span<const T> source, const Signals& signals, std::size_t index,
-                  std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
+                  std::int32_t value = 1, NotifyOp op = NotifyOp::add, Place where = Place::here()) const {
     RawWindow::put_signal(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes(), signals,
-                          offset_of(index, sizeof(std::int32_t)), value, op);
+                          offset_of(index, sizeof(std::int32_t)), value, op, where);
   }
   void put(int peer, std::size_t first, const T& element) const { put(peer, first, std::span(&element, 1)); }
   void put_signal(int peer, std::size_t first, const T& element, const Signals& signals, std::size_t index,
-                  std::int32_t value = 1, NotifyOp op = NotifyOp::add) const {
-    put_signal(peer, first, std::span(&element, 1), signals, index, value, op);
+                  std::int32_t value = 1, NotifyOp op = NotifyOp::add, Place where = Place::here()) const {
+    put_signal(peer, first, std::span(&element, 1), signals, index, value, op, where);
   }
 
  private:

@@ -146,16 +146,30 @@ LogLevel parse_log_level(std::string_view source, std::string_view text) {
   refuse(source, text, kLogLevelForm, text.empty() ? "is empty" : "is not a level of the log");
 }
 
-std::string parse_profile(std::string_view source, std::string_view text) {
-  if (text.empty()) refuse(source, text, kProfileForm, "is empty");
+namespace {
+
+/// One of two words, or a file with a dot or a slash in its name. `word` is the one that people mistype.
+std::string parse_word_or_file(std::string_view source, std::string_view text, std::string_view form,
+                               std::string_view word) {
+  if (text.empty()) refuse(source, text, form, "is empty");
   const bool is_file = text.find_first_of("./") != std::string_view::npos;
-  if (!is_file && text != "off" && text != "summary") {
-    const bool is_near = edit_distance(text, "summary") <= 2;
-    refuse(source, text, kProfileForm,
-           is_near ? "is neither a word it knows nor a file; do you mean summary?"
-                   : "is neither a word it knows nor a file");
+  if (!is_file && text != "off" && text != word) {
+    const bool is_near = edit_distance(text, word) <= word.size() / 3;
+    refuse(
+        source, text, form,
+        fmt::format("is neither a word it knows nor a file{}", is_near ? fmt::format("; do you mean {}?", word) : ""));
   }
   return std::string(text);
+}
+
+}  // namespace
+
+std::string parse_profile(std::string_view source, std::string_view text) {
+  return parse_word_or_file(source, text, kProfileForm, "summary");
+}
+
+std::string parse_trace(std::string_view source, std::string_view text) {
+  return parse_word_or_file(source, text, kTraceForm, "last");
 }
 
 std::string parse_name(std::string_view source, std::string_view text, std::string_view form) {

@@ -18,6 +18,8 @@ inline constexpr std::string_view kLogLevelForm = "trace, debug, info, warn, err
 inline constexpr std::string_view kPipeOrderForm = "program or strict";
 inline constexpr std::string_view kProfileForm =
     "off, summary, or a file with a dot or a slash in its name, such as tasks.bin or ./tasks";
+inline constexpr std::string_view kTraceForm =
+    "off, last, or a file with a dot or a slash in its name, such as run.trace";
 inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// Always longer than zero.
@@ -40,6 +42,9 @@ inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// "off", "summary", or a file. A file has a dot or a slash in its name: a mistyped word is not taken for one.
 [[nodiscard]] std::string parse_profile(std::string_view source, std::string_view text);
+
+/// "off", "last", or a file, likewise.
+[[nodiscard]] std::string parse_trace(std::string_view source, std::string_view text);
 
 /// Any text but the empty one.
 [[nodiscard]] std::string parse_name(std::string_view source, std::string_view text, std::string_view form);

@@ -90,6 +90,10 @@ constexpr Row kOptions[] = {
        o.profile = parse_profile(i.name, text);
        if (o.profile == "off") o.profile.reset();
      }},
+    {{"BATON_TRACE", kTraceForm, "last",
+      "What is recorded of what happens: nothing; the last events, in memory; or all of it, to a file for `baton "
+      "trace`."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.trace = parse_trace(i.name, text); }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
     {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},

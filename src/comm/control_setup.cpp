@@ -19,13 +19,16 @@ JobToken make_token() {
 
 ControlSegment make_control(std::uint32_t ranks, std::string_view name, const JobToken& token, Hosting hosting,
                             int processors) {
-  const std::size_t bytes = wire::control_bytes(ranks);
+  // The last events of a process that dies are to stay; ranks of one process end together.
+  const std::uint32_t event_areas = hosting == Hosting::processes ? ranks : 0;
+  const std::size_t bytes = wire::control_bytes(ranks, event_areas);
   ControlSegment control;
   control.fd = create_memfd(wire::kControlSegmentName, bytes);
   control.memory = map_memfd(control.fd, bytes);
   wire::ControlHeader& header = control.header();
   header.version = wire::kControlVersion;
   header.rank_count = ranks;
+  header.event_areas = event_areas;
   header.bytes = bytes;
   header.created_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -40,7 +43,7 @@ ControlSegment make_control(std::uint32_t ranks, std::string_view name, const Jo
 
 ControlSegment adopt_control(UniqueFd fd, std::uint32_t ranks) {
   ControlSegment control;
-  control.memory = map_memfd(fd, wire::control_bytes(ranks));
+  control.memory = map_memfd(fd, wire::control_bytes(ranks, ranks));
   control.fd = std::move(fd);
   if (const char* defect = wire::control_defect(control.memory->address(), control.memory->bytes())) {
     fail(Code::protocol, "the control segment of the job is {}", defect);

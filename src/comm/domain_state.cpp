@@ -30,6 +30,7 @@ DomainState::DomainState(std::shared_ptr<World> world, std::string name, std::ve
                          std::uint64_t id)
     : world_(std::move(world)),
       name_(std::move(name)),
+      event_text_(events::text(name_)),
       members_(std::move(members)),
       member_numbers_(members_.begin(), members_.end()),
       id_(id),
@@ -72,54 +73,87 @@ DomainState::BarrierTurn::~BarrierTurn() {
 void DomainState::barrier(std::chrono::nanoseconds timeout) {
   const BarrierTurn turn(*this);
   world_->note(wire::Operation::in_barrier);
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
   const std::uint64_t epoch = ++epoch_;
   barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);
+  Event event{.begin = began, .kind = EventKind::barrier, .object = event_text_, .a = epoch, .b = size()};
   if (Barrier::arrive(*barrier_, epoch, size()) == Barrier::Arrival::completed) {
     for (const std::uint32_t member : members_) world_->ring(member);
+    end_event(event, EventOutcome::done);
     return;
   }
   const auto passed = [&] { return Barrier::passed(*barrier_, epoch); };
-  if (passed()) return;
+  if (passed()) {
+    end_event(event, EventOutcome::done);
+    return;
+  }
   const auto describe_wait = [&] {
     return WaitDescription{wire::Operation::in_barrier, name_, epoch, WaitCmp::ge, 0, 0};
   };
-  if (wait(passed, Deadline::within(timeout), describe_wait, Needs::every_member)) return;
+  if (wait(passed, Deadline::within(timeout), describe_wait, Needs::every_member, event)) return;
   // Whoever gives up may come again, and is then counted once.
   if (!Barrier::withdraw(*barrier_, epoch, size())) return;
   --epoch_;
   throw_barrier_timeout(epoch, timeout);
 }
 
+void DomainState::end_event(Event& event, EventOutcome outcome) const noexcept {
+  if (event.begin == 0 || event.kind == EventKind::none || !events::wants(event.kind)) return;
+  event.end = ticks();
+  event.rank = world_->rank();
+  event.outcome = outcome;
+  events::record(event);
+}
+
+void DomainState::record_sleep(Event& event) const noexcept {
+  if (event.kind == EventKind::none || !events::wants(event.kind)) return;
+  if (event.begin == 0) event.begin = ticks();
+  Event began = event;
+  began.rank = world_->rank();
+  events::record(began);
+}
+
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
-                       std::optional<std::uint32_t> rung) {
+                       Event& event, std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
   if (needs != Needs::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
   wire::WaitRecord& record = world_->block(world_->rank()).wait;
+  if (event.begin == 0 && events::tracing()) event.begin = ticks();
   std::int64_t since_ns = 0;
   // Pairs with the increment in announce_change(): a death after this load ends the wait below.
   std::uint32_t changes = control.changes.load(std::memory_order_seq_cst);
   bool holds = false;
+  bool woken = true;
   while (true) {
     // Members that were gone before the wait began count too.
-    if (changes != 0 && !(holds = test())) throw_if_hopeless(test, describe_wait, needs, rung, since_ns);
+    if (changes != 0 && !(holds = test())) {
+      try {
+        throw_if_hopeless(test, describe_wait, needs, rung, since_ns);
+      } catch (...) {
+        end_event(event, EventOutcome::failed);
+        throw;
+      }
+    }
     if (holds) break;
     const auto changed = [&] {
       holds = test();
       return holds || control.changes.load(std::memory_order_seq_cst) != changes;
     };
-    const bool woken = wait_until(place, changed, deadline, [&] {
+    woken = wait_until(place, changed, deadline, [&] {
       if (since_ns != 0) return;
       since_ns = monotonic_ns();
       WaitDescription written = describe_wait();
       written.since_ns = since_ns;
       write_wait(record, written);
+      record_sleep(event);
     });
     if (holds || !woken) break;
     changes = control.changes.load(std::memory_order_seq_cst);
   }
   if (since_ns != 0) clear_wait(record);
+  end_event(event, holds ? EventOutcome::done : EventOutcome::expired);
   return holds;
 }
 

@@ -44,6 +44,7 @@ class DomainState {
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] TextId event_text() const noexcept { return event_text_; }
   [[nodiscard]] const std::vector<std::uint32_t>& members() const noexcept { return members_; }
   [[nodiscard]] const std::vector<int>& member_numbers() const noexcept { return member_numbers_; }
   [[nodiscard]] World& world() const noexcept { return *world_; }
@@ -57,9 +58,15 @@ class DomainState {
 
   /// Waits until `test` holds: reads what it tests with sequentially consistent loads; whoever changes that rings this
   /// rank, or the member `rung` if given. Throws peer_died or peer_left as `needs` says. False at the deadline: the
-  /// caller knows what to report.
+  /// caller knows what to report. `event` is recorded when the wait ends: in a trace always, else if it slept.
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
-                          std::optional<std::uint32_t> rung = std::nullopt);
+                          Event& event, std::optional<std::uint32_t> rung = std::nullopt);
+
+  /// Without a record.
+  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs) {
+    Event event;
+    return wait(test, deadline, describe_wait, needs, event);
+  }
 
   /// Throws peer_died or peer_left if `needs` says so and `test` still does not hold. `since_ns`: when the wait began,
   /// 0 if it is not on record.
@@ -91,6 +98,11 @@ class DomainState {
     DomainState& domain_;
   };
 
+  /// Records `event` if it has begun.
+  void end_event(Event& event, EventOutcome outcome) const noexcept;
+  /// A wait is about to sleep for the first time: it is recorded from now on, if it was not before.
+  void record_sleep(Event& event) const noexcept;
+
   /// Those of `state` other than this rank; the dead in the order in which they ended.
   [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
   [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);
@@ -99,6 +111,7 @@ class DomainState {
 
   std::shared_ptr<World> world_;
   std::string name_;
+  TextId event_text_;
   std::vector<std::uint32_t> members_;
   std::vector<int> member_numbers_;
   std::uint64_t id_;

@@ -30,25 +30,26 @@ void RawWindow::get(int peer, std::size_t offset, void* target, std::size_t coun
 }
 
 void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
-                           const RawWindow& signals, std::size_t signal_offset, std::int32_t value, NotifyOp op) const {
+                           const RawWindow& signals, std::size_t signal_offset, std::int32_t value, NotifyOp op,
+                           Place where) const {
   if (&signals.state().domain() != &state().domain()) {
     fail(Situation::other_domain, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
   }
   state().put(peer, offset, source, count_bytes);
-  signals.state().notify(peer, signal_offset, value, op);
+  signals.state().notify(peer, signal_offset, value, op, where);
 }
 
-void RawWindow::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const {
-  state().notify(peer, offset, value, op);
+void RawWindow::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, Place where) const {
+  state().notify(peer, offset, value, op, where);
 }
 
-void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
-  wait(offset, comparison, value, state().domain().world().wait_timeout());
+void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where) const {
+  wait(offset, comparison, value, state().domain().world().wait_timeout(), where);
 }
 
-void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value,
-                     std::chrono::nanoseconds timeout) const {
-  state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout);
+void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
+                     Place where) const {
+  state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout, where);
 }
 
 bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value) const {

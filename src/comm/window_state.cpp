@@ -29,7 +29,7 @@ std::uint64_t tag_of(const wire::SegmentHeader& header) noexcept {
 }  // namespace
 
 WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, std::uint64_t bytes)
-    : domain_(std::move(domain)), name_(std::move(name)), bytes_(bytes) {
+    : domain_(std::move(domain)), name_(std::move(name)), event_text_(events::text(name_)), bytes_(bytes) {
   segment_ = allocate_segment(*domain_, name_, bytes);
   const auto& header = *static_cast<wire::SegmentHeader*>(segment_->address());
   tag_ = tag_of(header);
@@ -107,28 +107,55 @@ bool WindowState::is_local(const void* address, std::size_t count) const {
 void WindowState::put(int peer, std::size_t offset, const void* source, std::size_t count) const {
   std::byte* to = checked("put", peer, offset, count);
   domain_->world().note(wire::Operation::putting);
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (count != 0) std::memmove(to, source, count);
+  if (began != 0) record_copy(EventKind::put, began, peer, offset, count);
 }
 
 void WindowState::get(int peer, std::size_t offset, void* target, std::size_t count) const {
   const std::byte* from = checked("get", peer, offset, count);
   domain_->world().note(wire::Operation::getting);
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (count != 0) std::memmove(target, from, count);
+  if (began != 0) record_copy(EventKind::get, began, peer, offset, count);
 }
 
-void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const {
+void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset,
+                              std::size_t count) const noexcept {
+  Event event = domain_->world().event_since(kind, began);
+  event.object = event_text_;
+  event.a = member(peer);
+  event.b = offset;
+  event.c = count;
+  events::record(event);
+}
+
+void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const Place& where) const {
   const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
-  record_notify(peer, offset);
+  note_notify(peer, offset);
+  // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
+  std::int32_t after = value;
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
   if (op == NotifyOp::add) {
-    target.fetch_add(value, std::memory_order_seq_cst);
+    after += target.fetch_add(value, std::memory_order_seq_cst);
   } else {
     target.store(value, std::memory_order_seq_cst);
   }
-  const std::uint32_t member = domain_->members()[static_cast<std::size_t>(peer)];
-  domain_->world().block(member).arrivals.mark(arrival_spot(offset));
-  domain_->world().ring(member);
+  domain_->world().block(member(peer)).arrivals.mark(arrival_spot(offset));
+  domain_->world().ring(member(peer));
+  // After it, when others go on already.
+  if (!events::wants(EventKind::notify)) return;
+  Event event = domain_->world().event_since(EventKind::notify, began);
+  if (began == 0) event.begin = event.end;
+  event.object = event_text_;
+  event.place = events::text_of(where);
+  event.a = member(peer);
+  event.b = offset / sizeof(std::int32_t);
+  event.c = static_cast<std::uint32_t>(after);
+  event.d = static_cast<std::uint32_t>(value);
+  events::record(event);
 }
 
 void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
@@ -141,7 +168,7 @@ void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp compa
                              describe_wait, Needs::any_member, std::nullopt, 0);
 }
 
-void WindowState::record_notify(int peer, std::size_t offset) const noexcept {
+void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
   World& world = domain_->world();
   world.note(wire::Operation::notifying);
   wire::NotifyRecord& record = world.block(world.rank()).last_notify;
@@ -158,20 +185,29 @@ bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::i
 }
 
 void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
-                       std::chrono::nanoseconds timeout) const {
+                       std::chrono::nanoseconds timeout, const Place& where) const {
   const auto own = signal("wait", owner, offset);
   domain_->world().note(wire::Operation::waiting);
   std::int32_t has = 0;
+  Event event;
   const auto satisfied = [&] {
     // Pairs with the change in notify(); sequentially consistent because it is tested before sleeping.
     has = own.load(std::memory_order_seq_cst);
+    event.d = static_cast<std::uint32_t>(has);
     return holds(has, comparison, value);
   };
   if (satisfied()) return;
+  event.kind = EventKind::wait;
+  event.object = event_text_;
+  event.place = events::text_of(where);
+  event.a = member(owner);
+  event.b = offset / sizeof(std::int32_t);
+  // The comparison above the value.
+  event.c = static_cast<std::uint32_t>(value) | static_cast<std::uint64_t>(comparison) << 32U;
   const auto describe_wait = [&] {
     return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
   };
-  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, Needs::any_member,
+  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, Needs::any_member, event,
                     static_cast<std::uint32_t>(owner))) {
     return;
   }
@@ -216,11 +252,19 @@ bool WindowState::reaches_within(int owner, std::size_t offset, std::uint64_t va
   }
   domain_->world().note(wire::Operation::in_collective);
   // The ladder of wait() begins with this rung, too, but every function on the way to a yield is fetched anew when its
-  // process gets its next turn.
-  if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && yield_until(reached)) return true;
+  // process gets its next turn. In a trace all waits are to be seen.
+  if (domain_->world().parking_place().crowding != Crowding::spare && !on_fiber() && !events::tracing() &&
+      yield_until(reached)) {
+    return true;
+  }
   const Needs needs = needed == Needed::owner ? Needs::rung_member : Needs::every_member;
+  Event event{.kind = EventKind::reach,
+              .object = domain_->event_text(),
+              .a = needed == Needed::owner ? member(owner) : kAllOwners,
+              .b = offset / sizeof value,
+              .c = value};
   return domain_->wait(
-      reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, needs,
+      reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, needs, event,
       static_cast<std::uint32_t>(owner));
 }
 

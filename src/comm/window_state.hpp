@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <baton/comm_context.h>
+#include <baton/place.hpp>
 #include <baton/signal.hpp>
 
 #include "comm/domain_state.hpp"
@@ -34,10 +35,10 @@ class WindowState {
   [[nodiscard]] bool is_local(const void* address, std::size_t count) const;
   void put(int peer, std::size_t offset, const void* source, std::size_t count) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count) const;
-  void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op) const;
+  void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const Place& where) const;
   /// The signal may be any member's, though notifies wake its owner first of all.
-  void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
-            std::chrono::nanoseconds timeout) const;
+  void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
+            const Place& where) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
 
   /// See RawWindow.
@@ -66,12 +67,18 @@ class WindowState {
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
-  void record_notify(int peer, std::size_t offset) const noexcept;
+  void record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset, std::size_t count) const noexcept;
+  /// The last notify of this rank, for the reports of others.
+  void note_notify(int peer, std::size_t offset) const noexcept;
+  [[nodiscard]] std::uint32_t member(int rank) const noexcept {
+    return domain_->members()[static_cast<std::size_t>(rank)];
+  }
   [[noreturn]] void throw_wait_timeout(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                                        std::int32_t has, std::chrono::nanoseconds waited) const;
 
   std::shared_ptr<DomainState> domain_;
   std::string name_;
+  TextId event_text_;
   std::uint64_t bytes_;
   std::uint64_t tag_ = 0;
   /// Empty once the window was released.

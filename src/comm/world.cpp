@@ -14,7 +14,12 @@ World::World(std::unique_ptr<Backend> backend, std::uint32_t rank, std::string n
       place_{&wire::doorbell_of(control_, rank), backend_->futex_scope(),
              control_.rank_count <= control_.processors ? Crowding::spare : Crowding::crowded},
       exceptions_at_join_(std::uncaught_exceptions()) {
+  events::begin();
   note(wire::Operation::running);
+  Event joined = event_since(EventKind::joined, ticks());
+  joined.object = events::text(name_);
+  joined.a = control_.rank_count;
+  if (events::wants(EventKind::joined)) events::record(joined);
 }
 
 World::~World() { leave(std::uncaught_exceptions() > exceptions_at_join_ ? Farewell::fail : Farewell::leave); }
@@ -28,6 +33,12 @@ void World::leave(Farewell farewell, const FailureReason& reason) noexcept {
   std::call_once(left_, [&] {
     // A rank that failed is remembered by what it did before.
     if (farewell == Farewell::leave) note(wire::Operation::leaving);
+    if (events::wants(EventKind::left)) {
+      Event left = event_since(EventKind::left, ticks());
+      left.object = events::text(name_);
+      if (farewell == Farewell::fail) left.outcome = EventOutcome::failed;
+      events::record(left);
+    }
     backend_->say_farewell(farewell, reason);
   });
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/parking.hpp"
+#include "base/recorder.hpp"
 #include "comm/backend.hpp"
 #include "wire/control.hpp"
 
@@ -38,6 +39,11 @@ class World {
   /// Notes what this rank does, for the reports of others.
   void note(wire::Operation operation) noexcept {
     block(rank_).activity.store(static_cast<std::uint32_t>(operation), std::memory_order_relaxed);
+  }
+
+  /// An event of this rank, from `begin` (ticks) to now, to be filled and recorded.
+  [[nodiscard]] Event event_since(EventKind kind, std::uint64_t begin) const noexcept {
+    return {.begin = begin, .end = ticks(), .kind = kind, .rank = rank_};
   }
 
   /// 0, 1, 2 ... for successive subsets of the same members and name, which `kind` stands for.

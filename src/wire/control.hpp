@@ -1,5 +1,6 @@
-// The control segment of a job: one header, then one block per rank. Every rank of the job maps it; `baton ps` and
-// `baton run` map it too. The layout is pinned: change kControlVersion with it.
+// The control segment of a job: one header, then one block per rank, then the last events of each rank that is a
+// process. Every rank of the job maps it; `baton ps` and `baton run` map it too. The layout is pinned: change
+// kControlVersion with it.
 #pragma once
 
 #include <atomic>
@@ -7,13 +8,14 @@
 #include <cstdint>
 
 #include "base/doorbell.hpp"
+#include "base/event_area.hpp"
 #include "wire/arrivals.hpp"
 #include "wire/barrier_words.hpp"
 
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 3;
+inline constexpr std::uint32_t kControlVersion = 4;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -106,7 +108,8 @@ struct alignas(kCacheLine) ControlHeader {
   std::uint8_t token[16];      // random; names the job's mail sockets
   std::uint32_t in_process;    // 1: all ranks live in the process that holds the segment
   std::uint32_t one_doorbell;  // 1: `doorbell` wakes every rank; 0: each has its own
-  std::byte pad0[kCacheLine - 8 - 2 * 4 - 2 * 8 - 16 - 2 * 4];
+  std::uint32_t event_areas;   // one for each rank, or none if all ranks live in one process
+  std::byte pad0[kCacheLine - 8 - 2 * 4 - 2 * 8 - 16 - 3 * 4];
   // A line of its own: grows by one whenever a rank dies or leaves; every waiter compares it with what it saw last.
   std::atomic<std::uint32_t> changes;
   std::uint32_t processors;                 // how many of the ranks can run at once
@@ -123,8 +126,8 @@ static_assert(offsetof(ControlHeader, name) == 128);
 static_assert(offsetof(ControlHeader, doorbell) == 192);
 static_assert(offsetof(ControlHeader, barrier) == 256);
 
-[[nodiscard]] constexpr std::size_t control_bytes(std::size_t ranks) noexcept {
-  return sizeof(ControlHeader) + ranks * sizeof(RankBlock);
+[[nodiscard]] constexpr std::size_t control_bytes(std::size_t ranks, std::size_t event_areas) noexcept {
+  return sizeof(ControlHeader) + ranks * sizeof(RankBlock) + event_areas * sizeof(EventArea);
 }
 
 /// The block of `rank`; the caller has checked the header.
@@ -133,6 +136,17 @@ static_assert(offsetof(ControlHeader, barrier) == 256);
 }
 [[nodiscard]] inline const RankBlock& rank_block(const ControlHeader& header, std::size_t rank) noexcept {
   return reinterpret_cast<const RankBlock*>(&header + 1)[rank];
+}
+
+/// Where the process that is `rank` leaves its last events; null if there is no such place. The caller has checked the
+/// header.
+[[nodiscard]] inline EventArea* event_area(ControlHeader& header, std::size_t rank) noexcept {
+  if (rank >= header.event_areas) return nullptr;
+  return reinterpret_cast<EventArea*>(&rank_block(header, header.rank_count)) + rank;
+}
+[[nodiscard]] inline const EventArea* event_area(const ControlHeader& header, std::size_t rank) noexcept {
+  if (rank >= header.event_areas) return nullptr;
+  return reinterpret_cast<const EventArea*>(&rank_block(header, header.rank_count)) + rank;
 }
 
 /// Whom to ring when something changed that `rank` may wait for.

@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 3);
+static_assert(kControlVersion == 4);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -59,12 +59,20 @@ static_assert(offsetof(ControlHeader, created_ns) == 24);
 static_assert(offsetof(ControlHeader, token) == 32);
 static_assert(offsetof(ControlHeader, in_process) == 48);
 static_assert(offsetof(ControlHeader, one_doorbell) == 52);
+static_assert(offsetof(ControlHeader, event_areas) == 56);
 static_assert(offsetof(ControlHeader, changes) == 64);
 static_assert(offsetof(ControlHeader, window_bytes) == 72);
 static_assert(offsetof(ControlHeader, name) == 128);
 static_assert(offsetof(ControlHeader, doorbell) == 192);
 static_assert(offsetof(ControlHeader, barrier) == 256);
-static_assert(control_bytes(3) == 384 + 3 * 1152);
+static_assert(offsetof(Event, kind) == 16 && offsetof(Event, outcome) == 17 && offsetof(Event, lane) == 18);
+static_assert(offsetof(Event, rank) == 20 && offsetof(Event, object) == 24 && offsetof(Event, place) == 28);
+static_assert(offsetof(Event, a) == 32 && offsetof(Event, d) == 56);
+static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, rings) == 64 + 16384);
+static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
+static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);
+static_assert(control_bytes(3, 0) == 384 + 3 * 1152);
+static_assert(control_bytes(3, 3) == 384 + 3 * (1152 + sizeof(EventArea)));
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);

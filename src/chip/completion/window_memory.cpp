@@ -48,14 +48,14 @@ void WindowMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op)
   check_aligned("notify", signal);
   const auto place = comm::find_window(*world_, signal, sizeof *signal);
   if (!place) return LocalMemory::notify(signal, value, op);
-  place->window->notify(place->rank, place->offset, value, op);
+  place->window->notify(place->rank, place->offset, value, op, Place{});
 }
 
 void WindowMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {
   check_aligned("wait", signal);
   const auto place = comm::find_window(*world_, signal, sizeof *signal);
   if (!place) return LocalMemory::wait(signal, comparison, value);
-  place->window->wait(place->rank, place->offset, comparison, value, world_->wait_timeout());
+  place->window->wait(place->rank, place->offset, comparison, value, world_->wait_timeout(), Place{});
 }
 
 bool WindowMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {

@@ -22,7 +22,7 @@ void ControlWatch::receive() {
       continue;
     }
     try {
-      auto memory = comm::map_memfd(letter->descriptor, wire::control_bytes(ranks_));
+      auto memory = comm::map_memfd(letter->descriptor, wire::control_bytes(ranks_, ranks_));
       if (const char* defect = wire::control_defect(memory->address(), memory->bytes())) {
         fail(Code::protocol, "a control segment came that cannot be read: {}", defect);
       }

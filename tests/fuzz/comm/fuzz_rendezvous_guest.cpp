@@ -22,7 +22,7 @@ using wire::RendezvousKind;
 struct Attachables {
   comm::ControlSegment good = comm::make_control(2, "fuzz", comm::make_token(), comm::Hosting::processes, 1);
   comm::ControlSegment larger = comm::make_control(3, "fuzz", comm::make_token(), comm::Hosting::processes, 1);
-  UniqueFd blank = comm::create_memfd("fuzz", wire::control_bytes(2));
+  UniqueFd blank = comm::create_memfd("fuzz", wire::control_bytes(2, 2));
   UniqueFd unsealed{::memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
 
   [[nodiscard]] int choose(std::uint8_t which) const {

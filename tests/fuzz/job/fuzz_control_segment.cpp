@@ -24,7 +24,7 @@ bool is_printable(const std::string& text) {
 
 void require_sane(const baton::job::JobSnapshot& job, std::size_t bytes) {
   FUZZ_REQUIRE(!job.ranks.empty());
-  FUZZ_REQUIRE(baton::wire::control_bytes(job.ranks.size()) <= bytes);
+  FUZZ_REQUIRE(baton::wire::control_bytes(job.ranks.size(), 0) <= bytes);
   FUZZ_REQUIRE(is_printable(job.name) && job.name.size() <= baton::wire::kNameBytes);
   for (const baton::job::RankSnapshot& rank : job.ranks) {
     FUZZ_REQUIRE(rank.state <= baton::wire::RankState::dead);

@@ -147,10 +147,10 @@ TEST(Trap7RendezvousGuest, RefusesABadControlSegment) {
   require_error(Code::protocol, {"sent no control segment"}, visit_with(-1));
   const comm::ControlSegment wrong_size = comm::make_control(3, "job", comm::make_token(), comm::Hosting::processes, 2);
   require_error(Code::protocol, {"instead of the announced"}, visit_with(wrong_size.fd.get()));
-  const UniqueFd blank = comm::create_memfd("baton-test", wire::control_bytes(2));
+  const UniqueFd blank = comm::create_memfd("baton-test", wire::control_bytes(2, 2));
   require_error(Code::protocol, {"no control segment"}, visit_with(blank.get()));
   const UniqueFd unsealed(::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(wire::control_bytes(2))), 0);
+  ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(wire::control_bytes(2, 2))), 0);
   require_error(Code::protocol, {"not a sealed memfd"}, visit_with(unsealed.get()));
   const UniqueFd file(::open("/dev/null", O_RDWR | O_CLOEXEC));
   require_error(Code::protocol, {"not a sealed memfd"}, visit_with(file.get()));

@@ -12,12 +12,12 @@ namespace {
 class Control {
  public:
   explicit Control(std::uint32_t ranks)
-      : memory_(static_cast<std::byte*>(::operator new(control_bytes(ranks), kAlign))) {
-    std::fill_n(memory_.get(), control_bytes(ranks), std::byte{0});
+      : memory_(static_cast<std::byte*>(::operator new(control_bytes(ranks, 0), kAlign))) {
+    std::fill_n(memory_.get(), control_bytes(ranks, 0), std::byte{0});
     header().magic = kControlMagic;
     header().version = kControlVersion;
     header().rank_count = ranks;
-    header().bytes = control_bytes(ranks);
+    header().bytes = control_bytes(ranks, 0);
   }
   [[nodiscard]] ControlHeader& header() const { return *reinterpret_cast<ControlHeader*>(memory_.get()); }
   [[nodiscard]] const void* memory() const { return memory_.get(); }
@@ -32,16 +32,16 @@ class Control {
 
 TEST(ControlDefect, NoneInAGoodSegment) {
   const Control control(3);
-  EXPECT_EQ(control_defect(control.memory(), control_bytes(3)), nullptr);
+  EXPECT_EQ(control_defect(control.memory(), control_bytes(3, 0)), nullptr);
   // More than needed is harmless: pages are whole.
-  EXPECT_EQ(control_defect(control.memory(), control_bytes(3) + 100), nullptr);
+  EXPECT_EQ(control_defect(control.memory(), control_bytes(3, 0) + 100), nullptr);
 }
 
 TEST(ControlDefect, EachFieldThatIsWrong) {
   const auto defect_after = [](auto&& change) -> std::string {
     const Control control(3);
     change(control.header());
-    const char* defect = control_defect(control.memory(), control_bytes(3));
+    const char* defect = control_defect(control.memory(), control_bytes(3, 0));
     return defect == nullptr ? "none" : defect;
   };
   EXPECT_EQ(defect_after([](ControlHeader&) {}), "none");
@@ -57,7 +57,7 @@ TEST(ControlDefect, TooLittleMemory) {
   const Control control(3);
   EXPECT_STREQ(control_defect(nullptr, 1000), "too small for a control segment");
   EXPECT_STREQ(control_defect(control.memory(), sizeof(ControlHeader) - 1), "too small for a control segment");
-  EXPECT_STREQ(control_defect(control.memory(), control_bytes(3) - 1), "cut short");
+  EXPECT_STREQ(control_defect(control.memory(), control_bytes(3, 0) - 1), "cut short");
 }
 
 TEST(DoorbellOf, IsTheRanksOwnOrTheOneOfAll) {

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/recorder.hpp"
 #include "comm/backends/shm/attendant.hpp"
 #include "comm/backends/shm/rendezvous.hpp"
 #include "comm/health.hpp"
@@ -27,7 +28,9 @@ class ShmBackend final : public comm::Backend {
         control_(std::move(membership.control)),
         mailroom_(std::move(membership.mailroom)),
         attendant_(
-            std::make_unique<Attendant>(control_.header(), rank, *mailroom_, std::move(membership.listener), job)) {}
+            std::make_unique<Attendant>(control_.header(), rank, *mailroom_, std::move(membership.listener), job)) {
+    if (EventArea* area = wire::event_area(control_.header(), rank)) events::share(control_.memory, *area);
+  }
 
   ~ShmBackend() override {
     // A forked child has a copy of this object but not the thread.
