@@ -23,8 +23,8 @@ enum class Element : std::uint8_t {
 };
 
 /// How elements of different ranks become one. Sums and products of integers wrap; avg divides the sum, towards zero.
-/// 16-bit floats are added as floats and rounded when they are stored.
-enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg };
+/// 16-bit floats are added as floats and rounded when they are stored. Bits are those of integers.
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, avg, bit_and, bit_or, bit_xor };
 
 /// How a collective is done; docs/explanation/collectives.md shows each of them.
 enum class Algorithm : std::uint8_t {
@@ -66,6 +66,9 @@ enum class Algorithm : std::uint8_t {
 
 /// Whether it is one of those above; any number can be cast to one.
 [[nodiscard]] constexpr bool is_known(Element element) noexcept { return element <= Element::uint64; }
-[[nodiscard]] constexpr bool is_known(ReduceOp op) noexcept { return op <= ReduceOp::avg; }
+[[nodiscard]] constexpr bool is_known(ReduceOp op) noexcept { return op <= ReduceOp::bit_xor; }
+/// Whether it works on the bits of elements, which floats do not offer.
+[[nodiscard]] constexpr bool is_bitwise(ReduceOp op) noexcept { return op >= ReduceOp::bit_and; }
+[[nodiscard]] constexpr bool is_integer(Element element) noexcept { return element >= Element::int8; }
 
 }  // namespace baton

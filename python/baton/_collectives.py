@@ -57,15 +57,15 @@ class Collectives:
         return x
 
     def reduce(self, x: Any, out: Any = None, root: int = 0, op: str = "sum", **options: Any) -> Any:
-        """`root` gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"), in `out`; without one,
-        in place, and the others keep theirs. If the root has an `out` that is no window, the others may pass an empty
+        """`root` gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"; of integers also "bit_and",
+        "bit_or", "bit_xor"), in `out`; without one, in place, and the others keep theirs. If the root has an `out` that is no window, the others may pass an empty
         array for it. Returns out, or x."""
         self._collective("reduce_in_place" if out is None else "reduce", _side(x), _side(out, x), root, op, **options)
         return x if out is None else out
 
     def allreduce(self, x: Any, out: Any = None, op: str = "sum", **options: Any) -> Any:
-        """Everybody gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"), in `out`; without
-        one, in place. Returns out, or x."""
+        """Everybody gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"; of integers also
+        "bit_and", "bit_or", "bit_xor"), in `out`; without one, in place. Returns out, or x."""
         name = "allreduce_in_place" if out is None else "allreduce"
         self._collective(name, _side(x), _side(out, x), 0, op, **options)
         return x if out is None else out

@@ -26,11 +26,10 @@ struct Named {
   std::string_view name;
   Value value;
 };
-constexpr Named<ReduceOp> kReduceOps[] = {{"sum", ReduceOp::sum},
-                                          {"prod", ReduceOp::prod},
-                                          {"min", ReduceOp::min},
-                                          {"max", ReduceOp::max},
-                                          {"avg", ReduceOp::avg}};
+constexpr Named<ReduceOp> kReduceOps[] = {{"sum", ReduceOp::sum},       {"prod", ReduceOp::prod},
+                                          {"min", ReduceOp::min},       {"max", ReduceOp::max},
+                                          {"avg", ReduceOp::avg},       {"bit_and", ReduceOp::bit_and},
+                                          {"bit_or", ReduceOp::bit_or}, {"bit_xor", ReduceOp::bit_xor}};
 constexpr Named<Algorithm> kAlgorithms[] = {{"automatic", Algorithm::automatic},
                                             {"exchange", Algorithm::exchange},
                                             {"meeting", Algorithm::meeting},

@@ -110,6 +110,31 @@ struct Max {
   }
 };
 
+struct And {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+/// Nothing for floats: check_op() refuses them.
+template <class T, class Op>
+void reduce_bits(std::byte* to, std::span<const std::byte* const> from, std::size_t count) {
+  if constexpr (std::is_integral_v<T>) reduce_stored<T, Op>(to, from, count, 1);
+}
+
 /// The same for an operation that is known at run time. Sum and Product differ from type to type.
 template <class T, class Sum, class Product>
 void reduce_stored(std::byte* to, std::span<const std::byte* const> from, std::size_t count, ReduceOp op,
@@ -120,6 +145,9 @@ void reduce_stored(std::byte* to, std::span<const std::byte* const> from, std::s
     case ReduceOp::prod: return reduce_stored<T, Product>(to, from, count, divisor);
     case ReduceOp::min: return reduce_stored<T, Min>(to, from, count, divisor);
     case ReduceOp::max: return reduce_stored<T, Max>(to, from, count, divisor);
+    case ReduceOp::bit_and: return reduce_bits<T, And>(to, from, count);
+    case ReduceOp::bit_or: return reduce_bits<T, Or>(to, from, count);
+    case ReduceOp::bit_xor: return reduce_bits<T, Xor>(to, from, count);
   }
 }
 

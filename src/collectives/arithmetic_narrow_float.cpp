@@ -68,6 +68,9 @@ void reduce_as(std::byte* to, std::span<const std::byte* const> from, std::size_
     case ReduceOp::prod: return reduce_converted<Format, Product>(to, from, count, divisor);
     case ReduceOp::min: return reduce_converted<Format, Min>(to, from, count, divisor);
     case ReduceOp::max: return reduce_converted<Format, Max>(to, from, count, divisor);
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor: return;  // check_op() refuses them
   }
 }
 

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, kOperations> kOperationNames = {
 constexpr std::array<std::string_view, 12> kElementNames = {"float64", "float32", "float16", "bfloat16",
                                                             "int8",    "int16",   "int32",   "int64",
                                                             "uint8",   "uint16",  "uint32",  "uint64"};
-constexpr std::array<std::string_view, 5> kOpNames = {"sum", "prod", "min", "max", "avg"};
+constexpr std::array<std::string_view, 8> kOpNames = {"sum", "prod",    "min",    "max",
+                                                      "avg", "bit_and", "bit_or", "bit_xor"};
 constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {"automatic",
                                                                        "exchange",
                                                                        "meeting",

@@ -79,6 +79,10 @@ void check_count(const Call& call, const char* which, const ConstData& data, std
 }
 
 void check_op(const Call& call) {
+  if (is_known(call.op) && is_bitwise(call.op) && !is_integer(call.element)) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: {} has no bits to combine; integers have", describe(call), name_of(call.element)));
+  }
   if (is_known(call.op)) return;
   throw Error(Code::invalid_argument, fmt::format("{}: there is no operation {} on elements", name_of(call.operation),
                                                   static_cast<int>(call.op)));

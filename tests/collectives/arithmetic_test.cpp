@@ -58,6 +58,15 @@ TEST(Arithmetic, OfIntegersWraps) {
   EXPECT_EQ(reduced(wide, Element::int64, ReduceOp::min), (std::vector<std::int64_t>{1, -7}));
 }
 
+TEST(Arithmetic, OfBits) {
+  const std::vector<std::vector<std::int8_t>> bytes = {{0x0f, -1, 0x55}, {0x33, 0x70, 0x55}, {0x11, -128, 0x55}};
+  EXPECT_EQ(reduced(bytes, Element::int8, ReduceOp::bit_and), (std::vector<std::int8_t>{0x01, 0x00, 0x55}));
+  EXPECT_EQ(reduced(bytes, Element::int8, ReduceOp::bit_or), (std::vector<std::int8_t>{0x3f, -1, 0x55}));
+  EXPECT_EQ(reduced(bytes, Element::int8, ReduceOp::bit_xor), (std::vector<std::int8_t>{0x2d, 0x0f, 0x55}));
+  const std::vector<std::vector<std::uint64_t>> wide = {{~std::uint64_t{0}}, {std::uint64_t{1} << 63U}};
+  EXPECT_EQ(reduced(wide, Element::uint64, ReduceOp::bit_and, 1, 1)[0], std::uint64_t{1} << 63U);
+}
+
 TEST(Arithmetic, OfNarrowFloatsRoundsToNearestEven) {
   using Bits = std::vector<std::uint16_t>;
   // 1 + 2^-11 lies between two halves, 1 + 3 * 2^-11 too: both go to the even one.

@@ -55,7 +55,7 @@ double wrapped(Element element, double value) {
   }
 }
 
-bool is_whole(Element element) { return element >= Element::int8; }
+std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
 
 /// What `rank` puts in at `place`.
 double put_in(const Case& one, int rank, std::size_t place, int round) {
@@ -77,12 +77,15 @@ double reduced(const Case& one, int ranks, std::size_t place, int round) {
       case ReduceOp::prod: result *= next; break;
       case ReduceOp::min: result = std::min(result, next); break;
       case ReduceOp::max: result = std::max(result, next); break;
+      case ReduceOp::bit_and: result = static_cast<double>(whole(result) & whole(next)); break;
+      case ReduceOp::bit_or: result = static_cast<double>(whole(result) | whole(next)); break;
+      case ReduceOp::bit_xor: result = static_cast<double>(whole(result) ^ whole(next)); break;
     }
   }
   result = wrapped(one.element, result);
   if (one.op != ReduceOp::avg) return result;
   result /= ranks;
-  return is_whole(one.element) ? static_cast<double>(static_cast<std::int64_t>(result)) : result;
+  return is_integer(one.element) ? static_cast<double>(whole(result)) : result;
 }
 
 /// Contents repeat after this many elements, whatever the operation: 5, 8 and 101 divide it.

@@ -375,6 +375,8 @@ TEST(GraphCollectives, SayWhatIsWrong) {
             [&](Graph& graph) { allreduce(graph, room, wide, wide); });
     refused(Code::invalid_argument, "chips have no avg of int32",
             [&](Graph& graph) { allreduce(graph, room, whole, whole, ReduceOp::avg); });
+    refused(Code::invalid_argument, "chips have no bit_or of int32",
+            [&](Graph& graph) { allreduce(graph, room, whole, whole, ReduceOp::bit_or); });
     refused(Code::out_of_range, "a message between rank", [&](Graph& graph) { send(graph, room, x, me.rank()); });
     refused(Code::out_of_range, "rank 2 is outside 0..1", [&](Graph& graph) { broadcast(graph, room, x, 2); });
     refused(Code::invalid_argument, "the room has 256 bytes for each block",

@@ -19,7 +19,8 @@ using collectives::Operation;
 constexpr Element kElements[] = {Element::float64, Element::float32, Element::float16, Element::bfloat16,
                                  Element::int8,    Element::int16,   Element::int32,   Element::int64,
                                  Element::uint8,   Element::uint16,  Element::uint32,  Element::uint64};
-constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::min, ReduceOp::max, ReduceOp::avg};
+constexpr ReduceOp kOps[] = {ReduceOp::sum, ReduceOp::prod,    ReduceOp::min,    ReduceOp::max,
+                             ReduceOp::avg, ReduceOp::bit_and, ReduceOp::bit_or, ReduceOp::bit_xor};
 constexpr Memory kMemories[] = {Memory::windows, Memory::own, Memory::input_in_window, Memory::output_in_window};
 
 /// The whole matrix takes minutes; without TEST_SCALE above 1 its corners must do.
@@ -114,6 +115,7 @@ TEST_P(EveryOperation, IsRightForEveryElementAndOperationOnElements) {
     for (const Element element : kElements) {
       for (const ReduceOp op : kOps) {
         if (!reducing && op != ReduceOp::sum) continue;
+        if (is_bitwise(op) && !is_integer(element)) continue;
         for (const std::size_t count : corners<std::size_t>({5, 2500}, {5, 2500, 40'000})) {
           Case one{.operation = GetParam(), .element = element, .op = op, .count = count, .root = ranks - 1};
           one.memory = count % 2 == 1 ? Memory::own : Memory::windows;

@@ -79,6 +79,9 @@ struct Called {
     case ReduceOp::min: return "min";
     case ReduceOp::max: return "max";
     case ReduceOp::avg: return "avg";
+    case ReduceOp::bit_and: return "bit_and";
+    case ReduceOp::bit_or: return "bit_or";
+    case ReduceOp::bit_xor: return "bit_xor";
   }
   return "unknown";
 }

@@ -28,7 +28,7 @@ AICORE constexpr Element element_of() {
   }
 }
 
-/// is_known(), which is for the host alone.
+/// Those that tiles have: is_known() is for the host alone, and so are operations on bits.
 [[nodiscard]] AICORE constexpr bool is_operation(ReduceOp op) { return op <= ReduceOp::avg; }
 
 /// The vector unit has no other numbers, and divides no integers.

@@ -62,6 +62,9 @@ AICORE inline void apply(ReduceOp op, Tile& sum, Tile& next) {
     case ReduceOp::prod: TMUL(sum, sum, next); return;
     case ReduceOp::min: TMIN(sum, sum, next); return;
     case ReduceOp::max: TMAX(sum, sum, next); return;
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor: return;  // can_combine() refuses them
   }
 }
 
