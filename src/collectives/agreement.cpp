@@ -34,8 +34,8 @@ void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, 
     try {
       if (scratch_.reaches_within(owner, offset, value, needed, now)) return;
     } catch (const Error& error) {
-      // One that has left may have done so because it noticed a disagreement.
-      if (error.code() == Code::peer_left) look_around();
+      // One that has left or ended may have done so because it noticed a disagreement.
+      if (error.code() == Code::peer_left || error.code() == Code::peer_died) look_around();
       throw;
     }
     look_around();

@@ -194,6 +194,13 @@ void DomainState::throw_if_dead() {
 
 void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
                                     std::optional<std::uint32_t> rung, std::int64_t since_ns) {
+  const wire::RankState own = state_of(world_->control(), members_[rank_]);
+  if (own == wire::RankState::left || own == wire::RankState::dead) {
+    if (test()) return;
+    if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
+    throw Error(Code::peer_left,
+                fmt::format("rank {} waited for {}, but it has left the job itself", rank_, describe(describe_wait())));
+  }
   const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
   std::vector<std::uint32_t> left = others_in(wire::RankState::left);
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();

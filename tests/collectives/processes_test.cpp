@@ -172,6 +172,17 @@ SCENARIO_BEFORE_JOIN(LateInACallThatADeathEnds, (Wishes{.sizes = {3}, .hostings 
   stage.store(kRead);
 }
 
+/// Who notices first that the calls differ ends at once; the other, which still waits then, is told what differs.
+SCENARIO_BEFORE_JOIN(EndsBecauseCallsDiffer, (Wishes{.sizes = {2}, .hostings = {Hosting::processes}})) {
+  Domain world = join_and_tell(me);
+  std::vector<float> x(3);
+  barrier(world);
+  if (world.rank() == 1) {
+    if (survives_with_error([&] { barrier(world); })) ::_exit(0);
+  }
+  survives_with_error([&] { broadcast(world, x, 1); });
+}
+
 SCENARIO(AWriterThatIsStopped, {.sizes = {2}, .hostings = {Hosting::processes}}) {
   require_reachable_memory(me);
   constexpr std::size_t kCount = 16 * 1024 * 1024;
@@ -265,6 +276,15 @@ TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
   job.finish();
   job.expect_death_seen(0, 1);
   job.expect_caught(2, "peer_died", {"rank 1", fmt::format("(pid {})", job.pid(1)), "scatter of 100000 float32"});
+}
+
+TEST(DeathOfOne, BecauseCallsDifferIsToldAsThat) {
+  Job job("EndsBecauseCallsDiffer", 2);
+  job.start();
+  job.finish();
+  for (const int rank : {0, 1}) {
+    job.expect_caught(rank, "mismatch", {"rank 0 called broadcast of 3 float32, root 1", "rank 1 called barrier"});
+  }
 }
 
 class DeathOfWhoseMemoryIsUsed : public testing::TestWithParam<int> {};

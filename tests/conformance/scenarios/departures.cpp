@@ -1,5 +1,6 @@
 // Ranks that leave or fail while others go on.
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "support/rank_program.hpp"
@@ -83,4 +84,17 @@ SCENARIO_BEFORE_JOIN(LastWordsAreHeard,
       signals.wait(0, WaitCmp::ge, 1);
     }
   }
+}
+
+SCENARIO(LeavingEndsTheOwnWaits, {.sizes = {2}, .hostings = {test::Hosting::threads, test::Hosting::processes}}) {
+  const Signals signals = me.signals("s", 1);
+  if (me.rank() == 1) {
+    require_error(Code::peer_died, {"rank 0", "given up"}, [&] { signals.wait(0, WaitCmp::ge, 1); });
+    return;
+  }
+  std::thread leaver([&] { me.leave_because("given up"); });
+  require_error(Code::peer_left, {"rank 0 waited for signal 0 of \"s\" >= 1, but it has left the job itself"},
+                [&] { signals.wait(0, WaitCmp::ge, 1); });
+  leaver.join();
+  require_error(Code::peer_left, {"it has left the job itself"}, [&] { me.barrier(); });
 }
