@@ -1,6 +1,6 @@
 # The commands of everyday work; `make help` lists them. Everything that is made goes below build/.
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench bench-quick docs format install clean help setup
+.PHONY: build demo test test-torch check bench bench-quick docs format install clean help setup
 
 PREFIX ?= /usr/local
 # Installs missing packages; `make test SETUP=true` leaves the machine as it is.
@@ -16,6 +16,9 @@ demo: setup ## build what users run, let four ranks hand a baton round and four 
 
 test: ## what every change must pass: checks, gcc, clang, clang-tidy, sanitizers
 	@scripts/run_tests test
+
+test-torch: setup ## the tests of baton.torch, with a PyTorch from the package index
+	@scripts/test_torch
 
 check: ## everything: long tests, complete sanitizer runs, fuzzing
 	@scripts/run_tests check

@@ -1,0 +1,72 @@
+// What PyTorch's process group needs of Baton, with neither the headers of PyTorch nor those of Baton.
+//
+// libbaton_torch.so implements it and is built with Baton; the code that includes PyTorch's headers is compiled against
+// the PyTorch that is installed, whose std::string may be another one than Baton's: none crosses this border.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+#include <baton/collective_types.hpp>
+#include <baton/export.hpp>
+
+namespace baton::process_group {
+
+/// Elements one behind the other, in any memory. Whoever only reads them says so by what is called.
+struct Elements {
+  void* address = nullptr;
+  std::size_t count = 0;
+  Element element = Element::uint8;
+};
+
+/// What went wrong, in the words of Baton: the text of a baton::Error.
+class BATON_API Failure : public std::runtime_error {
+ public:
+  enum class Kind { wrong_use, timeout, other };
+  Failure(const char* text, Kind kind) : std::runtime_error(text), kind_(kind) {}
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// One rank's membership in a group: a job of its own. The calls are those of <baton/collectives.hpp>, one at a time;
+/// all throw Failure. The end of the object leaves the group.
+class BATON_API Group {
+ public:
+  using Timeout = std::chrono::milliseconds;
+
+  /// Blocks until all ranks have come to `rendezvous`.
+  Group(const char* rendezvous, int rank, int size);
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group();
+
+  void barrier(Timeout timeout);
+  void broadcast(Elements x, int root, Timeout timeout);
+  void reduce(Elements x, int root, ReduceOp op, Timeout timeout);
+  void allreduce(Elements x, ReduceOp op, Timeout timeout);
+  void reduce_scatter(Elements in, Elements out, ReduceOp op, Timeout timeout);
+  void allgather(Elements in, Elements out, Timeout timeout);
+  void gather(Elements in, Elements out, int root, Timeout timeout);
+  void scatter(Elements in, Elements out, int root, Timeout timeout);
+  void all_to_all(Elements in, Elements out, Timeout timeout);
+  void all_to_all_v(Elements in, std::span<const std::size_t> send_counts, Elements out,
+                    std::span<const std::size_t> receive_counts, Timeout timeout);
+
+  /// Leaves: every later call throws. Not during a call.
+  void leave() noexcept;
+
+  /// Leaves at once: the waits of the other ranks end with an error that shows `reason`, and so does every later call
+  /// of this one. From any thread.
+  void abort(const char* reason) noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace baton::process_group
