@@ -30,6 +30,15 @@ namespace {
 /// Counts traces that began or ended: a chunk of another number is of a trace that is over.
 constinit std::atomic<std::uint64_t> trace_number{0};
 
+/// A text that a thread named lately, by where it lies and, of a place, its line.
+struct Remembered {
+  const char* where = nullptr;
+  std::uint32_t line = 0;
+  TextId id = 0;
+  const std::string* text = nullptr;
+};
+constexpr std::size_t kRemembered = 64;
+
 /// A thread's rings. The object stays when the thread ends, and serves another one.
 struct Writer {
   std::uint32_t thread = 0;  // counted in this process
@@ -41,6 +50,8 @@ struct Writer {
   FileMapping chunk;             // where `traced` writes
   std::uint64_t trace = 0;       // trace_number of `chunk`
   std::uint64_t room_until = 0;  // events of `traced` that do not overwrite what is nowhere else
+  // Not thread-local: there is little room for what is, in a library that a program loads late.
+  std::array<Remembered, kRemembered> remembered;
 
   [[nodiscard]] bool traces_now() const noexcept { return trace == trace_number.load(std::memory_order_relaxed); }
 };
@@ -122,19 +133,10 @@ Writer& enter_thread() {
   return *free;
 }
 
-/// A text that the thread named lately, by where it lies and, of a place, its line.
-struct Remembered {
-  const char* where = nullptr;
-  std::uint32_t line = 0;
-  TextId id = 0;
-  const std::string* text = nullptr;
-};
-constexpr std::size_t kRemembered = 64;
-
-Remembered& remembered(const char* where, std::uint32_t line) noexcept {
-  thread_local std::array<Remembered, kRemembered> table;
+Remembered& remembered(const char* where, std::uint32_t line) {
+  Writer& writer = own_writer != nullptr ? *own_writer : enter_thread();
   const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(where) ^ line) * 0x9e3779b97f4a7c15U;
-  return table[(mixed >> 32U) % kRemembered];
+  return writer.remembered[(mixed >> 32U) % kRemembered];
 }
 
 }  // namespace
