@@ -144,7 +144,7 @@ def main(argv=None, program="bench/run"):
             return run(parser(program).parse_args(argv))
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever read the table has seen enough
+    except BrokenPipeError:  # the reader of the table has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

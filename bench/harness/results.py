@@ -46,7 +46,7 @@ def result_of(case, entries):
 
 
 def failed(result):
-    """Whether this row is no result: ours, or the floor where the case has one, gave no number."""
+    """Whether this row is not a result: ours, or the floor where the case has one, gave no number."""
     return result["ours"] is None or (FLOOR in result["settings"] and result["floor"] is None)
 
 

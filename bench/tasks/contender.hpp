@@ -11,7 +11,7 @@
 
 namespace bench {
 
-/// The life of one graph. Whoever runs it says when all of it was submitted.
+/// The life of one graph. Its caller says when all of it was submitted.
 struct Times {
   Clock::time_point start = Clock::now();
   Clock::time_point submitted{};

@@ -18,7 +18,7 @@ void check(int status, const char* what) {
   if (status != 0) throw std::runtime_error(std::string("StarPU: ") + what + ": " + std::to_string(status));
 }
 
-/// The kinds of tasks: so many inputs, and one output, which may be an input, too.
+/// The kinds of tasks, by number of inputs, and one output, which may be an input, too.
 class Codelets {
  public:
   Codelets() {

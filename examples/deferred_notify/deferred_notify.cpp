@@ -11,7 +11,7 @@ constexpr int kTaken = 1;    // how often the next rank has taken what this one 
 }  // namespace
 
 /// Puts `partial` into the inbox of the next rank, notifies that one and returns. The task is deferred until the rank
-/// before has put into this rank's inbox: whoever reads the inbox waits for that.
+/// before has put into this rank's inbox: a task that reads the inbox waits for that.
 BATON_KERNEL(put_partial, In<float> partial, InOut<float> inbox, InOut<int32_t> signals, CommContext* context,
              int32_t epoch) {
   const collective::Member me{context, inbox, signals};

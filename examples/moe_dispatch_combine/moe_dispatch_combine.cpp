@@ -8,7 +8,7 @@ using namespace baton::moe;
 BATON_MOE_DESCRIBE;
 
 /// Sorts the choices by expert and stores the rows in that order, and their counts, where the ranks of the experts read
-/// them. Complete when those of all ranks have arrived here: whoever reads the plan waits for that.
+/// them. Complete when those of all ranks have arrived here: a task that reads the plan waits for that.
 BATON_KERNEL(dispatch, In<int32_t> problem, In<Element> tokens, In<int32_t> experts, Out<int32_t> plan, uint8_t* window,
              const CommContext* context, int32_t token_count, int32_t round) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
@@ -63,7 +63,7 @@ BATON_KERNEL(run_experts, In<int32_t> problem, In<Element> rows, In<int32_t> blo
 }
 
 /// Sends results back to where their rows came from. Complete when those of other ranks for this rank's tokens have
-/// arrived: whoever reads `home` waits for that.
+/// arrived: a task that reads `home` waits for that.
 BATON_KERNEL(give_back, In<int32_t> problem, In<Element> results, In<int32_t> blocks, Out<int32_t> home,
              uint8_t* window, const CommContext* context, int32_t round) {
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);

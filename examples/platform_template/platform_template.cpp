@@ -1,4 +1,4 @@
-// A platform to start from: the smallest one that runs kernels, in the memory and on the thread of whoever calls.
+// A platform to start from: the smallest one that runs kernels, in the memory and on the thread of the caller.
 // It has no communication group on purpose: ChipWorker::comm_init() says so when it is called.
 #include <cstdlib>
 #include <cstring>

@@ -41,7 +41,7 @@ template <class T>
 inline constexpr bool kIsWindow = false;
 template <class T>
 inline constexpr bool kIsWindow<Window<T>> = true;
-/// Elements one behind the other: vector, span, array ...
+/// Contiguous elements: vector, span, array ...
 template <class Range>
 concept Contiguous = !kIsWindow<std::remove_cvref_t<Range>> && requires(Range & range) {
   ElementOf<std::remove_cv_t<ElementsOf<Range>>>::kValue;
@@ -133,7 +133,7 @@ BATON_API void gather(const Domain& me, ConstData in, Data out, int root, const 
 BATON_API void scatter(const Domain& me, ConstData in, Data out, int root, const CollectiveOptions& options = {});
 /// Block r of `in` becomes this rank's block in the `out` of rank r. `in` and `out` may be the same.
 BATON_API void all_to_all(const Domain& me, ConstData in, Data out, const CollectiveOptions& options = {});
-/// The same with blocks of different sizes, one behind the other: `send_counts[r]` elements for rank r,
+/// The same with contiguous blocks of different sizes: `send_counts[r]` elements for rank r,
 /// `receive_counts[r]` from it. `in` and `out` must not overlap.
 BATON_API void all_to_all_v(const Domain& me, ConstData in, std::span<const std::size_t> send_counts, Data out,
                             std::span<const std::size_t> receive_counts, const CollectiveOptions& options = {});

@@ -58,8 +58,8 @@ class BATON_API Domain {
   void barrier(std::chrono::nanoseconds timeout);
 
   /// Leaves the job at once because of a failure, which `reason` tells in one line: the waits of the other ranks end
-  /// with peer_died, and show it; those of this rank, on other threads, end with peer_left. For who catches what ends a
-  /// rank; see also leave_because() in join.hpp.
+  /// with peer_died, and show it; those of this rank, on other threads, end with peer_left. For code that catches what
+  /// ends a rank; see also leave_because() in join.hpp.
   void leave_because(std::string_view reason) noexcept;
 
   /// A domain of some members of this one, in the order given. Collective over those alone; the caller is one of them.

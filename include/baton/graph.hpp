@@ -67,7 +67,7 @@ class Argument {
 
 /// Whether a task runs at all: `element CMP value`, read when the task is ready.
 struct Predicate {
-  /// One element of an integer type. The task waits for whoever writes it, as if it were an argument that is read.
+  /// One element of an integer type. The task waits for the tasks that write it, as for an argument that it reads.
   Tensor element;
   WaitCmp comparison = WaitCmp::ne;
   std::int64_t value = 0;
@@ -83,7 +83,7 @@ struct TaskOptions {
   std::int32_t priority = 0;
   /// It waits for these, too.
   std::vector<TaskId> after = {};
-  /// And for whoever outputs these. The kernel does not see them.
+  /// And for the tasks that output these. The kernel does not see them.
   std::vector<Tensor> tokens = {};
   /// Without it: always. A task that does not run is complete at once; what it would have written stays as it is.
   std::optional<Predicate> only_if = std::nullopt;
@@ -182,7 +182,7 @@ class BATON_API Graph {
     submit_graph(graph, std::span<const Binding>(bindings.begin(), bindings.size()), where);
   }
 
-  /// A task that completes when `*signal >= expected`. Whoever takes the token as an input waits for that.
+  /// A task that completes when `*signal >= expected`. A task that takes the token as an input waits for that.
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected,
                                                 Place where = Place::here());
 

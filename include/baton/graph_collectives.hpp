@@ -110,7 +110,7 @@ BATON_API TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const Grap
                             const GraphCollectiveOptions& options = {}, Place where = Place::here());
 
 /// Block r of x, send_counts[r] elements, becomes this rank's block in the y of rank r, where receive_counts says how
-/// long it is. Blocks lie one behind the other; x and y may be longer, and must not overlap. Counts are int32 that
+/// long it is. Blocks are contiguous; x and y may be longer, and must not overlap. Counts are int32 that
 /// tasks may have written, one for each rank. Waits without a core as long as the x of every rank fits into the room.
 BATON_API TaskId all_to_all_v(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& send_counts,
                               const Tensor& y, const Tensor& receive_counts, const GraphCollectiveOptions& options = {},

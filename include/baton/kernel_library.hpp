@@ -29,8 +29,8 @@ BatonCoreProvider baton_kernel_core_provider = nullptr;
 BATON_KERNEL_EXPORTED void baton_kernel_bind_core(BatonCoreProvider provider);
 void baton_kernel_bind_core(BatonCoreProvider provider) { baton_kernel_core_provider = provider; }
 
-// Defined here and not in the program, so that a kernel needs nothing from whoever loads it: a program exports its
-// symbols to libraries only if it was linked for that, a Python module never does.
+// Defined here and not in the program, so that a kernel needs nothing from the program that loads it: a program exports
+// its symbols to libraries only if it was linked for that, a Python module never does.
 __attribute__((visibility("hidden"))) inline BatonCore* baton_core_current() { return baton_kernel_core_provider(); }
 }
 #endif

@@ -44,7 +44,7 @@ class BATON_API LoadedKernel {
 
   /// For Graph::submit(). Lives as long as a copy of this one.
   [[nodiscard]] const Kernel& get() const noexcept { return kernel_; }
-  /// Whoever holds it keeps the kernel loaded: tasks that are not complete need it.
+  /// It keeps the kernel loaded while it is held: tasks that are not complete need it.
   [[nodiscard]] const std::shared_ptr<const void>& keep() const noexcept { return keep_; }
   /// The path of the library.
   [[nodiscard]] const std::string& library() const noexcept { return library_; }

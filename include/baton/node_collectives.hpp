@@ -25,7 +25,7 @@ BATON_API TaskId broadcast(Orchestration& orch, std::span<const Tensor> xs, std:
 /// ys[i] = block i of all xs, reduced.
 BATON_API TaskId reduce_scatter(Orchestration& orch, std::span<const Tensor> xs, std::span<const Tensor> ys,
                                 std::span<const int> workers, ReduceOp op = ReduceOp::sum, Place where = Place::here());
-/// Every ys[i] = all xs, one behind the other.
+/// Every ys[i] = all xs, in order.
 BATON_API TaskId allgather(Orchestration& orch, std::span<const Tensor> xs, std::span<const Tensor> ys,
                            std::span<const int> workers, Place where = Place::here());
 /// Block j of xs[i] becomes block i of ys[j].

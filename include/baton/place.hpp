@@ -1,4 +1,4 @@
-// A place in the source of whoever calls.
+// A place in the source of the caller.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ struct TaskRecord {
   std::int64_t dispatched;  // a core took it, or its first block
   std::int64_t started;     // the kernel began, in the first block
   std::int64_t returned;    // it ended, in the last block
-  std::int64_t completed;   // and so did its conditions: whoever waits for it may go on
+  std::int64_t completed;   // and so did its conditions: tasks that wait for it may go on
   std::uint32_t kernel;     // index in TaskProfile::names
   std::int16_t core;        // number of the core that took it; -1: none
   TaskOutcome outcome;

@@ -46,18 +46,19 @@ class BATON_API RawWindow {
   void put(int peer, std::size_t offset, const void* source, std::size_t count_bytes) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count_bytes) const;
 
-  /// put, then notify of the signal at `signal_offset` in `signals`, which whoever waits for it sees after the bytes.
+  /// put, then notify of the signal at `signal_offset` in `signals`, which a waiter sees after the bytes.
   void put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes, const RawWindow& signals,
                   std::size_t signal_offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add,
                   Place where = Place::here()) const;
 
-  /// Changes the signal at `offset` in `peer`'s part and wakes whoever waits for it. A release: whoever observes it
-  /// observes all that this rank wrote before.
+  /// Changes the signal at `offset` in `peer`'s part and wakes those that wait for it. A release: a rank that observes
+  /// it observes all that this rank wrote before.
   void notify(int peer, std::size_t offset, std::int32_t value = 1, NotifyOp op = NotifyOp::add,
               Place where = Place::here()) const;
 
-  /// Blocks until the signal at `offset` in this rank's part compares so, or throws: wait_timeout at the deadline
-  /// (Options::wait_timeout unless given), peer_died within 100 ms of a member's death. An acquire.
+  /// Blocks until the comparison holds for the signal at `offset` in this rank's part, or throws: wait_timeout at the
+  /// deadline (Options::wait_timeout unless given), peer_died within 100 ms of when the system reports a member's
+  /// death. An acquire.
   void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where = Place::here()) const;
   void wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
             Place where = Place::here()) const;
@@ -66,7 +67,7 @@ class BATON_API RawWindow {
   [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
 
   /// For 64-bit words that only grow. advance() stores `value` in the word at `offset` of `owner`'s part and wakes
-  /// whoever waits for it; a release. wait_reached() blocks until the word is at least `value`, or throws:
+  /// those that wait for it; a release. wait_reached() blocks until the word is at least `value`, or throws:
   /// wait_timeout, peer_died as soon as any member is dead, peer_left as soon as one that is `needed` has left; an
   /// acquire.
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
@@ -79,7 +80,7 @@ class BATON_API RawWindow {
   /// What a member does now, for reports: "rank 3 (pid 4711) is running".
   [[nodiscard]] std::string activity_of(int rank) const;
 
-  /// For who works for long without a wait: throws peer_died if a member of the domain is dead.
+  /// For code that works for long without a wait: throws peer_died if a member of the domain is dead.
   void check_members() const;
 
   /// What kernels receive. Lives as long as the window.

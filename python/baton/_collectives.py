@@ -58,8 +58,8 @@ class Collectives:
 
     def reduce(self, x: Any, out: Any = None, root: int = 0, op: str = "sum", **options: Any) -> Any:
         """`root` gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"; of integers also "bit_and",
-        "bit_or", "bit_xor"), in `out`; without one, in place, and the others keep theirs. If the root has an `out` that is no window, the others may pass an empty
-        array for it. Returns out, or x."""
+        "bit_or", "bit_xor"), in `out`; without one, in place, and the others keep theirs. If the root has an `out` that is not a
+        window, the others may pass an empty array for it. Returns out, or x."""
         self._collective("reduce_in_place" if out is None else "reduce", _side(x), _side(out, x), root, op, **options)
         return x if out is None else out
 
@@ -103,7 +103,7 @@ class Collectives:
 
     def all_to_all_v(self, x: Any, send_counts: Sequence[int], out: Any, receive_counts: Sequence[int],
                      **options: Any) -> Any:
-        """all_to_all() with blocks of different sizes, one behind the other: send_counts[r] elements for rank r,
+        """all_to_all() with contiguous blocks of different sizes: send_counts[r] elements for rank r,
         receive_counts[r] from it. Returns out."""
         self._collective("all_to_all_v", _side(x, out), _side(out, x), send_counts=send_counts,
                          receive_counts=receive_counts, **options)

@@ -1,7 +1,7 @@
 """What tests of kernels may ask for, whether `baton test` runs them or pytest alone.
 
 @pytest.mark.devices(4)    the test uses four devices; the fixture `devices` says which
-@pytest.mark.limit(20)     it is killed after so many seconds
+@pytest.mark.limit(20)     it is killed after 20 seconds
 fixtures: platform, devices, chip
 """
 

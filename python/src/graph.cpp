@@ -369,8 +369,8 @@ void bind_graph(nb::module_& module) {
                    "Sequence[Tensor] = ()) -> int"),
            "Submits a task without a kernel: only edges. Arguments are marked: IN(x), OUT(x).")
       .def("submit_notification_wait", submit_notification_wait, nb::arg("signal"), nb::arg("expected"),
-           "A task that completes when the signal, an int32, is at least `expected`. Returns a token: whoever takes it "
-           "as an input, or in tokens=, waits for that.")
+           "A task that completes when the signal, an int32, is at least `expected`. Returns a token: a task that "
+           "takes it as an input, or in tokens=, waits for that.")
       .def("submit_graph", submit_graph, nb::arg("captured"), nb::arg("instead") = nb::tuple(),
            nb::sig("def submit_graph(self, captured: CapturedGraph, instead: Sequence[tuple[object, object]] = ()) -> "
                    "None"),

@@ -26,7 +26,7 @@ class GraphHandle {
   void close(std::uint64_t scope);
   /// The orchestration is over: scopes that are still open end.
   void finish();
-  /// Whether an output of so many bytes certainly finds room: together with those before it in this run, even if none
+  /// Whether an output of this size certainly finds room: together with those before it in this run, even if none
   /// of them is given back.
   [[nodiscard]] bool has_room(std::int64_t bytes);
 

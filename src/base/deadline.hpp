@@ -28,7 +28,7 @@ class Deadline {
     return deadline;
   }
 
-  /// For whoever has nothing to do until somebody calls, and is called at the end, too.
+  /// For a waiter that has nothing to do until it is called, and is called at the end, too.
   [[nodiscard]] static Deadline never() noexcept { return at(Clock::time_point::max()); }
 
   [[nodiscard]] Clock::time_point when() const noexcept {

@@ -1,6 +1,6 @@
-// The doorbell: how a waiter sleeps without missing a change, and how whoever makes a change wakes it.
+// The doorbell: how a waiter sleeps without missing a change, and how the one that makes a change wakes it.
 //
-// A waiter announces itself, tests its condition once more and then sleeps. Whoever changes the condition
+// A waiter announces itself, tests its condition once more and then sleeps. The one that changes the condition
 // makes the change, then looks whether anybody announced itself. The two sides form a store-buffer pattern
 // (each writes one word, then reads the other's), so both writes and both reads must be sequentially consistent:
 // with anything weaker both sides may read the old value, and the waiter sleeps through its wake-up.

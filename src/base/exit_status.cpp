@@ -26,7 +26,7 @@ static_assert(sizeof(PidfdInfo) == 64);
 constexpr std::uint64_t kPidfdInfoExit = 1U << 3;
 constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
 
-// Known to the kernel from the moment the process was reaped, to whoever holds a pidfd of it.
+// Known to the kernel from the moment the process was reaped, to all that hold a pidfd of it.
 std::optional<int> status_of_reaped(int pidfd) noexcept {
   PidfdInfo info{};
   info.mask = kPidfdInfoExit;

@@ -29,7 +29,7 @@ struct FiberPoolOptions {
   /// Workers have processors that no other thread of this job wants: one that loses its own has lost it to strangers.
   /// Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
   bool gives_way_to_strangers = false;
-  /// Where workers sleep when none of their fibers can run. Whoever makes a waiting fiber's test hold rings it.
+  /// Where workers sleep when none of their fibers can run. A change that makes a waiting fiber's test hold rings it.
   ParkingPlace place;
 };
 

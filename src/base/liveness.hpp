@@ -60,7 +60,7 @@ class DeathWatch {
 };
 
 /// How the process ended, in the form of waitpid(), or nothing: it still runs, or the kernel does not tell. For a
-/// process that is no child of this one: while it is a zombie, only a failure; once reaped, from Linux 6.15 on.
+/// process that is not a child of this one: while it is a zombie, only a failure; once reaped, from Linux 6.15 on.
 [[nodiscard]] std::optional<int> exit_status_of(const DeathWatch& watch);
 /// The wait status of a child of this process that has ended, which is left to be reaped.
 [[nodiscard]] std::optional<int> status_of_child(std::uint32_t pid) noexcept;

@@ -14,7 +14,7 @@ constexpr int kUnknown = -1;
 /// A LogLevel, or kUnknown until options() was read. Relaxed: it publishes nothing but itself.
 std::atomic<int> threshold{kUnknown};
 
-// Reading the options sets the threshold. A malformed variable is reported by whoever asks for the options; until then
+// Reading the options sets the threshold. A malformed variable is reported when the options are asked for; until then
 // the log keeps to its default.
 int read_threshold() noexcept {
   try {

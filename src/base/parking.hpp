@@ -28,8 +28,8 @@ struct ParkingPlace {
 };
 
 /// Returns true once `test` holds, false if `deadline` passed first. `test` may be asked again after it held, and must
-/// then still hold. It must read what it tests with sequentially consistent loads (see BasicDoorbell) and whoever
-/// changes that must then ring `place.doorbell`. `before_sleep` runs before each sleep, for records of what this thread
+/// then still hold. It must read what it tests with sequentially consistent loads (see BasicDoorbell), and every
+/// change of that must ring `place.doorbell`. `before_sleep` runs before each sleep, for records of what this thread
 /// waits for; it must not wait itself. On a fiber only the fiber waits; its thread runs others.
 [[nodiscard]] bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                               FunctionRef<void()> before_sleep);

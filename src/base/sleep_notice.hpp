@@ -3,8 +3,9 @@
 //   who hands over   puts work where the thread looks ─> wake(): light fence ─> is the notice up? ─> take it down, ring
 //   the thread       announce(): puts the notice up ─> heavy fence ─> looks for work and at the notice ─> sleeps
 //
-// Whoever takes the notice down rings once. That may be before the thread has come to its doorbell, and for work that
-// is done by now; who comes next finds no notice, and does not ring. So a thread whose notice is gone must not sleep.
+// The thread that takes the notice down rings once. That may be before the thread has come to its doorbell, and for
+// work that is done by now; who comes next finds no notice, and does not ring. So a thread whose notice is gone must
+// not sleep.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ class BasicSleepNotice {
   }
   /// Whether somebody has taken the notice down: to be asked with whether there is work.
   [[nodiscard]] bool was_seen() const noexcept {
-    // Pairs with the exchange in wake(), which comes before the ring: whoever missed the ring sees this.
+    // Pairs with the exchange in wake(), which comes before the ring: a thread that missed the ring sees this.
     return announced_ && !up_.load(std::memory_order_seq_cst);
   }
   /// When it is awake again.

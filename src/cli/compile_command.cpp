@@ -99,7 +99,7 @@ extern "C" void end_with_compilers(int signal) {
   ::raise(signal);
 }
 
-/// Whoever interrupts this command means its compilers too.
+/// An interrupt of this command is for its compilers, too.
 void take_compilers_along() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};

@@ -70,7 +70,7 @@ std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& e
                      nearest.empty() ? "" : fmt::format("; do you mean {}?", nearest));
 }
 
-/// An empty text is no value: a script whose variable is empty is told so.
+/// An empty text is not a value: a script whose variable is empty is told so.
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 0) continue;
@@ -115,7 +115,7 @@ int run(std::vector<std::string> arguments) {
   return kExitUsage;
 }
 
-/// What was printed must also have arrived. A reader that went away, as `head` does, is no failure to speak of.
+/// What was printed must also have arrived. A reader that went away, as `head` does, is not a failure.
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (errno == EPIPE) return job::kOutputGoneExitCode;

@@ -23,7 +23,7 @@ namespace baton::cli {
 namespace {
 
 constexpr const char* kTuneExamples = R"(
-Starts jobs of so many ranks on this machine, measures every algorithm of every collective, and writes a table of the
+Starts jobs with each number of ranks, measures every algorithm of every collective, and writes a table of the
 fastest ones, which programs read when BATON_COLLECTIVE_TABLE names it. An algorithm that Baton would not take by itself
 must be faster by more than 5 %. Measure while the machine does nothing else.
 

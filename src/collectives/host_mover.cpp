@@ -155,7 +155,7 @@ const std::byte* HostMover::contribution(int peer) const {
 
 bool HostMover::arrive() {
   if (fill_record()) {
-    // Pairs with the load in agrees(). Whoever would wait for it waits at this meeting.
+    // Pairs with the load in agrees(). A rank that would wait for it waits at this meeting.
     Word(at<RecordLine>(rank(), record_offset()).state).store(begun(calls_), std::memory_order_release);
   }
   ++meetings_;

@@ -54,7 +54,7 @@ class HostMover final : public Mover {
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
-  /// All ranks together read and write so many bytes in this call: whether what copy() writes is worth a place in
+  /// How many bytes all ranks together read and write in this call: whether what copy() writes is worth a place in
   /// caches.
   void expect_traffic(std::size_t bytes);
   /// Ends it. Without it nothing may follow: a call that threw leaves the ranks apart.

@@ -62,8 +62,8 @@ class Mover {
   virtual void wait_released() = 0;
   [[nodiscard]] virtual std::byte* common() = 0;
 
-  /// Steps of this round. step() says that this rank has made one more; whoever has waited for it sees what this rank
-  /// wrote before.
+  /// Steps of this round. step() says that this rank has made one more; a rank that has waited for it sees what this
+  /// rank wrote before.
   virtual void step() = 0;
   virtual void wait_step(int peer, std::uint64_t steps) = 0;
   /// Whether wait_step() would return at once; for who has other work to do until then.

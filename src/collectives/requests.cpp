@@ -109,7 +109,7 @@ void check_root(const Domain& me, const Call& call) {
 
 std::size_t ranks_of(const Domain& me) { return static_cast<std::size_t>(me.size()); }
 
-/// Of so many blocks; more than any data has if that is too much to be said.
+/// `count` for each rank; more than any data has if that overflows.
 std::size_t blocks_of(std::size_t count, const Domain& me) {
   std::size_t all = 0;
   return __builtin_mul_overflow(count, ranks_of(me), &all) ? std::numeric_limits<std::size_t>::max() : all;

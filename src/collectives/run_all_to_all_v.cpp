@@ -1,4 +1,4 @@
-// All to all with blocks of different sizes. All ranks tell all what they send and expect, and whoever arrives last
+// All to all with blocks of different sizes. All ranks tell all what they send and expect, and the last to arrive
 // checks all pairs, so that all fail alike. What a rank sends travels with that if it is little; otherwise as in a
 // mesh.
 #include <algorithm>
@@ -131,7 +131,7 @@ class VectorRun {
     throw Error(Code::mismatch, "ranks disagree about the sizes of blocks");
   }
 
-  /// The blocks for others, one behind the other. A rank's block for itself stays where it is.
+  /// The blocks for others, contiguous. A rank's block for itself stays where it is.
   void offer_blocks(std::byte* room, std::span<const std::size_t> send_counts, std::size_t data) {
     const auto own = send_counts.begin() + host_.rank();
     const std::byte* from = request_.in.address();

@@ -47,7 +47,7 @@ class StreamedRun {
   }
 
  private:
-  /// The ring as this call uses it: so many pieces at a time, of so many bytes.
+  /// The ring as this call uses it: how many pieces at a time, and of how many bytes.
   struct Room {
     std::size_t pieces;
     std::size_t bytes;

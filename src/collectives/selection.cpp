@@ -41,9 +41,9 @@ constexpr Operations kReduce = operations(Operation::reduce);
 constexpr Operations kBroadcast = operations(Operation::broadcast);
 constexpr Operations kAll = ~Operations{0};
 
-/// Up to `most_ranks` ranks and so many bytes, of data in windows or elsewhere, this algorithm. The first row that fits
-/// counts; every operation has one that fits everything. Rows of `read` and `write` count where the system is fast at
-/// it; `baton tune` finds out more about a machine.
+/// Up to `most_ranks` ranks and this many bytes of data, in windows or elsewhere, this algorithm. The first row that
+/// fits counts; every operation has one that fits everything. Rows of `read` and `write` count where the system is fast
+/// at it; `baton tune` finds out more about a machine.
 struct Rule {
   Operations operations;
   int most_ranks;

@@ -27,7 +27,7 @@ struct AlgorithmInfo {
   void (*run)(Mover& mover, const Work& work);
 };
 
-/// Whether the algorithm takes contributions of so many bytes: slots have an end. `memory` says who reaches all that of
+/// Whether the algorithm takes contributions of `bytes` bytes: slots have an end. `memory` says who reaches all that of
 /// a rank.
 [[nodiscard]] bool takes(const AlgorithmInfo& algorithm, std::size_t bytes, Reach memory) noexcept;
 /// Nothing: this operation cannot be done so.

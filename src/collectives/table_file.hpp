@@ -4,7 +4,7 @@
 //   allreduce    2      windows  8192    exchange
 //   allreduce    any    windows  any     mesh
 //
-// A row fits calls of its operation with so many ranks and bytes at most; the first one that fits counts.
+// A row fits calls of its operation with at most its ranks and bytes; the first one that fits counts.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ struct WindowPlace {
 [[nodiscard]] std::optional<WindowPlace> find_window(const World& viewer, const void* address, std::size_t bytes);
 
 /// For messages: what lies closest to `address`, such as `64 bytes behind rank 2's part of "scratch"`; empty if there
-/// is no window at all.
+/// is not a window at all.
 [[nodiscard]] std::string describe_nearest_window(const void* address);
 
 /// Called by windows as they come and go.

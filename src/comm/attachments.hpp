@@ -38,7 +38,7 @@ class Attachments {
     Attachments& attachments_;
   };
 
-  /// By whoever holds a Making.
+  /// By the holder of a Making.
   Attachment& add(const void* key, std::unique_ptr<Attachment> attachment);
 
  private:

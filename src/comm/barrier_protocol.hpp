@@ -14,7 +14,7 @@ template <class Words>
 struct BarrierProtocol {
   enum class Arrival : std::uint8_t { must_wait, completed };
 
-  /// Arrives at the barrier `epoch` (1, 2, ...) of `members`. Whoever gets `completed` must ring the others.
+  /// Arrives at the barrier `epoch` (1, 2, ...) of `members`. The member that gets `completed` must ring the others.
   [[nodiscard]] static Arrival arrive(Words& words, std::uint64_t epoch, std::uint64_t members) noexcept {
     // Releases what this member wrote before, and acquires what earlier arrivals released: the last arrival has all.
     const std::uint64_t earlier = words.arrived.fetch_add(1, std::memory_order_acq_rel);

@@ -60,7 +60,7 @@ void enter_rank(wire::ControlHeader& control, std::uint32_t rank, std::uint32_t 
   block.pid.store(pid, std::memory_order_relaxed);
   block.start_time.store(start_time, std::memory_order_relaxed);
   block.activity.store(static_cast<std::uint32_t>(wire::Operation::joining), std::memory_order_relaxed);
-  // Pairs with the acquire in state_of(): whoever sees a live rank sees its pid.
+  // Pairs with the acquire in state_of(): a rank that sees a live one sees its pid.
   block.state.store(static_cast<std::uint32_t>(wire::RankState::live), std::memory_order_seq_cst);
 }
 

@@ -91,7 +91,7 @@ void DomainState::barrier(std::chrono::nanoseconds timeout) {
     return WaitDescription{wire::Operation::in_barrier, name_, epoch, WaitCmp::ge, 0, 0};
   };
   if (wait(passed, Deadline::within(timeout), describe_wait, Needs::every_member, event)) return;
-  // Whoever gives up may come again, and is then counted once.
+  // A member that gives up may come again, and is then counted once.
   if (!Barrier::withdraw(*barrier_, epoch, size())) return;
   --epoch_;
   throw_barrier_timeout(epoch, timeout);
@@ -163,7 +163,7 @@ std::vector<std::uint32_t> DomainState::others_in(wire::RankState state) {
     if (member != rank_ && state_of(world_->control(), members_[member]) == state) found.push_back(member);
   }
   if (state != wire::RankState::dead) return found;
-  // Whoever died first is the cause; others may have died of it.
+  // The first to die is the cause; others may have died of it.
   const auto ended_ns = [this](std::uint32_t member) {
     return world_->block(members_[member]).ended_ns.load(std::memory_order_relaxed);
   };

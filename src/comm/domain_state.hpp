@@ -56,7 +56,7 @@ class DomainState {
   /// 0, 1, 2 ... for successive allocations of this domain.
   [[nodiscard]] std::uint64_t next_sequence() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Waits until `test` holds: reads what it tests with sequentially consistent loads; whoever changes that rings this
+  /// Waits until `test` holds: reads what it tests with sequentially consistent loads; every change of that rings this
   /// rank, or the member `rung` if given. Throws peer_died or peer_left as `needs` says. False at the deadline: the
   /// caller knows what to report. `event` is recorded when the wait ends: in a trace always, else if it slept.
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,

@@ -14,7 +14,7 @@ namespace {
 
 /// After a rank's state changed: makes every waiter of the job look again.
 void announce_change(wire::ControlHeader& control, FutexScope scope) {
-  // Pairs with the loads in the waiters' tests: whoever sees this number sees the new state.
+  // Pairs with the loads in the waiters' tests: a rank that sees this number sees the new state.
   control.changes.fetch_add(1, std::memory_order_seq_cst);
   if (control.one_doorbell != 0) {
     control.doorbell.ring_always(scope);

@@ -18,8 +18,8 @@ Enum in_range(std::uint32_t value, Enum last, Enum otherwise) {
 RankSnapshot describe_rank(const wire::RankBlock& block, std::uint32_t rank) {
   RankSnapshot out{};
   out.rank = rank;
-  // Pairs with the stores that make a rank live, let it leave or note its death: whoever sees the state sees the pid,
-  // or the end, that belongs to it.
+  // Pairs with the stores that make a rank live, let it leave or note its death: a reader that sees the state sees the
+  // pid, or the end, that belongs to it.
   out.state = in_range(block.state.load(std::memory_order_acquire), wire::RankState::dead, wire::RankState::absent);
   out.process = {.pid = block.pid.load(std::memory_order_relaxed),
                  .start_time = block.start_time.load(std::memory_order_relaxed)};

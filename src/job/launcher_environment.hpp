@@ -1,4 +1,4 @@
-// Which rank this process is, according to whoever started it.
+// Which rank this process is, according to its launcher.
 #pragma once
 
 #include <functional>

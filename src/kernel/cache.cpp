@@ -103,7 +103,7 @@ std::string Cache::keep(ContentHash source_key, const std::string& stem, const s
                                 .included = std::move(included)};
   make_private_file(library);
   put_in_place(library, library_file(compilation.library));
-  // Last: whoever finds the manifest finds the library.
+  // Last: a reader that finds the manifest finds the library.
   const std::string path = manifest_file(source_key);
   write_sealed(work, path, source_key, with_compilation(compilation, read_sealed(path, source_key).value_or("")));
   return library_file(compilation.library);

@@ -18,7 +18,7 @@ bool is_error(std::string_view line) {
   return has(line, ": error:") || has(line, ": fatal error:") || has(line, "undefined reference to");
 }
 
-/// Begins a message that is no error: what belongs to it goes with it.
+/// Begins a message that is not an error: what belongs to it goes with it.
 bool is_remark(std::string_view line) { return has(line, ": note:") || has(line, ": warning:"); }
 
 /// The line of the source, and the marks below it.

@@ -1,7 +1,7 @@
 // Files and folders that nobody but this user can have written.
 //
 // What a cache of kernels holds is loaded and run. So it counts only if it belongs to this user and no one else may
-// write to it; and no link is followed on the way, as whoever made the link chose where it leads.
+// write to it; and no link is followed on the way, as the maker of a link chose where it leads.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 /// Groups that were started and are not listed yet.
 std::atomic<int> starting{0};
-/// Starting takes far less than so many turns of others.
+/// Starting takes far less than this many turns of others.
 constexpr int kMostYields = 100'000;
 
 }  // namespace
@@ -23,7 +23,7 @@ StartingGroup::StartingGroup() noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &mask_before_);
-  // Pairs with kill_running_groups(): whoever sees it gone sees the group in its slot.
+  // Pairs with kill_running_groups(): a thread that sees it gone sees the group in its slot.
   starting.fetch_add(1, std::memory_order_seq_cst);
 }
 

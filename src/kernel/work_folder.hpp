@@ -8,7 +8,7 @@
 namespace baton::kernel {
 
 /// A new folder that is removed at the end. It is locked for as long as it is used; one that its owner, being killed,
-/// could not remove is free, and whoever cleans up next takes it.
+/// could not remove is free, and the next to clean up takes it.
 class WorkFolder {
  public:
   /// Makes it inside `parent`.

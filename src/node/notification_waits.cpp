@@ -76,7 +76,7 @@ bool WorkerState::take_replies(Lane& from) {
         continue;
       }
       from.reply = record;
-      // Pairs with the load in news(), for which it is only a hint: whoever takes the reply looks behind it.
+      // Pairs with the load in news(), for which it is only a hint: the taker of the reply looks behind it.
       from.has_reply.store(true, std::memory_order_seq_cst);
       break;
     }

@@ -38,7 +38,7 @@ class SignalWatches {
   /// Nobody wants to know of those in this domain any more.
   void forget(std::uint64_t domain);
 
-  /// Whether take_ended() has something to do. A test for wait_until(): whoever notifies, or ends, rings this chip.
+  /// Whether take_ended() has something to do. A test for wait_until(): a rank that notifies, or ends, rings this chip.
   [[nodiscard]] bool due() const;
   [[nodiscard]] Deadline next_deadline() const;
 

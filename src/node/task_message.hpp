@@ -12,7 +12,7 @@ namespace baton::node {
 /// Buffers with this bit are the windows of a domain; the rest is its number.
 inline constexpr std::uint64_t kDomainBuffer = std::uint64_t{1} << 63U;
 
-/// In tensors of the node: the domain above so many bits, the rank below.
+/// In tensors of the node: the domain above this many bits, the rank below.
 inline constexpr std::uint64_t kDomainRankBits = 16;
 inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRankBits) - 1;
 

@@ -24,7 +24,7 @@ struct Unit {
   graph::TaskId id = 0;
   int chip = kHost;
   Phase phase = Phase::waiting;
-  /// Members of its group touch the same memory: whoever waits for one waits for all.
+  /// Members of its group touch the same memory: a task that waits for one waits for all.
   bool entangled = false;
   std::uint32_t callable = kNoCallable;
   /// Tasks elsewhere that must complete first. Those of the same chip come first by their order.

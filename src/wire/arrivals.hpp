@@ -29,7 +29,7 @@ struct ArrivalBoard {
     summary.fetch_or(std::uint64_t{1} << (spot / 64), std::memory_order_seq_cst);
   }
 
-  /// The owner's side. Whoever begins to watch tests its signals after this.
+  /// The owner's side. One that begins to watch tests its signals after this.
   void watch(std::int32_t change) noexcept {
     watched.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_seq_cst);
   }

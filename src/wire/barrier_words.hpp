@@ -8,7 +8,7 @@
 namespace baton::wire {
 
 /// Both words only grow. The k-th barrier is complete when `arrived` reaches k times the number of members;
-/// whoever brings it there publishes k in `released`. Nothing is ever reset, so no arrival can be lost.
+/// the rank that brings it there publishes k in `released`. Nothing is ever reset, so no arrival can be lost.
 struct alignas(64) BarrierWords {
   std::atomic<std::uint64_t> arrived;
   std::byte pad0[56];

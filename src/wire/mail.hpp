@@ -11,7 +11,7 @@ inline constexpr std::uint32_t kMailVersion = 1;
 enum class MailKind : std::uint32_t {
   segment = 1,  // a segment for the allocation `key`; the descriptor is its memfd
   control = 2,  // the control segment of a job, sent to its launcher; the descriptor is its memfd
-  left = 3,     // the sender left the job: whoever watched it looks for another rank to watch
+  left = 3,     // the sender left the job: its watcher looks for another rank to watch
 };
 
 /// Which collective allocation a segment belongs to: the same at every member, different for any two allocations.

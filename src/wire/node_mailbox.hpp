@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kNodeVersion = 2;
 inline constexpr const char* kNodeSegmentName = "baton-node";
 
 /// A stream of bytes from one producer to one consumer. Positions count bytes since the start and never wrap.
-/// All accesses are sequentially consistent: a waiter tests both before it sleeps (see BasicDoorbell), and whoever
-/// writes one of them reads the other to learn whether anybody can be asleep.
+/// All accesses are sequentially consistent: a waiter tests both before it sleeps (see BasicDoorbell), and the
+/// writer of one reads the other to learn whether anybody can be asleep.
 struct alignas(kCacheLine) ByteRing {
   // Written by the producer after the bytes; pairs with the consumer's load before it reads them.
   std::atomic<std::uint64_t> head;

@@ -45,7 +45,7 @@ class HostTensor:
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Of elements that lie one behind the other, the last dimension fastest."""
+    """Of contiguous elements, the last dimension fastest."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)

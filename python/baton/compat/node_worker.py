@@ -21,7 +21,7 @@ class NodeWorker:
         self.node = baton.Worker(3, platform, device_ids, num_sub_workers=sub_workers)
         self.node.init()
         self.live_domains: set[str] = set()
-        self._of_chips: set[Buffer] = set()  # until they are freed, whoever else holds on to them
+        self._of_chips: set[Buffer] = set()  # until they are freed, even if others still hold them
         self.shared = AddressBook()  # memory of the host
 
     def run(self, function: Callable, args: Any, config: Any) -> None:

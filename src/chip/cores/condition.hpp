@@ -14,7 +14,7 @@ enum class ConditionKind : std::uint8_t {
   dma_event,  // the record of an asynchronous copy, or a 64-bit word that has reached a value
 };
 
-/// A value: whoever owns the task owns its conditions. A copy's record lives at least as long as they do.
+/// A value: the owner of the task owns its conditions. A copy's record lives at least as long as they do.
 struct Condition {
   ConditionKind kind;
   /// Of the word.
@@ -27,7 +27,7 @@ struct Condition {
   std::shared_ptr<const OperationRecord> operation = nullptr;
 };
 
-/// Whether the condition holds. An acquire if it does: whoever sees it sees what was done before. Throws Error if its
+/// Whether the condition holds. An acquire if it does: the caller then sees what was done before. Throws Error if its
 /// operation failed. May be used as a test of wait_until().
 [[nodiscard]] bool test(const Condition& condition);
 

@@ -54,13 +54,13 @@ class GlobalMemory {
   /// rank 2's part of a window, `x+64` for one of a buffer.
   [[nodiscard]] virtual std::string name_of(const void* address) const = 0;
 
-  /// Changes a signal and wakes whoever waits for it. A release.
+  /// Changes a signal and wakes those that wait for it. A release.
   virtual void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) = 0;
   /// Returns when the comparison holds; throws Error otherwise. An acquire. On a fiber, only the fiber waits.
   virtual void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
   [[nodiscard]] virtual bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
 
-  /// A number for a known word of this rank: whoever changes it says that something changed at this spot. Words of
+  /// A number for a known word of this rank: every change of it says that something changed at this spot. Words of
   /// one cache line share it, and others may.
   [[nodiscard]] virtual std::uint64_t spot_of(const void* address) const = 0;
   /// So many more words of this rank are waited for by nobody's thread: changes of them must be told.
@@ -82,7 +82,7 @@ class GlobalMemory {
   [[nodiscard]] virtual int processors() const noexcept = 0;
   /// Whether there are more ranks than processors: who runs takes turns from other ranks.
   [[nodiscard]] virtual bool outnumbers_processors() const = 0;
-  /// Where fibers that wait for something of this chip sleep: whoever changes it rings this.
+  /// Where fibers that wait for something of this chip sleep: every change rings this.
   [[nodiscard]] virtual ParkingPlace parking_place() const = 0;
 };
 

@@ -48,7 +48,8 @@ struct KernelCall {
 
   /// Why it failed; null if it did not. Written before `finished`.
   std::exception_ptr error;
-  /// Set by the core's thread with a release, and the chip's doorbell rung after it; whoever acquires it owns the call.
+  /// Set by the core's thread with a release, and the chip's doorbell rung after it; the thread that acquires it owns
+  /// the call.
   std::atomic<bool> finished{false};
 };
 

@@ -151,7 +151,7 @@ std::chrono::nanoseconds LocalMemory::wait_timeout() const noexcept { return opt
 
 int LocalMemory::processors() const noexcept { return usable_processors(); }
 
-// Whoever submits and whoever runs what was submitted seldom wait at the same time.
+// The submitter and the cores that run its tasks seldom wait at the same time.
 ParkingPlace LocalMemory::parking_place() const { return {&doorbell_, FutexScope::process, Crowding::spare}; }
 
 }  // namespace baton::chip

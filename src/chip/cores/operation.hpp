@@ -11,7 +11,7 @@ namespace baton::chip {
 
 enum class OperationState : std::uint64_t { pending = 0, complete = 1, failed = 2 };
 
-/// Whoever carries the operation out settles it once; it lives for as long as anybody holds it.
+/// The thread that carries the operation out settles it once; it lives for as long as anybody holds it.
 class OperationRecord {
  public:
   OperationRecord() = default;
@@ -22,7 +22,7 @@ class OperationRecord {
   [[nodiscard]] std::uint64_t address() const noexcept { return reinterpret_cast<std::uint64_t>(&state_); }
 
   [[nodiscard]] OperationState state() const noexcept {
-    // Pairs with complete() and fail(): whoever sees the end sees what was done, or why it was not. Sequentially
+    // Pairs with complete() and fail(): a thread that sees the end sees what was done, or why it was not. Sequentially
     // consistent because it is tested before sleeping.
     return static_cast<OperationState>(state_.load(std::memory_order_seq_cst));
   }
@@ -34,7 +34,7 @@ class OperationRecord {
     return now == OperationState::complete;
   }
 
-  /// The caller rings whoever may wait.
+  /// The caller rings those that may wait.
   void complete() noexcept { settle(OperationState::complete); }
   void fail(Code code, std::string why) {
     code_ = code;

@@ -39,7 +39,7 @@ class SpatialIndex {
 
  private:
   static constexpr std::uint32_t kNone = IndexTable::kNone;
-  /// Up to so many regions a list is faster than cells.
+  /// Up to this many regions a list is faster than cells.
   static constexpr std::uint32_t kFewRegions = 8;
   using Cell = std::array<std::uint64_t, kCoordinates>;
 

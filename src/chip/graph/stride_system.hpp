@@ -20,7 +20,7 @@ class StrideSystem {
   /// over the end of a row; others get whole rows.
   [[nodiscard]] Box box_of(const View& view) const noexcept;
 
-  /// The coordinate along which bytes lie one behind the other.
+  /// The coordinate along which bytes are contiguous.
   [[nodiscard]] std::size_t finest() const noexcept { return pitch_[0] == 0 ? 0 : pitch_[1] == 0 ? 1 : 2; }
 
   friend bool operator==(const StrideSystem&, const StrideSystem&) = default;

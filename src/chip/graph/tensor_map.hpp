@@ -46,7 +46,7 @@ class TensorMap {
     if (use == Use::read) {
       need(region.last_writer);
       for_neighbours(region, [&](Region& neighbour, const Link&) { need(neighbour.last_writer); });
-      // Whoever must wait for the task because it wrote need not be told that it reads, too.
+      // A task that must wait for this one because it wrote need not be told that it reads, too.
       if (region.newest() == task) return;
       regions_.add_reader(region, task, [&](TaskId reader) { return reader < oldest_live_ || !live(reader); });
       return;
@@ -54,7 +54,7 @@ class TensorMap {
     need_all(region, need);
     for_neighbours(region, [&](Region& neighbour, const Link& link) {
       need_all(neighbour, need);
-      // Whoever touches it from now on meets this region, and waits for this task at least.
+      // A task that touches it from now on meets this region, and waits for this task at least.
       if (link.covered != 0) neighbour.forget_history();
     });
     region.last_writer = task;

@@ -52,7 +52,7 @@ struct View {
 
  private:
   [[nodiscard]] unsigned run_log2() const noexcept { return 63U - static_cast<unsigned>(std::countl_zero(run)); }
-  /// Which one it is among views of its length that lie one behind the other, where that is a power of two.
+  /// Which one it is among adjacent views of its length, where that is a power of two.
   [[nodiscard]] std::uint64_t place() const noexcept { return start >> run_log2(); }
   [[nodiscard]] std::uint32_t hash_of_place(std::uint64_t place) const noexcept {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;

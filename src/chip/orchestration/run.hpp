@@ -13,7 +13,7 @@
 
 namespace baton::orchestration {
 
-/// Functions throw; whoever calls them notes it with fail(), and calls no more.
+/// Functions throw; their caller notes it with fail(), and calls no more.
 class Run {
  public:
   Run(Graph& graph, const Program& program);

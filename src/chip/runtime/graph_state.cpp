@@ -376,7 +376,7 @@ Tensor GraphState::filled_output(DType dtype, std::span<const std::int64_t> shap
 
 void GraphState::fill(const Tensor& output, const ElementBytes& value) {
   if (capture_ != nullptr) return capture_->fill_before_runs(output, value);
-  // Whoever used these bytes before is complete.
+  // The tasks that used these bytes before are complete.
   fill_elements(*parts_.device->memory(), output, value);
 }
 

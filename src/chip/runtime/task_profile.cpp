@@ -9,7 +9,7 @@
 namespace baton {
 namespace {
 
-/// The table names so many cores; of the others it tells how many there are.
+/// The table names this many cores and counts the others.
 constexpr std::size_t kNamedCores = 8;
 
 std::string duration(std::int64_t ns) {

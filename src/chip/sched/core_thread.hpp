@@ -82,7 +82,7 @@ struct CoreThread {
   /// How long a task took of late, its bookkeeping included.
   std::atomic<std::int64_t> task_ns{0};
 
-  /// A thread takes at most one of so many that wait: others find enough.
+  /// A thread takes at most one in this many that wait: others find enough.
   static constexpr std::uint64_t kShareOfInbox = 8;
 
   // The rest belongs to the thread.

@@ -13,7 +13,7 @@ enum class Crew : std::uint8_t { all, alone };
 /// graph and on the machine. A graph is run many times, so both are tried, and tried again now and then.
 class CrewChoice {
  public:
-  /// For the next run, of so many tasks, on a chip with so many threads.
+  /// For the next run, of `tasks` tasks, on a chip with `threads` threads.
   [[nodiscard]] Crew choose(std::uint64_t tasks, std::uint64_t threads) noexcept {
     if (tasks < kFewestTasks || threads < 2 || others_are_needed_) return Crew::all;
     const std::uint64_t run = runs_++ % kRunsPerTrial;

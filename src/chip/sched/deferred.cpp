@@ -31,7 +31,7 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
       // Ranks that end from now on, look() sees.
       if (memory_.deaths() != 0) throw_if_hopeless(condition);
     }
-    // Whoever changes the word from now on says so; what was changed before, the test sees.
+    // Changes of the word are announced from now on; earlier ones the test sees.
     memory_.watch(condition.address, 1);
     bool holds = false;
     try {

@@ -7,7 +7,7 @@
 namespace baton::chip {
 namespace {
 
-/// The report names so many tasks that did not run; the others are counted.
+/// The report names this many tasks that did not run; the others are counted.
 constexpr std::size_t kNamed = 8;
 
 bool is_given_up(const std::exception_ptr& cause) {

@@ -87,7 +87,7 @@ class Profiler {
   [[nodiscard]] TaskProfile read();
   [[nodiscard]] std::uint64_t elapsed() const noexcept { return elapsed_; }
 
-  /// Any thread: so many tasks are deferred now.
+  /// Any thread: how many tasks are deferred now.
   void note_deferred(std::uint64_t count) noexcept {
     std::uint64_t most = most_deferred_.load(std::memory_order_relaxed);
     while (most < count && !most_deferred_.compare_exchange_weak(most, count, std::memory_order_relaxed)) {

@@ -25,11 +25,11 @@ class Roots {
   /// All tasks have been taken.
   void close() noexcept { next_.store(kClosed, std::memory_order_relaxed); }
 
-  /// The next ones, `most` if there are so many.
+  /// The next ones, at most `most`.
   [[nodiscard]] std::span<Task* const> take(std::uint64_t most) noexcept {
     if (next_.load(std::memory_order_relaxed) >= count_.load(std::memory_order_relaxed)) return {};
-    // Pairs with open(): whoever gets a place of an open list sees that list. Whoever comes after close() gets a place
-    // behind every list.
+    // Pairs with open(): a thread that gets a place of an open list sees that list. One that comes after close() gets a
+    // place behind every list.
     const std::uint64_t place = next_.fetch_add(most, std::memory_order_acquire);
     const std::uint64_t count = count_.load(std::memory_order_relaxed);
     if (place >= count) return {};

@@ -161,7 +161,7 @@ Task* Scheduler::after_kernel(CoreThread& thread, Seat& seat, Task& task) {
 }
 
 bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
-  // Whoever completes the task later is another thread.
+  // The task is completed later, by another thread.
   if (alone()) call_the_others();
   bool leaves = false;
   for (const Condition& condition : conditions) {
@@ -257,7 +257,7 @@ Task* Scheduler::complete(CoreThread& thread, Task& task, Cores cores) {
     };
     graph.complete(task, released, ready);
   } else {
-    // Pairs with depend() and complete() of Task: what the task did is visible to whoever sees it.
+    // Pairs with depend() and complete() of Task: what the task did is visible to a thread that sees it.
     Edge* edge = task.waiting.exchange(Task::closed(), std::memory_order_seq_cst);
     while (edge != nullptr) {
       // The edge lies in its task, which is gone once it has run.

@@ -38,7 +38,7 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
 Scheduler::~Scheduler() = default;
 
 // Both are sequentially consistent because they are tested before sleeping; they pair with look_at_wish(), and with the
-// stores in complete(), whose tasks' work is visible to whoever sees them.
+// stores in complete(), whose tasks' work is visible to a thread that sees them.
 std::uint64_t Scheduler::left_window() const noexcept {
   std::uint64_t left = 0;
   for (const auto& thread : threads_) left += thread->left_window.load(std::memory_order_seq_cst);
@@ -84,7 +84,8 @@ void Scheduler::depend(Task& task, TaskId earlier) {
     edge.successor = &task;
     do {
       edge.next = head;
-      // Releases the edge, and with the last edge's task what the submitter wrote, to whoever completes `before`.
+      // Releases the edge, and with the last edge's task what the submitter wrote, to the thread that completes
+      // `before`.
       if (before->waiting.compare_exchange_weak(head, &edge, std::memory_order_release, std::memory_order_acquire)) {
         ++edges_of_task_;
         return;
@@ -106,7 +107,7 @@ void Scheduler::submit(Task& task) {
     make_ready(task, nullptr);
     return;
   }
-  // Pairs with the decrement in complete(): whoever comes last sees what all others did.
+  // Pairs with the decrement in complete(): the last one sees what all others did.
   const auto rest = static_cast<std::uint32_t>(kSubmitting - edges_of_task_);
   if (task.pending.fetch_sub(rest, std::memory_order_acq_rel) == rest) make_ready(task, nullptr);
 }
@@ -259,7 +260,7 @@ void Scheduler::wait_at_submitter(const Wish& wish) {
   wish_failure_.store(wish.failure, std::memory_order_relaxed);
   while (true) {
     granted_.store(false, std::memory_order_relaxed);
-    // Pairs with the loads in complete(), fail_task() and look_at_wish(), and releases the wish to them: whoever
+    // Pairs with the loads in complete(), fail_task() and look_at_wish(), and releases the wish to them: a thread that
     // changes what is wished for either sees it, or has done so before the test that follows.
     submitter_waits_.store(true, std::memory_order_seq_cst);
     if (holds(wish)) break;

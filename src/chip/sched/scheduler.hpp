@@ -64,7 +64,7 @@ class Scheduler {
   /// Whether a later task may still have to wait for it, or to fail with it.
   [[nodiscard]] bool live(TaskId id) noexcept {
     const Task* task = blocks_.find(id);
-    // Whoever asks writes next, in depend().
+    // The caller writes next, in depend().
     __builtin_prefetch(task, 1);
     return task != nullptr && (!task->complete() || task->failure.load(std::memory_order_relaxed) != nullptr);
   }
@@ -123,20 +123,20 @@ class Scheduler {
  private:
   /// Tasks between two looks at the clock.
   static constexpr std::uint64_t kSampleTasks = 32;
-  /// Of so many kernels one is measured. A prime: programs have periods of their own.
+  /// One kernel in this many is measured. A prime: programs have periods of their own.
   static constexpr std::uint64_t kMeasuredKernels = 31;
   /// Another thread is worth its wake-up if the work that waits takes longer than this.
   static constexpr std::int64_t kWakeCostNs = 5'000;
   /// Tasks of this length fill a processor whatever the submitter does.
   static constexpr std::int64_t kLongTaskNs = 20'000;
-  /// What a core will need soon is so many tasks ahead.
+  /// What a core will need soon is this many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
-  /// A thread with nothing to do looks at the queue and at the inbox of each other one once in so many looks at its
+  /// A thread with nothing to do looks at the queue and at the inbox of each other one once in this many looks at its
   /// own. Who works pays for each look of others: the lines of memory that they look at are those it writes. Inboxes
   /// are the submitter's, who has most to do.
   static constexpr std::uint32_t kLooksPerQueue = 2;
   static constexpr std::uint32_t kLooksPerInbox = 64;
-  /// A core lets the other fibers of its thread have a turn after so many tasks.
+  /// A core lets the other fibers of its thread have a turn after this many tasks.
   static constexpr std::uint32_t kTasksPerTurn = 32;
   /// What a kernel may register.
   static constexpr std::uint32_t kConditionsPerKernel = 64;
@@ -289,7 +289,7 @@ class Scheduler {
     look_at_wish(thread);
   }
   /// Ends the submitter's wait if the counters are where it wishes. Every thread looks when it has nothing to do, so
-  /// whoever counted last has looked.
+  /// the thread that counted last has looked.
   void look_at_wish(CoreThread& thread);
   void grant();
   /// Logs why the submitter still waits for `wish`: what runs, what is deferred, and who waits for that.
@@ -352,7 +352,7 @@ class Scheduler {
   std::atomic<std::uint64_t> wish_completed_{0};
   std::atomic<TaskId> wish_task_{0};
   std::atomic<bool> wish_failure_{false};
-  /// Set by whoever finds that the submitter has what it wishes.
+  /// Set by the thread that finds that the submitter has what it wishes.
   alignas(64) std::atomic<bool> granted_{false};
 
   /// How often call_all() was called.

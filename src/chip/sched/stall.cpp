@@ -12,7 +12,7 @@
 namespace baton::chip {
 namespace {
 
-/// A report names so many of each kind; the others are counted.
+/// A report names this many of each kind; the others are counted.
 constexpr std::size_t kNamed = 4;
 
 /// "a, b and 3 more"; nothing for none.

@@ -22,8 +22,8 @@ struct Task;
 struct TaskBlock;
 struct TaskFailure;
 
-/// One less to wait for. Whether it was the last one, which finds 1 and leaves it: nobody else counts any more, whoever
-/// uses the counter again sets it first, and most counters only ever get to 1, where this saves a locked operation.
+/// One less to wait for. Whether it was the last one, which finds 1 and leaves it: nobody else counts any more, the
+/// next use of the counter sets it first, and most counters only ever get to 1, where this saves a locked operation.
 [[nodiscard]] inline bool count_down(std::atomic<std::uint32_t>& counter) noexcept {
   // Pairs with itself: the last one sees what all others did before they counted.
   return counter.load(std::memory_order_acquire) == 1 || counter.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -116,7 +116,7 @@ struct alignas(64) Task {
     return &mark;
   }
 
-  /// Whoever must complete first, plus one while the task is being submitted. A captured task has it elsewhere.
+  /// Tasks that must complete first, plus one while the task is being submitted. A captured task has it elsewhere.
   std::atomic<std::uint32_t> pending{0};
   /// Blocks that no core has begun.
   std::atomic<std::uint32_t> blocks_to_start{0};
@@ -128,7 +128,7 @@ struct alignas(64) Task {
   bool measured = false;
   /// Who waits for this task; closed() once it is complete.
   std::atomic<Edge*> waiting{nullptr};
-  /// Why it failed, or why it will not run; set once, by whoever fails first.
+  /// Why it failed, or why it will not run; set once, by the first failure.
   std::atomic<const TaskFailure*> failure{nullptr};
   TaskId id = 0;
   /// Where it lives: one of them.
@@ -147,7 +147,7 @@ struct alignas(64) Task {
 
   /// What the plan says has to be done.
   void set_counts() noexcept {
-    // Only written: reading them would wait for a line that is in the cache of whoever ran the task before.
+    // Only written: reading them would wait for a line that is in the cache of the thread that ran the task before.
     blocks_to_start.store(plan.blocks, std::memory_order_relaxed);
     parts_to_finish.store(parts(), std::memory_order_relaxed);
   }
@@ -183,7 +183,7 @@ struct alignas(64) Task {
   }
 
   [[nodiscard]] bool complete() const noexcept {
-    // Pairs with the exchange in Scheduler::finish(): what the task wrote is visible to whoever sees this.
+    // Pairs with the exchange in Scheduler::finish(): what the task wrote is visible to a thread that sees this.
     return waiting.load(std::memory_order_acquire) == closed();
   }
 };

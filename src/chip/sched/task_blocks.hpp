@@ -106,7 +106,7 @@ class TaskBlocks {
   void done(const Task& task) noexcept { done(*task.block, 1); }
   /// The same for `count` tasks of `block`.
   void done(TaskBlock& block, std::uint32_t count) noexcept {
-    // Releases what was done with the tasks to whoever takes the block again, in take_done().
+    // Releases what was done with the tasks to the thread that takes the block again, in take_done().
     if (block.open.fetch_sub(count, std::memory_order_acq_rel) == count) give_back(block);
   }
 

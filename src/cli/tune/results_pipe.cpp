@@ -19,7 +19,7 @@ ResultsPipe::ResultsPipe(std::function<void(std::size_t count)> arrived) : arriv
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail(Code::system, "no pipe for the results: {}", std::strerror(errno));
   in_ = UniqueFd(ends[0]);
-  // Stays open here, too: the pipe does not end before finish(), whoever opens and closes it.
+  // Stays open here, too: the pipe does not end before finish(), no matter which process opens and closes it.
   out_ = UniqueFd(ends[1]);
   path_ = fmt::format("/proc/{}/fd/{}", ::getpid(), out_.get());
   reader_ = std::thread([this] { read_lines(); });

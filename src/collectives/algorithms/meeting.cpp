@@ -1,4 +1,4 @@
-// Meeting: everybody offers its data and arrives; whoever is last combines, and releases all.
+// Meeting: everybody offers its data and arrives; the last one combines, and releases all.
 //
 //   rank 0  offer ─> arrive ······················ released ─> read
 //   rank 1  offer ─> arrive ·········· released ─> read

@@ -53,7 +53,7 @@ class CollectiveSubmission {
   TaskId submit_slice(int slice, int slices, std::uint64_t first, std::uint64_t count);
 
   [[nodiscard]] Slice slice_of(int slice, int slices) const;
-  /// Whoever has no tensor passes anything, or nothing; the kernel does not touch it.
+  /// A rank without a tensor passes anything, or nothing; the kernel does not touch it.
   [[nodiscard]] Argument untouched(const Tensor& tensor) const;
   [[nodiscard]] TaskOptions task_options(int slice) const;
 

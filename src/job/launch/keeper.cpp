@@ -17,7 +17,7 @@
 namespace baton::job {
 namespace {
 
-// A process that forks while it is looked for may be missed once; nothing outruns so many rounds of SIGKILL.
+// A process that forks while it is looked for may be missed once; nothing outruns this many rounds of SIGKILL.
 constexpr int kSweepRounds = 20;
 
 // Messages are single numbers: a group to remember, or a negated group to forget.
@@ -45,7 +45,7 @@ std::vector<pid_t> orphaned_groups(int pipe) {
     ::signal(number, SIG_IGN);
   }
   ::prctl(PR_SET_NAME, kKeeperName);
-  // Holds nothing but its pipe: whoever waits for the end of baton's output must not wait for the keeper.
+  // Holds nothing but its pipe: a program that waits for the end of baton's output must not wait for the keeper.
   ::dup2(pipe, 3);
   ::syscall(SYS_close_range, 4U, ~0U, 0U);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);

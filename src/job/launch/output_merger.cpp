@@ -157,7 +157,7 @@ void OutputMerger::finish(Stream& stream) {
 }
 
 void OutputMerger::drain(Stream& stream) {
-  // What a pipe holds now is at most its capacity; whoever still writes into it is no part of the job.
+  // What a pipe holds now is at most its capacity; a process that still writes into it is not part of the job.
   const int capacity = ::fcntl(stream.pipe.get(), F_GETPIPE_SZ);
   loop_.remove(stream.pipe.get());
   for (std::size_t left = capacity > 0 ? static_cast<std::size_t>(capacity) : kChunkBytes; left > 0;) {
@@ -174,7 +174,7 @@ void OutputMerger::drain(Stream& stream) {
 void OutputMerger::begin_drain() {
   draining_ = true;
   for (auto& sink : sinks_) {
-    // Each is read to its end now, and whoever was speaking goes first.
+    // Each is read to its end now, and the rank that was speaking goes first.
     for (const auto& stream : streams_) {
       if (stream->rank == sink->speaker && &stream->sink == sink.get() && stream->kind == Kind::error)
         next_turn_ = stream->index;

@@ -1,6 +1,6 @@
 // Merges the output of all ranks, line by line.
 //
-// Nothing is dropped and memory stays bounded: while whoever reads baton's output is slow, or while one rank is in the
+// Nothing is dropped and memory stays bounded: while the reader of baton's output is slow, or while one rank is in the
 // middle of a line too long to hold, the pipes of the others are left alone, and their writers wait in the kernel.
 //
 // Errors have many lines, which programs write one by one. So who writes to standard error keeps its place there, for

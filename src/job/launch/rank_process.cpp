@@ -105,7 +105,7 @@ RankProcess start_rank(const RankRecipe& recipe, int rank, int input_fd, const S
   const pid_t pid = ::fork();
   if (pid < 0) fail_system("fork");
   if (pid == 0) become_program(plan);
-  // Also here: the group exists when this returns, whoever runs first.
+  // Also here: the group exists when this returns, no matter which process runs first.
   ::setpgid(pid, pid);
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd) {

@@ -19,7 +19,7 @@ SignalGuard::SignalGuard() {
   struct sigaction action {};
   action.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &action, &old_pipe_);
-  // Whoever starts programs with SIGCHLD ignored takes from them the way their children ended.
+  // A program that is started with SIGCHLD ignored does not learn how its children ended.
   action.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &action, &old_child_);
 }

@@ -32,7 +32,7 @@ def _context_lens(params: dict) -> list[int]:
 
 
 def generate_inputs(params: dict) -> list[tuple[str, Any]]:
-    """(name, value) of the arguments, in order. Pages of a sequence do not lie one behind the other."""
+    """(name, value) of the arguments, in order. Pages of a sequence are not contiguous."""
     import torch
     batch, heads = _parameter(params, "batch"), _parameter(params, "num_heads")
     kv_heads, head_dim = _parameter(params, "kv_head_num"), _parameter(params, "head_dim")

@@ -178,7 +178,7 @@ class SceneTestCase:
 
     def _rounds(self, args: Any, case: dict, rounds: int, skip_golden: bool, run: Callable[[CallConfig], list[str]],
                 place: Callable[[], None] = lambda: None) -> None:
-        """The golden first, then so many runs, each from the initial values and compared."""
+        """The golden first, then `rounds` runs, each from the initial values and compared."""
         params = dict(case.get("params", {}))
         compare = not (skip_golden or case.get("skip_golden"))
         initial = args.clone() if rounds > 1 else None

@@ -211,8 +211,8 @@ struct CoreFunctions {
     return *me.call_->pipes;
   }
 
-  /// Waits for another core of the cluster; `settled` is asked under the mutex of the pipes, which whoever changes them
-  /// has held before it rings.
+  /// Waits for another core of the cluster; `settled` is asked under the mutex of the pipes, which a change of them
+  /// holds before it rings.
   static void wait_for_peer(BatonCore* core, const BatonPlace* place, FunctionRef<bool()> settled,
                             FunctionRef<std::string()> awaited) {
     const auto timeout = memory(core).wait_timeout();

@@ -1,8 +1,8 @@
 // The DMA engine of a chip: carries out asynchronous copies later, on a fiber of its own.
 //
 // Copies of one session are carried out in order; copies of different sessions in any order, and piece by piece in
-// turns. A copy moves in chunks, so that whoever reads too early reads half of it. Its record becomes complete, and its
-// signal fires, after its last byte.
+// turns. A copy moves in chunks, so that a reader that is too early reads half of it. Its record becomes complete, and
+// its signal fires, after its last byte.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class DmaEngine {
   [[nodiscard]] std::uint64_t open_session();
 
   /// Settles `record`, a new one, when the copy is complete or has failed. After a failed copy those behind it in its
-  /// session fail too, so that whoever waits for one of them learns of it.
+  /// session fail too, so that a wait for any of them learns of it.
   void submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record);
 
   /// Waits on the calling fiber until the copy is complete. Throws why it failed, or wait_timeout.

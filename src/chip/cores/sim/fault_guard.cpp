@@ -65,7 +65,7 @@ bool is_caused_here(const siginfo_t& info) noexcept {
   return info.si_code > 0 || (info.si_code == SI_TKILL && info.si_pid == ::getpid());
 }
 
-/// Lets it happen again under whoever handled it before.
+/// Lets it happen again under the handler that was there before.
 void pass_on(int signal, const siginfo_t& info) noexcept {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == signal) ::sigaction(signal, &previous_actions[i], nullptr);
@@ -246,7 +246,7 @@ std::string describe_throw(const FaultGuard& guard, const void* kernel) {
   return describe_first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
 }
 
-/// The line of the instruction; of its caller, if the instruction is no code of the kernel's library but its caller is.
+/// The line of the instruction; of its caller, if the instruction is not in the kernel's library but its caller is.
 std::string describe_place(const FaultGuard& guard, const void* kernel) {
   if (guard.caller_count > 0) return describe_callers(guard, kernel);
   const auto module = module_of(guard.instruction);

@@ -1,8 +1,8 @@
 // Brings notifications to other ranks late, as a seed says.
 //
-// Notifications of one chip arrive in the order in which it sent them, so that whoever observes one observes all that
-// the chip did before it. Data a kernel wrote is in place when it notifies, so nothing overtakes it. A kernel counts as
-// finished when its notifications have arrived.
+// Notifications of one chip arrive in the order in which it sent them, so that a rank that observes one observes all
+// that the chip did before it. Data a kernel wrote is in place when it notifies, so nothing overtakes it. A kernel
+// counts as finished when its notifications have arrived.
 #pragma once
 
 #include <atomic>

@@ -181,7 +181,7 @@ std::optional<std::string> OrderChecker::against_instructions(ByteRange run, Tou
 }
 
 std::optional<std::string> OrderChecker::notify(const std::int32_t* signal) {
-  // Whoever observes a signal of this chip runs on this chip and sees its buffers too.
+  // A core that observes a signal of this chip runs on this chip and sees its buffers too.
   const bool by_peers = memory_.holder_of(signal) != Holder::chip;
   for (const GlobalWrite& write : by_peers ? last_window_write_ : last_write_) {
     if (auto wrong = overtaken(write)) return wrong;

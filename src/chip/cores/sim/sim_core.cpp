@@ -131,7 +131,7 @@ void SimCore::ring() const {
 void SimCore::drain(KernelCall& call) {
   if (around_.notifier != nullptr) around_.notifier->wait_for(around_.notifier->last_sent());
   if (!call.error) return;
-  // Whoever learns of the error may free the memory: no byte may move after that.
+  // A program that learns of the error may free the memory: no byte may move after that.
   call.conditions.clear();
   copies_.for_each([this](const OperationRecord& record) { around_.dma.wait_settled(record); });
 }

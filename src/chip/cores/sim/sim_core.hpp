@@ -39,7 +39,7 @@ struct CoreSurroundings {
   LateNotifier* notifier;
   PipeOrder order;
   EventLog* events;
-  /// How long a kernel may run; 0: as long as it likes. For messages: whoever has set it interrupts it.
+  /// How long a kernel may run; 0: as long as it likes. For messages: the watch that has set it interrupts it.
   std::chrono::nanoseconds kernel_timeout;
 };
 

@@ -157,7 +157,7 @@ void SimCores::work(PostedCore& posted) {
     }
     posted.waiting.fetch_sub(1, std::memory_order_relaxed);
     posted.core.run(*call);
-    // Pairs with the load in wait(): whoever sees it sees what the kernel wrote, and its error.
+    // Pairs with the load in wait(): a thread that sees it sees what the kernel wrote, and its error.
     call->finished.store(true, std::memory_order_seq_cst);
     ring();
   }

@@ -67,7 +67,7 @@ class SimCores {
   [[nodiscard]] int cube(int cluster) const { return cluster * kCoresPerCluster; }
   [[nodiscard]] int vector(int cluster, int which) const { return cluster * kCoresPerCluster + 1 + which; }
 
-  /// One more vector core, without a fiber: for whoever submits.
+  /// One more vector core, without a fiber: for the submitter.
   [[nodiscard]] SimCore& own_core() noexcept { return own_core_; }
 
   /// What kernels get as the workspace of the DMA engine: any address but null says that the engine is there.

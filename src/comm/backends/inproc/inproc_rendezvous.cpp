@@ -44,7 +44,7 @@ std::shared_ptr<Meeting> arrive(const std::string& name, std::uint32_t rank, std
   if (++mine->present_count == size) {
     // The name is free for the next job; this one needs it no more.
     meetings().erase(name);
-    // Pairs with the load in rendezvous(): whoever sees it sees all ranks entered.
+    // Pairs with the load in rendezvous(): a rank that sees it sees all ranks entered.
     mine->complete.store(true, std::memory_order_seq_cst);
   }
   return mine;

@@ -1,8 +1,8 @@
 // The attendant: a thread of each rank that takes the mail and watches one neighbour's life.
 //
 // Every rank is watched by exactly one other, the nearest living rank before it, so a job of any size needs one
-// descriptor per rank. Whoever sees a death marks it in the control segment, wakes everybody, and watches the next rank
-// instead; ranks that die together are found one after the other.
+// descriptor per rank. The attendant that sees a death marks it in the control segment, wakes everybody, and watches
+// the next rank instead; ranks that die together are found one after the other.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // Processes that were started separately become the ranks of a job.
 //
-// Whoever arrives first binds the job's name and is the host; the others are its guests. The host admits each rank
+// The first to arrive binds the job's name and is the host; the others are its guests. The host admits each rank
 // once, waits until all are ready, makes the control segment and hands it to everyone. A guest that dies meanwhile
 // fails the job at once, by name; so does a host that dies, at its guests.
 #pragma once

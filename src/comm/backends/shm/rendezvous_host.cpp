@@ -166,7 +166,7 @@ class Host {
       if (guest.rank) comm::enter_rank(control.header(), *guest.rank, guest.process.pid, guest.process.start_time);
     }
     const wire::RendezvousMessage go = make_message(wire::RendezvousKind::go, request_.rank, request_.size);
-    // A guest that is gone by now is found dead by whoever watches it.
+    // A guest that is gone by now is found dead by the rank that watches it.
     for (const Guest& guest : guests_) {
       if (!guest.rank || send_message(guest.connection, go, control.fd.get(), deadline)) continue;
       if (errno == ETOOMANYREFS)
