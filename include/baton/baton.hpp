@@ -14,6 +14,7 @@
 #include <baton/kernel_handle.hpp>        // kernels as values
 #include <baton/kernel_source.hpp>        // kernels and orchestrations compiled at run time
 #include <baton/options.hpp>              // environment variables
+#include <baton/own_process.hpp>          // objects that a forked child must not use
 #include <baton/remote_ptr.hpp>           // addresses in the windows of peers
 #include <baton/signal.hpp>               // notify and wait
 #include <baton/started_collectives.hpp>  // collectives that finish later

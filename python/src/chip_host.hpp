@@ -20,6 +20,7 @@
 #include <baton/chip.hpp>
 #include <baton/domain.hpp>
 #include <baton/kernel_source.hpp>
+#include <baton/own_process.hpp>
 
 #include "array.hpp"
 #include "interruptible.hpp"
@@ -34,7 +35,7 @@ struct ChipJob {
   Event done;
 };
 
-/// What the thread shares with whoever posts to it. The thread keeps it alive until it ends.
+/// What the thread shares with those that post to it. The thread keeps it alive until it ends.
 class ChipThread {
  public:
   static std::shared_ptr<ChipThread> start(std::optional<Domain> domain, ChipOptions options);
@@ -55,7 +56,7 @@ class ChipThread {
  private:
   void live(std::optional<Domain> domain, const ChipOptions& options);
 
-  OfProcess process_;
+  OwnProcess process_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<ChipJob>> jobs_;  // guarded by mutex_
@@ -65,7 +66,7 @@ class ChipThread {
   bool abandoned_ = false;
 };
 
-/// Whoever holds it needs the chip or its memory. With the last of them, the thread ends.
+/// Held by what needs the chip or its memory. With the last of them, the thread ends.
 struct ChipTicket {
   explicit ChipTicket(std::shared_ptr<ChipThread> given) noexcept : thread(std::move(given)) {}
   ChipTicket(const ChipTicket&) = delete;

@@ -59,7 +59,7 @@ class Caller {
     }
   }
 
-  const OfProcess process_;
+  const OwnProcess process_;
   ::sem_t called_{};
   std::shared_ptr<Call> call_;  // the main thread's until it posts, then this thread's
 };

@@ -13,7 +13,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "of_process.hpp"
+#include <baton/own_process.hpp>
 
 namespace baton::python {
 
@@ -33,7 +33,7 @@ class Event {
   void wait();
 
  private:
-  OfProcess process_;
+  OwnProcess process_;
   ::sem_t semaphore_;
 };
 

@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include <baton/own_process.hpp>
+
 #include "interruptible.hpp"
 
 namespace baton::python {
@@ -87,7 +89,7 @@ class Lent {
     std::exception_ptr error;
     Event done;
   };
-  OfProcess process_;
+  OwnProcess process_;
   T* object_ = nullptr;
   Event lent_;
   std::mutex mutex_;

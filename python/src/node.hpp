@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include <baton/own_process.hpp>
 #include <baton/worker.hpp>
 
 #include "array.hpp"
@@ -31,7 +32,7 @@ class Node : public std::enable_shared_from_this<Node> {
     note_abandoned();
   }
   [[nodiscard]] bool abandoned() const noexcept { return abandoned_; }
-  [[nodiscard]] const OfProcess& process() const noexcept { return process_; }
+  [[nodiscard]] const OwnProcess& process() const noexcept { return process_; }
   [[nodiscard]] bool closed() const noexcept { return worker_ == nullptr; }
 
   [[nodiscard]] Array create_buffer(DType dtype, const std::vector<std::int64_t>& shape, const std::string& name,
@@ -39,7 +40,7 @@ class Node : public std::enable_shared_from_this<Node> {
   void free(const Array& array);
 
  private:
-  OfProcess process_;
+  OwnProcess process_;
   std::shared_ptr<Worker> worker_;
   bool abandoned_ = false;
 };

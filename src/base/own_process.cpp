@@ -1,4 +1,4 @@
-#include "base/own_process.hpp"
+#include <baton/own_process.hpp>
 
 #include <pthread.h>
 #include <unistd.h>

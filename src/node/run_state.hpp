@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
+#include <baton/own_process.hpp>
 #include <baton/place.hpp>
 
-#include "base/own_process.hpp"
 #include "node/message.hpp"
 
 namespace baton::node {

@@ -13,10 +13,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include <baton/own_process.hpp>
 #include <baton/worker.hpp>
 
 #include "base/function_ref.hpp"
-#include "base/own_process.hpp"
 #include "base/parking.hpp"
 #include "chip/graph/tensor_map.hpp"
 #include "node/chip_mailbox.hpp"

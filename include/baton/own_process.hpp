@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <sys/types.h>
+#include <baton/export.hpp>
 
 namespace baton {
 
@@ -12,20 +12,20 @@ namespace baton {
 /// child has copies that must not be used. A question costs a load. Any thread.
 class OwnProcess {
  public:
-  OwnProcess() noexcept;
+  BATON_API OwnProcess() noexcept;
 
   /// False in a forked child.
-  [[nodiscard]] bool is_this() const noexcept;
+  [[nodiscard]] BATON_API bool is_this() const noexcept;
   /// Throws Error (released) in a forked child. `what` belongs to its parent: "this worker".
   void check(std::string_view what) const {
     if (!is_this()) refuse(what);
   }
 
  private:
-  [[noreturn]] void refuse(std::string_view what) const;
+  [[noreturn]] BATON_API void refuse(std::string_view what) const;
 
   std::uint64_t forks_;
-  pid_t pid_;
+  int pid_;
 };
 
 }  // namespace baton
