@@ -117,7 +117,8 @@ class Window:
         return numpy.array(self.array, dtype=dtype, copy=bool(copy)) if dtype or copy else self.array
 
     def __dlpack__(self, **options: Any):
-        return self.tensor().__dlpack__(**options)
+        of_chips = self._dtype != "float64"  # chips do not have it: the tensor is of its bits
+        return (self.tensor() if of_chips else self.array).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
@@ -150,7 +151,7 @@ class Signals:
         return self.tensor()
 
     def notify(self, peer: int, index: int = 0, value: int = 1, op: str = "add") -> None:
-        """Adds to, or sets (op="set"), a signal of `peer`. Whoever observes it observes all that this rank wrote
+        """Adds to, or sets (op="set"), a signal of `peer`. A rank that observes it observes all that this rank wrote
         before."""
         self._core.notify(peer, 4 * index, value, op)
 

@@ -225,16 +225,9 @@ Array from_buffer(nb::handle object, const std::string& what, Writable need, Lay
 }
 
 std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype given) {
-  if (given.lanes != 1) return std::nullopt;
   for (int number = 0; number < kDTypeCount; ++number) {
     const auto dtype = static_cast<DType>(number);
-    const std::string_view name = name_of(dtype);
-    auto code = nb::dlpack::dtype_code::UInt;
-    if (name.starts_with("float")) code = nb::dlpack::dtype_code::Float;
-    if (name.starts_with("int")) code = nb::dlpack::dtype_code::Int;
-    if (name.starts_with("bfloat")) code = nb::dlpack::dtype_code::Bfloat;
-    if (name == "bool") code = nb::dlpack::dtype_code::Bool;
-    if (given.code == static_cast<std::uint8_t>(code) && given.bits == 8 * size_of(dtype)) return dtype;
+    if (given == dlpack_of(dtype)) return dtype;
   }
   return std::nullopt;
 }
@@ -333,6 +326,16 @@ DType dtype_named(const std::string& name) {
     all += (number == 0 ? "" : ", ") + std::string(name_of(dtype));
   }
   throw Error(Code::invalid_argument, fmt::format("there is no dtype '{}'", name), {"there are " + all});
+}
+
+nb::dlpack::dtype dlpack_of(DType dtype) noexcept {
+  auto code = nb::dlpack::dtype_code::UInt;
+  const std::string_view name = name_of(dtype);
+  if (name.starts_with("float")) code = nb::dlpack::dtype_code::Float;
+  if (name.starts_with("int")) code = nb::dlpack::dtype_code::Int;
+  if (name.starts_with("bfloat")) code = nb::dlpack::dtype_code::Bfloat;
+  if (name == "bool") code = nb::dlpack::dtype_code::Bool;
+  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
 }
 
 const char* format_of(DType dtype) noexcept {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <baton/tensor.hpp>
 
@@ -84,5 +85,7 @@ void check_copy(const Array& to, const Array& from, const std::string& what);
 [[nodiscard]] DType dtype_named(const std::string& name);
 /// In the language of the buffer protocol; null if that has none.
 [[nodiscard]] const char* format_of(DType dtype) noexcept;
+/// In that of DLPack.
+[[nodiscard]] nb::dlpack::dtype dlpack_of(DType dtype) noexcept;
 
 }  // namespace baton::python

@@ -98,16 +98,6 @@ const PyType_Slot kSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
                               {0, nullptr}};
 
-nb::dlpack::dtype dlpack_of(DType dtype) {
-  auto code = nb::dlpack::dtype_code::UInt;
-  const std::string_view name = name_of(dtype);
-  if (name.starts_with("float")) code = nb::dlpack::dtype_code::Float;
-  if (name.starts_with("int")) code = nb::dlpack::dtype_code::Int;
-  if (name.starts_with("bfloat")) code = nb::dlpack::dtype_code::Bfloat;
-  if (name == "bool") code = nb::dlpack::dtype_code::Bool;
-  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
-}
-
 nb::object to_dlpack(const Array& array, const nb::kwargs& arguments) {
   const auto& memory = exportable(array);
   const Tensor& tensor = array.tensor;
