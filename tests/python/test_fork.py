@@ -10,7 +10,8 @@ PROGRAM = """
 import multiprocessing, os, signal, sys
 import baton, numpy as np
 
-signal.alarm(50)  # the child, too
+signal.alarm(50)
+os.register_at_fork(after_in_child=lambda: signal.alarm(50))  # alarms are not inherited
 def report(call):
     try:
         call()
