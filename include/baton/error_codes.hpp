@@ -35,8 +35,8 @@
   X( 52, kernel_fault,       "A kernel crashed or threw: a bad address, a division by zero, a failed assertion, a stack that ran over, an exception.", "The message names kernel and core; build the kernel with -g for the source line.") \
   X( 53, too_many_conditions, "A kernel registered more completion conditions than it has room for.", "Give the task room for more, or let one condition stand for several: copies of one session complete in order.") \
   X( 54, orchestration_failed, "An orchestration reported an error, or used its interface wrongly.", "The message has the number and the words of its author, or names the call that was wrong.") \
-  X( 55, kernel_timeout,     "A kernel ran for longer than it may, and was interrupted.", "The message says where it was; a loop may wait for what never comes. BATON_KERNEL_TIMEOUT gives slower kernels more time.") \
+  X( 55, kernel_timeout,     "A kernel, or a host function of a node, ran for longer than it may.", "The message says where it was; a loop may wait for what never comes. BATON_KERNEL_TIMEOUT gives slower kernels more time.") \
   X( 60, compile_failed,     "A kernel did not compile.", "The compiler's messages, above, name file and line.") \
-  X( 61, not_a_kernel,       "A library is no kernel, or lacks the entry that was asked for.", "Build it with `baton compile`; the message lists what it offers.") \
+  X( 61, not_a_kernel,       "A library is not a kernel, or lacks the entry that was asked for.", "Build it with `baton compile`; the message lists what it offers.") \
   X( 62, wrong_abi,          "A kernel was built for another version of Baton.", "Compile it again.")
 // clang-format on

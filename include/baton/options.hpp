@@ -25,8 +25,8 @@ enum class PipeOrder {
 struct BATON_API Options {
   /// BATON_WAIT_TIMEOUT: how long a wait may take before it is an error. "30", "30s", "500ms", "2m".
   std::chrono::nanoseconds wait_timeout = std::chrono::seconds(30);
-  /// BATON_KERNEL_TIMEOUT: how long a kernel may run before it is interrupted, which is an error. 0: as long as it
-  /// likes. Default: four times wait_timeout.
+  /// BATON_KERNEL_TIMEOUT: how long a kernel, or a host function of a node, may run before it is ended, which is an
+  /// error. 0: as long as it likes. Default: four times wait_timeout.
   std::optional<std::chrono::nanoseconds> kernel_timeout;
   /// BATON_JOIN_TIMEOUT: how long the ranks of a job wait for each other to arrive.
   std::chrono::nanoseconds join_timeout = std::chrono::seconds(30);

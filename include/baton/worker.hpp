@@ -56,6 +56,7 @@ struct WorkerOptions {
   int chip_threads = 0;
   std::uint64_t chip_task_window = 0;
   std::uint64_t output_heap_bytes = 0;
+  /// Also of host functions: they cannot be interrupted, so one that is late is given up and left to itself.
   std::optional<std::chrono::nanoseconds> kernel_timeout = std::nullopt;
   /// Tasks of the node in flight before a submission waits.
   std::size_t task_window = 16384;
@@ -103,8 +104,8 @@ class BATON_API Orchestration {
   TaskId submit_sub(SubFunction function, const TaskArgs& args, Place where = Place::here());
 
   /// A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least `expected`.
-  /// Whoever takes the token as an input waits for that; its callable does not see it. No chip is kept from its tasks
-  /// meanwhile.
+  /// A task that takes the token as an input waits for that; its callable does not see it. No chip is kept from its
+  /// tasks meanwhile.
   [[nodiscard]] Tensor submit_notification_wait(const Tensor& signal, std::int32_t expected,
                                                 Place where = Place::here());
 
@@ -120,7 +121,7 @@ class BATON_API Orchestration {
     return alloc_on(worker, dtype, Tensor::Extents(shape.begin(), shape.size()), name);
   }
 
-  /// Waits for the tasks that use the tensor (which write it), then copies. The tensor is contiguous and has so many
+  /// Waits for the tasks that use the tensor (which write it), then copies. The tensor is contiguous and has `bytes`
   /// bytes; it may lie in host memory, in a chip's or in a window.
   void copy_to(const Tensor& to, const void* from, std::size_t bytes);
   void copy_from(void* to, const Tensor& from, std::size_t bytes);

@@ -23,6 +23,8 @@ from baton._travel import Call, Raised, name_of, packed, portable
 
 
 _REMEDY = "Correct the function. What it raised is the cause of this error; what it wrote is above."
+_REMEDY_LATE = ("Look for what the function waits for. BATON_KERNEL_TIMEOUT, or kernel_timeout= of the node, gives slower "
+                "functions more time.")
 
 
 class RemoteTraceback(Exception):
@@ -100,7 +102,9 @@ class _Process:
                                              str(os.getpid()), *path],
                                             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
-    def call(self, message: Call) -> Raised | None:
+    def call(self, message: Call, limit: float) -> Raised | None:
+        """Raises TimeoutError if there is no answer within `limit` seconds; 0: no limit."""
+        self.stream.settimeout(limit or None)
         send(self.stream, message)
         return receive(self.stream)
 
@@ -114,15 +118,20 @@ class _Process:
             code = self.process.wait()
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.end()
+
 
 class SubWorkers:
-    """A pool of processes, started when they are first needed."""
+    """A pool of processes, started when they are first needed. A function may run for `limit` seconds; 0: as long as it
+    likes."""
 
-    def __init__(self, count: int):
+    def __init__(self, count: int, limit: float):
         self._idle: queue.LifoQueue[_Process | None] = queue.LifoQueue()
         for _ in range(count):
             self._idle.put(None)
-        self._count, self._closed = count, False
+        self._count, self._limit, self._closed = count, limit, False
         self._lock = threading.Lock()
         self._collectors: list[list[BaseException]] = []
 
@@ -170,7 +179,13 @@ class SubWorkers:
             if process is None:
                 process = _Process()
             try:
-                return process.call(message)
+                return process.call(message, self._limit)
+            except TimeoutError:
+                process.kill()
+                process = None
+                raise Error(Code.kernel_timeout,
+                            f"{name_of(message.how)} has run for more than {self._limit:.3g} s; its process was ended",
+                            remedy=_REMEDY_LATE) from None
             except (EOFError, OSError):
                 how_ended = process.end()
                 process = None

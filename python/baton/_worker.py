@@ -141,8 +141,8 @@ class Orchestration:
 
     def submit_notification_wait(self, signal: Tensor, expected: int = 1) -> Tensor:
         """A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least
-        `expected`. Returns a token: whoever takes it among its arguments waits for that. Its kernel does not see it,
-        and no chip is kept from its tasks meanwhile.
+        `expected`. Returns a token: a task that takes it among its arguments waits for that. Its kernel does not see
+        it, and no chip is kept from its tasks meanwhile.
 
             arrived = orch.submit_notification_wait(domain[1].buffers["signals"][0:1], 7)
             orch.submit_next_level(consume, [x, y, arrived], worker=1)
@@ -193,8 +193,8 @@ class Worker:
     chip_threads     of each chip; 0: as many as there are processors for it
     chip_program     the program that chips run; None: baton-chip beside libbaton
     task_window      tasks of the node in flight before a submission waits; 0: 16384
-    kernel_timeout   seconds that a kernel may run before it is interrupted, which is an error; 0: as long as it likes;
-                     None: BATON_KERNEL_TIMEOUT
+    kernel_timeout   seconds that a kernel or a function of submit_sub() may run before it is ended, which is an error;
+                     0: as long as it likes; None: BATON_KERNEL_TIMEOUT
 
     In an orchestration, tasks wait for each other because of their tensors:
 
@@ -218,7 +218,7 @@ class Worker:
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
         self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads,
                          os.fspath(chip_program or ""), task_window, kernel_timeout)
-        self._sub_workers = SubWorkers(max(1, num_sub_workers))
+        self._sub_workers = SubWorkers(max(1, num_sub_workers), _core.kernel_limit_seconds(kernel_timeout))
         self._node: _core.Node | None = None
         self._closed = False
         self._registered: list[Any] = []

@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,6 +17,12 @@ void bind_options(nb::module_& module) {
       "parse_device_list", [](const std::string& text) { return parse_device_list(text); }, nb::arg("text"),
       "[0, 2, 3, 4] of \"0,2-4\": devices as people write them.");
   module.def("format_device_list", &format_device_list, nb::arg("devices"), "The opposite of parse_device_list().");
+  module.def(
+      "kernel_limit_seconds",
+      [](std::optional<double> given) {
+        return given.value_or(std::chrono::duration<double>(options().kernel_limit()).count());
+      },
+      nb::arg("given").none());
   module.def("wait_timeout_seconds", [] { return std::chrono::duration<double>(options().wait_timeout).count(); });
 }
 

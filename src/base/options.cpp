@@ -25,8 +25,9 @@ constexpr Row kOptions[] = {
     {{"BATON_WAIT_TIMEOUT", kDurationForm, "30s", "How long a wait may take before it is an error."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.wait_timeout = parse_duration(i.name, text); }},
     {{"BATON_KERNEL_TIMEOUT", kDurationForm, "",
-      "How long a kernel may run before it is interrupted, which is an error; 0: as long as it likes. Without it, four "
-      "times BATON_WAIT_TIMEOUT."},
+      "How long a kernel, or a host function of a node, may run before it is ended, which is an error; 0: as long as "
+      "it "
+      "likes. Without it, four times BATON_WAIT_TIMEOUT."},
      [](Options& o, const OptionInfo& i, std::string_view text) {
        o.kernel_timeout = text == "0" ? std::chrono::nanoseconds(0) : parse_duration(i.name, text);
      }},

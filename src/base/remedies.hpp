@@ -47,10 +47,11 @@
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \
   X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
+  X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \
   X(left_silently,      rank_failed,      "A rank ended without leaving the job.",      "Let its handles of the job go first: return from main() instead of calling _exit() or exit().") \
   X(rank_ended,         rank_failed,      "A rank ended with an exit code, or by a signal that asks to end.", "Its own output, above the report, says why.") \
   X(rank_crashed,       rank_failed,      "A rank crashed.",                            "Run it in a debugger, or build it with -fsanitize=address; `ulimit -c unlimited` keeps a core file.") \
-  X(rank_killed,        rank_failed,      "A rank got SIGKILL from outside of the job.", "If memory ran out, `dmesg` names the process; else whoever sent the signal knows.") \
+  X(rank_killed,        rank_failed,      "A rank got SIGKILL from outside of the job.", "If memory ran out, `dmesg` names the process; else ask the user or program that sent the signal.") \
   X(threw_uncaught,     rank_failed,      "A rank ended with an exception that nobody caught.", "Correct what the exception tells of, or catch it in main().")
 // clang-format on
 

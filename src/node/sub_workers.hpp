@@ -1,15 +1,16 @@
 // Threads that run host functions.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
-#include <deque>
+#include <exception>
 #include <functional>
-#include <mutex>
-#include <thread>
+#include <memory>
 #include <vector>
 
 #include <baton/worker.hpp>
+
+#include "comm/shared_memory.hpp"
 
 namespace baton::node {
 
@@ -18,32 +19,33 @@ struct SubTask {
   SubFunction function;
   std::vector<Tensor> tensors;
   std::vector<std::int64_t> scalars;
+  /// What the tensors lie in. A function that was given up may go on to use it.
+  std::vector<std::shared_ptr<comm::SharedMemory>> memory = {};
 };
 
 class SubWorkers {
  public:
-  /// Called on a thread of the pool when a task has ended; `failure` is what it threw, or null.
+  /// Called once for each task, on a thread of the pool, when it has ended or was given up; `failure` is what it threw,
+  /// or null.
   using OnEnd = std::function<void(std::uint64_t id, std::exception_ptr failure)>;
 
-  /// Threads start with the first task.
-  SubWorkers(int count, OnEnd on_end) : count_(count), on_end_(std::move(on_end)) {}
+  /// Threads start with the first task. A function that runs for longer than `limit` (0: none) and kGrace is given up
+  /// with an error (kernel_timeout): nothing can interrupt it, so its thread goes on without the pool.
+  SubWorkers(int count, std::chrono::nanoseconds limit, OnEnd on_end);
   SubWorkers(const SubWorkers&) = delete;
   SubWorkers& operator=(const SubWorkers&) = delete;
-  /// After all tasks have ended.
+  /// After all tasks have ended or were given up.
   ~SubWorkers();
 
   void start(std::uint64_t id, SubTask task);
 
  private:
-  void work();
+  class Pool;
 
-  int count_;
-  OnEnd on_end_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::pair<std::uint64_t, SubTask>> tasks_;  // guarded by mutex_
-  bool stop_ = false;                                    // guarded by mutex_
-  std::vector<std::thread> threads_;                     // guarded by mutex_
+  /// Functions that have processes to end at the limit, as those of Python, do so before they are given up.
+  static constexpr std::chrono::seconds kGrace{2};
+
+  std::shared_ptr<Pool> pool_;
 };
 
 }  // namespace baton::node

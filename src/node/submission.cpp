@@ -278,7 +278,7 @@ graph::TaskId WorkerState::submit_sub(RunState& run, SubFunction function, const
       task->scalars.push_back(arg.scalar);
       continue;
     }
-    static_cast<void>(buffer_of(arg.tensor));
+    task->memory.push_back(buffer_of(arg.tensor).shared.memory);
     task->tensors.push_back(arg.tensor);
   }
   Unit& made = add_unit(&run, kHost, kNoCallable, where);

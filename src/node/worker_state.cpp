@@ -63,7 +63,7 @@ WorkerState::WorkerState(WorkerOptions options)
     : options_(checked(std::move(options))),
       timeout_(baton::options().wait_timeout),
       sub_workers_(std::make_unique<SubWorkers>(
-          options_.sub_workers,
+          options_.sub_workers, options_.kernel_timeout.value_or(baton::options().kernel_limit()),
           [this](std::uint64_t id, const std::exception_ptr& failure) { sub_ended(id, failure); })) {
   start_chips();
 }

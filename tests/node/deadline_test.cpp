@@ -1,9 +1,10 @@
-// Deadlines on a node: chips that do not answer, kernels that do not end. BATON_WAIT_TIMEOUT is short here
-// (CMakeLists.txt).
+// Deadlines on a node: chips that do not answer, kernels and host functions that do not end. BATON_WAIT_TIMEOUT is
+// short here (CMakeLists.txt).
 #include <signal.h>
 
 #include <gmock/gmock.h>
 
+#include <future>
 #include <thread>
 
 #include "base/process_stat.hpp"
@@ -142,6 +143,37 @@ TEST_P(EndlessKernel, DoesNotKeepTheWorkerFromBeingClosed) {
   require_error(Code::kernel_timeout, {"'node_spin'"}, [&] { run.result(); });
 }
 #endif
+
+TEST(EndlessHostFunction, IsAnErrorThatNamesItAndTheNodeLivesOn) {
+  std::promise<void> go_on;
+  std::promise<void> returned;
+  const auto may_go_on = go_on.get_future().share();
+  {
+    WorkerOptions options = node_options({Isolation::inproc, 1});
+    options.kernel_timeout = std::chrono::milliseconds(200);
+    Worker worker(options);
+    const Tensor x = worker.create_buffer(DType::float32, {4});
+    const TaskArgs args = TaskArgs().add_tensor(x, TensorArgType::inout);
+    const auto endless = [&](const ChipArgs& given) {
+      may_go_on.wait();
+      floats(given.tensor(0))[0] = 7;  // the memory of the node that was closed
+      returned.set_value();
+    };
+    require_error(Code::kernel_timeout,
+                  {"a host function has run for more than 0.2 s", "task 1 of", "deadline_test.cpp"},
+                  [&] { worker.run([&](Orchestration& o) { o.submit_sub(endless, args); }); });
+    // It had the only thread of the pool.
+    worker.run(
+        [&](Orchestration& o) { o.submit_sub([](const ChipArgs& given) { floats(given.tensor(0))[1] = 5; }, args); });
+    EXPECT_EQ(floats(x)[1], 5);
+    const RunHandle run = worker.submit(
+        [&](Orchestration& o) { o.submit_sub([may_go_on](const ChipArgs&) { may_go_on.wait(); }, args); });
+    worker.close();
+    require_error(Code::kernel_timeout, {"a host function"}, [&] { run.result(); });
+  }
+  go_on.set_value();
+  returned.get_future().wait();
+}
 
 }  // namespace
 }  // namespace baton::test

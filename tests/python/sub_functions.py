@@ -25,8 +25,12 @@ def die(y):
 
 
 def take_long(_):
-    """Longer than the patience of whoever waits for it."""
+    """Longer than the patience of those that wait for it."""
     time.sleep(1)
+
+
+def never_end(_):
+    signal.pause()
 
 
 def exit_with_three(_):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import baton
@@ -52,6 +53,19 @@ def test_what_a_function_does_wrong_is_its_own(node, function, said, cause):
 def test_an_error_of_ours_keeps_its_code(node):
     error = failure_of(node, sub_functions.raise_error_of_ours)
     assert error.code == baton.Code.out_of_range and error.message == "there is no such thing"
+
+
+def test_a_function_that_never_ends_is_ended_with_its_process():
+    with baton.Worker(devices="0", clusters=1, chip_threads=1, num_sub_workers=1, kernel_timeout=3) as node:
+        pid = node.create_buffer(1, "int64")
+        node.run(lambda orch: orch.submit_sub(sub_functions.write_pid, [INOUT(pid)]))
+        process = os.pidfd_open(int(np.asarray(pid)[0]))
+        error = failure_of(node, sub_functions.never_end)
+        assert error.code == baton.Code.kernel_timeout
+        assert error.message == "never_end() has run for more than 3 s; its process was ended"
+        assert any("submitted at" in note and __file__ in note for note in error.notes)
+        assert select.select([process], [], [], 30)[0], "its process lives"
+        node.run(lambda orch: orch.submit_sub(sub_functions.write_pid, [INOUT(pid)]))
 
 
 def test_an_argument_that_cannot_travel_is_told_where_it_is_passed(node):

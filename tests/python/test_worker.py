@@ -444,7 +444,7 @@ with baton.Worker(devices="0", clusters=1) as node:
     node.run(lambda orch: orch.submit_sub(sub_functions.take_long, [INOUT(y)]))
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
-                            cwd=os.path.dirname(__file__), env={**os.environ, "BATON_WAIT_TIMEOUT": "200ms"})
+                            cwd=os.path.dirname(__file__), env={**os.environ, "BATON_WAIT_TIMEOUT": "200ms", "BATON_KERNEL_TIMEOUT": "60s"})
     assert result.returncode == 0, result.stderr
     assert "no task of this node has completed for 0.2 s; tasks that are not complete: 1, at work: 1" in result.stderr
     assert "task 1 of the node, a host function" in result.stderr
