@@ -116,6 +116,7 @@ void Processes::listen(Deadline deadline) {
     if (process.pipe) read_output(process);
     if (events[2 * i + 1].revents == 0) continue;
     process.ended = true;
+    process.when_ended = std::chrono::steady_clock::now().time_since_epoch();
     if (process.pipe) read_output(process);
     // A grandchild may still hold the other end.
     process.pipe.reset();

@@ -55,6 +55,9 @@ class Processes {
   /// In the form of waitpid(); after finish().
   [[nodiscard]] int status(std::size_t number) const { return all_.at(number).status; }
 
+  /// When the system told that it has ended, by the steady clock, which ranks tell by, too.
+  [[nodiscard]] std::chrono::nanoseconds when_ended(std::size_t number) const { return all_.at(number).when_ended; }
+
   /// All outputs with their exit statuses, for the message of a failed test.
   [[nodiscard]] std::string report() const;
 
@@ -65,6 +68,7 @@ class Processes {
     UniqueFd pipe;
     std::string output;
     bool ended = false;
+    std::chrono::nanoseconds when_ended{0};
     bool reaped = false;
     int status = 0;
   };

@@ -95,6 +95,11 @@ std::chrono::nanoseconds Job::expect_death_seen(int process, int victim, std::st
   return delay;
 }
 
+std::chrono::nanoseconds Job::time_to_end(int victim) const {
+  const std::int64_t died = when_told(output(victim), "dying");
+  return processes_.when_ended(static_cast<std::size_t>(victim)) - std::chrono::nanoseconds(died);
+}
+
 void Job::expect_success(int process) const {
   EXPECT_EQ(status(process), 0) << processes_.report();
   EXPECT_THAT(output(process), testing::Not(testing::HasSubstr("caught"))) << processes_.report();

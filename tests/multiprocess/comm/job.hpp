@@ -43,6 +43,8 @@ class Job {
   /// Expects that `process` caught peer_died, told of `victim` by rank and pid and `cause`, soon after its death: 100
   /// ms are promised, a busy machine gets more. Returns how long it took.
   std::chrono::nanoseconds expect_death_seen(int process, int victim, std::string_view cause = "SIGKILL") const;
+  /// From what `victim` did to die until the system told of its end: until then it takes back the memory.
+  [[nodiscard]] std::chrono::nanoseconds time_to_end(int victim) const;
   /// Expects that `process` ended with 0 and caught nothing.
   void expect_success(int process) const;
 
