@@ -101,7 +101,7 @@ bool serve(ChipServer& server, const StartMessage& start, const comm::World& wor
     control.join();
     return made;
   }
-  FiberPool pool({.workers = 1, .seed = options().seed, .place = world.parking_place()});
+  FiberPool pool({.threads = 1, .seed = options().seed, .place = world.parking_place()});
   pool.add([&] {
     made = server.run_tasks(start.chip, tell_start);
     if (!made) end_now(1);

@@ -66,7 +66,7 @@ class InprocChips final : public Chips {
  private:
   void run(const ChipOptions& chip) {
     const int workers = options().seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
-    FiberPool pool({.workers = workers,
+    FiberPool pool({.threads = workers,
                     .seed = options().seed,
                     .place = {&job_->control().doorbell, FutexScope::process,
                               crowding_of(static_cast<std::size_t>(workers) + 1)}});

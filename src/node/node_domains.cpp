@@ -43,7 +43,7 @@ std::string WorkerState::name_of(int chip) const {
 /// An answer that comes later is told from that to a later request by its number. But the chip may still be at work on
 /// what it was asked, with the windows and the memory of later requests, so nothing more is asked of it.
 void WorkerState::fail_silent(int chip) {
-  Lane& from = lane(chip);
+  ChipLink& from = link(chip);
   const bool first = !from.silent();
   from.given_up = last_request_;
   needs_restart_ = true;
@@ -58,8 +58,8 @@ void WorkerState::fail_silent(int chip) {
 }
 
 void WorkerState::check_answers(int chip) {
-  if (!lane(chip).death.empty()) fail(Code::rank_failed, "{} died: {}", name_of(chip), lane(chip).death);
-  if (lane(chip).silent()) fail_silent(chip);
+  if (!link(chip).death.empty()) fail(Code::rank_failed, "{} died: {}", name_of(chip), link(chip).death);
+  if (link(chip).silent()) fail_silent(chip);
 }
 
 void WorkerState::send_control(int chip, std::span<const std::byte> message) {
@@ -68,12 +68,12 @@ void WorkerState::send_control(int chip, std::span<const std::byte> message) {
     fail(Code::invalid_argument, "a control message of {} bytes is longer than the mailbox of a chip, {} bytes",
          message.size(), mailbox_sizes().control);
   }
-  static_cast<void>(lane(chip).control.write(message));
+  static_cast<void>(link(chip).control.write(message));
   chips_->ring(static_cast<std::size_t>(chip));
 }
 
 MessageReader WorkerState::await_reply(int chip, Lock& lock) {
-  Lane& from = lane(chip);
+  ChipLink& from = link(chip);
   std::optional<std::span<const std::byte>> record;
   const bool came = wait_locked(lock, Deadline::after(2 * timeout_), Replies::count, [&] {
     if (take_replies(from)) {
@@ -91,7 +91,7 @@ MessageReader WorkerState::await_reply(int chip, Lock& lock) {
 }
 
 void WorkerState::release_reply(int chip) noexcept {
-  Lane& from = lane(chip);
+  ChipLink& from = link(chip);
   from.replies.release();
   from.reply.reset();
   // Pairs with the load in news(): either a waiter sees what comes behind the reply, or take_replies() does.
@@ -201,7 +201,7 @@ void WorkerState::release_domain(DomainRecord& domain) noexcept {
   if (!chips_ || closed_ || domain.generation != generation_) return;
   MessageWriter message;
   for (const int chip : domain.chips) {
-    if (!lane(chip).death.empty()) continue;
+    if (!link(chip).death.empty()) continue;
     message.begin(MessageKind::release_domain);
     message.put(domain.id);
     // In the order of submission: tasks before it may use the windows.
@@ -227,7 +227,7 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
   const int chip = domain->chips[rank];
   check_answers(chip);
   const std::uint64_t begin = tensor.address() - domain->windows[rank];
-  const std::span<std::byte> staging = lane(chip).staging;
+  const std::span<std::byte> staging = link(chip).staging;
   const std::size_t half = staging.size() / 2;
   const std::size_t chunks = (bytes + half - 1) / half;
   const auto size_of_chunk = [&](std::size_t chunk) { return std::min(half, bytes - chunk * half); };

@@ -134,7 +134,7 @@ void WorkerState::drop_buffer(std::uint64_t id) {
   if (found == buffers_.end()) return;
   MessageWriter message;
   for (std::size_t chip = 0; chip < found->second.given.size(); ++chip) {
-    if (!chips_ || !found->second.given[chip] || !lanes_[chip].death.empty()) continue;
+    if (!chips_ || !found->second.given[chip] || !links_[chip].death.empty()) continue;
     message.begin(MessageKind::forget_buffer);
     message.put(id);
     send(static_cast<int>(chip), 0, message.finish());

@@ -37,7 +37,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
   --blocked_;
   const graph::TaskId id = made.id;
   // Pairs with the load in news(), before which the chip has told the end.
-  lane(chip).watched.fetch_add(1, std::memory_order_seq_cst);
+  link(chip).watched.fetch_add(1, std::memory_order_seq_cst);
   const Tensor token = token_of(id);
   map_.record(
       graph::view_of(token), graph::Use::write, id, [](graph::TaskId) { return false; }, [](graph::TaskId) {});
@@ -53,7 +53,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
     if (reply.kind() != MessageKind::done) refused = get_failure(reply);
     release_reply(chip);
     if (refused) {
-      lane(chip).watched.fetch_sub(1, std::memory_order_relaxed);
+      link(chip).watched.fetch_sub(1, std::memory_order_relaxed);
       throw Error(refused->code, refused->message, refused->notes);
     }
   } catch (...) {
@@ -64,7 +64,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
   return token;
 }
 
-bool WorkerState::take_replies(Lane& from) {
+bool WorkerState::take_replies(ChipLink& from) {
   bool any = false;
   while (!from.reply) {
     const auto record = from.replies.next();
@@ -87,7 +87,7 @@ bool WorkerState::take_replies(Lane& from) {
   return any;
 }
 
-void WorkerState::wait_ended(Lane& from, MessageReader& told) {
+void WorkerState::wait_ended(ChipLink& from, MessageReader& told) {
   from.watched.fetch_sub(1, std::memory_order_relaxed);
   const auto id = told.get<graph::TaskId>();
   std::optional<Failure> failure;

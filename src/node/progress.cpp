@@ -22,7 +22,7 @@ bool is_stopped(pid_t process) {
 }  // namespace
 
 void WorkerState::write_out(int chip, std::span<const std::byte> message) {
-  Lane& to = lane(chip);
+  ChipLink& to = link(chip);
   std::size_t written = 0;
   if (to.backlog.empty()) {
     const StreamWriter::Written result = to.tasks.write(message);
@@ -35,13 +35,13 @@ void WorkerState::write_out(int chip, std::span<const std::byte> message) {
 }
 
 void WorkerState::send(int chip, graph::TaskId id, std::span<const std::byte> message) {
-  lane(chip).flying.push_back(id);
+  link(chip).flying.push_back(id);
   write_out(chip, message);
 }
 
 /// Sends what can be sent now: first what the ring had no room for, then tasks that wait for nobody elsewhere.
 void WorkerState::pump(int chip) {
-  Lane& to = lane(chip);
+  ChipLink& to = link(chip);
   if (!to.backlog.empty()) {
     const StreamWriter::Written result = to.tasks.write(to.backlog);
     if (result.reader_was_idle) chips_->ring(static_cast<std::size_t>(chip));
@@ -61,7 +61,7 @@ void WorkerState::pump(int chip) {
   }
 }
 
-bool WorkerState::take_reports(Lane& from) {
+bool WorkerState::take_reports(ChipLink& from) {
   bool any = false;
   while (const auto record = from.reports.next()) {
     any = true;
@@ -75,8 +75,8 @@ bool WorkerState::take_reports(Lane& from) {
 
 bool WorkerState::progress() {
   bool changed = false;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    Lane& from = lanes_[i];
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    ChipLink& from = links_[i];
     // Pairs with the store in ChipMailbox::tell_completed(): reports and effects of these records are visible.
     const std::uint64_t completed = from.box->completed.load(std::memory_order_seq_cst);
     if (from.reports.readable() && take_reports(from)) chips_->ring(i);
@@ -163,7 +163,7 @@ void WorkerState::forget_complete() {
   while (!units_.empty() && units_.front().phase == Unit::Phase::done) {
     // A chip's queue may still name a unit that was never sent.
     if (units_.front().chip != kHost) {
-      auto& queue = lane(units_.front().chip).queue;
+      auto& queue = link(units_.front().chip).queue;
       while (!queue.empty() && queue.front() <= first_) queue.pop_front();
     }
     units_.pop_front();
@@ -185,7 +185,7 @@ bool WorkerState::news(std::uint64_t epoch, Replies replies) const noexcept {
   const auto readable = [](const RingView& view) {
     return view.ring->head.load(std::memory_order_seq_cst) != view.ring->tail.load(std::memory_order_seq_cst);
   };
-  for (const Lane& from : lanes_) {
+  for (const ChipLink& from : links_) {
     if (from.box->completed.load(std::memory_order_seq_cst) != from.box->seen.load(std::memory_order_seq_cst)) {
       return true;
     }
@@ -206,8 +206,8 @@ bool WorkerState::news(std::uint64_t epoch, Replies replies) const noexcept {
 void WorkerState::settle() {
   if (!chips_) return;
   wire::NodeHeader& header = chips_->header();
-  const auto backlogged = [](const Lane& one) { return !one.backlog.empty(); };
-  const bool wanted = attended_ == 0 && (blocked_ > 0 || std::any_of(lanes_.begin(), lanes_.end(), backlogged));
+  const auto backlogged = [](const ChipLink& one) { return !one.backlog.empty(); };
+  const bool wanted = attended_ == 0 && (blocked_ > 0 || std::any_of(links_.begin(), links_.end(), backlogged));
   const std::uint32_t armed = wanted ? 1 : 0;
   if (header.armed.load(std::memory_order_relaxed) != armed) header.armed.store(armed, std::memory_order_seq_cst);
   // What was completed before chips could see that somebody cares, or that its predecessor was counted.
@@ -227,7 +227,7 @@ bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies repl
     if (held || (!endless && deadline.passed())) break;
     settle();
     std::size_t busy = 1;
-    for (const Lane& one : lanes_) busy += one.flying.empty() ? 0U : 1U;
+    for (const ChipLink& one : links_) busy += one.flying.empty() ? 0U : 1U;
     const ParkingPlace place{&chips_->header().waiters, chips_->scope(), crowding_of(busy)};
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     lock.unlock();
@@ -259,8 +259,8 @@ void WorkerState::report_stall() const {
 }
 
 void WorkerState::end_stopped_chips() {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    Lane& one = lanes_[i];
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    ChipLink& one = links_[i];
     if (one.flying.empty() || !one.death.empty() || !one.ended_for.empty()) continue;
     const bool before = std::exchange(one.found_stopped, is_stopped(chips_->pid(i)));
     if (!before || !one.found_stopped) continue;

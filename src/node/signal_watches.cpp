@@ -36,7 +36,8 @@ void throw_if_hopeless(const Watch& watch) {
                                  watch.expected,
                                  0};
   };
-  state_of(watch).throw_if_hopeless([&] { return reached(watch); }, describe, comm::Needs::any_member, std::nullopt, 0);
+  state_of(watch).throw_if_hopeless([&] { return reached(watch); }, describe, comm::WaitsOn::any_member, std::nullopt,
+                                    0);
 }
 
 [[noreturn]] void throw_timeout(const Watch& watch) {

@@ -33,8 +33,8 @@ void WorkerState::check_chip(const char* what, int chip) const {
 /// Whether the run can still submit, and to this chip.
 void WorkerState::check_run(const RunState& run, int chip) {
   if (run.failed) std::rethrow_exception(run.root_cause());
-  if (chip != kHost && !lane(chip).death.empty()) {
-    fail(Code::rank_failed, "{} died: {}", name_of(chip), lane(chip).death);
+  if (chip != kHost && !link(chip).death.empty()) {
+    fail(Code::rank_failed, "{} died: {}", name_of(chip), link(chip).death);
   }
 }
 
@@ -128,7 +128,7 @@ std::uint32_t WorkerState::number_of(const Callable& callable) {
 }
 
 void WorkerState::define(int chip, std::uint32_t number) {
-  std::vector<bool>& defined = lane(chip).defined;
+  std::vector<bool>& defined = link(chip).defined;
   if (number < defined.size() && defined[number]) return;
   if (defined.size() <= number) defined.resize(number + 1);
   const Callable& callable = callables_[number].callable;
@@ -186,7 +186,7 @@ void WorkerState::encode(const TaskArgs& args, std::uint32_t callable, int chip,
 }
 
 void WorkerState::enqueue(Unit& made, std::span<const std::byte> message) {
-  Lane& to = lane(made.chip);
+  ChipLink& to = link(made.chip);
   if (made.unmet == 0 && to.queue.empty()) {
     made.phase = Unit::Phase::sent;
     --blocked_;

@@ -81,9 +81,9 @@ void WorkerState::start_chips() {
       options_.isolation == Isolation::inproc
           ? start_inproc_chips(options_)
           : start_process_chips(options_, [this](std::size_t chip, const std::string& how) { chip_died(chip, how); });
-  lanes_.clear();
+  links_.clear();
   for (std::size_t i = 0; i < options_.devices.size(); ++i) {
-    Lane& made = lanes_.emplace_back();
+    ChipLink& made = links_.emplace_back();
     const MailboxViews views = views_of(chips_->header(), i);
     made.box = &wire::mailbox_of(chips_->header(), i);
     made.tasks = StreamWriter(views.tasks);
@@ -129,13 +129,13 @@ void WorkerState::stop_chips() noexcept {
     // Those that a failed run has left behind may wait for each other.
     if (needs_restart_) grace = std::chrono::nanoseconds(0);
     MessageWriter message;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      if (!lanes_[i].death.empty()) continue;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      if (!links_[i].death.empty()) continue;
       message.begin(MessageKind::stop);
       send(static_cast<int>(i), 0, message.finish());
       message.begin(MessageKind::stop_control);
       message.put(std::uint64_t{0});
-      static_cast<void>(lanes_[i].control.write(message.finish()));
+      static_cast<void>(links_[i].control.write(message.finish()));
       chips_->ring(i);
     }
   }
@@ -146,7 +146,7 @@ void WorkerState::stop_chips() noexcept {
   if (service_.joinable()) service_.join();
   const Lock lock(mutex_);
   chips_.reset();
-  lanes_.clear();
+  links_.clear();
   forget_units();
 }
 
@@ -300,9 +300,9 @@ void WorkerState::finish_tasks(RunState& run, Lock& lock) {
   if (wait_locked(lock, Deadline::after(kGrace), Replies::ignore, complete)) return;
   abort();
   if (wait_locked(lock, Deadline::after(kLastGrace), Replies::ignore, complete)) return;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
     const auto of_run = [&](graph::TaskId id) { return id != 0 && unit(id).run == &run; };
-    if (std::any_of(lanes_[i].flying.begin(), lanes_[i].flying.end(), of_run)) chips_->kill(i);
+    if (std::any_of(links_[i].flying.begin(), links_[i].flying.end(), of_run)) chips_->kill(i);
   }
   static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, complete));
 }
@@ -311,14 +311,14 @@ void WorkerState::finish_tasks(RunState& run, Lock& lock) {
 /// died. They are started again before the next run.
 void WorkerState::abort() {
   needs_restart_ = true;
-  for (std::uint32_t chip = 0; chip < lanes_.size(); ++chip) {
+  for (std::uint32_t chip = 0; chip < links_.size(); ++chip) {
     comm::mark_dead(chips_->control(), chip, wire::EndKind::error, 0, chips_->scope());
   }
 }
 
 void WorkerState::chip_died(std::size_t chip, const std::string& how) {
   const Lock lock(mutex_);
-  Lane& dead = lanes_[chip];
+  ChipLink& dead = links_[chip];
   dead.death = dead.ended_for.empty() ? how : dead.ended_for;
   needs_restart_ = true;
   progress();

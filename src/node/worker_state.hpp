@@ -49,7 +49,7 @@ struct BufferRecord {
 };
 
 /// What the node knows of one chip.
-struct Lane {
+struct ChipLink {
   std::deque<graph::TaskId> queue;   // not sent, in the order of submission
   std::deque<graph::TaskId> flying;  // sent and not complete; 0: work without a task
   StreamWriter tasks;
@@ -167,9 +167,9 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void write_out(int chip, std::span<const std::byte> message);
   void pump(int chip);
   bool progress();
-  bool take_reports(Lane& from);
+  bool take_reports(ChipLink& from);
   /// Up to the reply of a control call, if one has come.
-  bool take_replies(Lane& from);
+  bool take_replies(ChipLink& from);
   void complete(graph::TaskId id, const Failure* failure);
   void finish(Unit& done);
   void cancel(RunState& run);
@@ -215,11 +215,11 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[noreturn]] void fail_silent(int chip);
   /// "chip 2 (pid 4711)".
   [[nodiscard]] std::string name_of(int chip) const;
-  [[nodiscard]] Lane& lane(int chip) { return lanes_[static_cast<std::size_t>(chip)]; }
+  [[nodiscard]] ChipLink& link(int chip) { return links_[static_cast<std::size_t>(chip)]; }
   void release_reply(int chip) noexcept;
 
   // notification_waits.cpp
-  void wait_ended(Lane& from, MessageReader& told);
+  void wait_ended(ChipLink& from, MessageReader& told);
   void give_up_waits(RunState& run);
   void wait_for_watchers(Unit& release);
 
@@ -234,7 +234,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   mutable std::mutex mutex_;
   // Guarded by mutex_, all of the following.
   std::unique_ptr<Chips> chips_;
-  std::deque<Lane> lanes_;
+  std::deque<ChipLink> links_;
   std::thread service_;
   bool needs_restart_ = false;
   bool closed_ = false;
