@@ -308,7 +308,7 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
       plan.algorithm->run(mover, whole(request));
       break;
     case Needs::memory:
-      host.begin(call, details_of(plan), kPlaceBytes, request.timeout);
+      host.begin(call, details_of(plan), kAddressesBytes, request.timeout);
       host.expect_traffic(traffic_of(call, host.size()));
       run_read(host, mover, request);
       host.check_kept();

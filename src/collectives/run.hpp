@@ -30,7 +30,7 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
 /// Its part for data outside of windows, of an operation that has a root.
 void run_streamed(HostMover& host, Mover& mover, const Request& request);
 /// Its part for data that others reach by a call of the system: each contributes where its own lies.
-inline constexpr std::size_t kPlaceBytes = 2 * sizeof(void*);
+inline constexpr std::size_t kAddressesBytes = 2 * sizeof(void*);
 void run_read(HostMover& host, Mover& mover, const Request& request);
 /// An element for each rank does not fit into the staging area.
 [[noreturn]] void throw_too_many(const HostMover& host, const Call& call);

@@ -31,29 +31,31 @@ class ReadRun {
     const int me = host_.rank();
     switch (call_.operation) {
       case Operation::broadcast:
-        return with_root([&](const Place& root) { read(call_.root, root.input, out(), block_bytes_); });
+        return with_root([&](const Addresses& root) { read(call_.root, root.input, out(), block_bytes_); });
       case Operation::scatter:
-        return with_root([&](const Place& root) {
+        return with_root([&](const Addresses& root) {
           if (me == call_.root) return mover_.copy(out(), block_at(in(), me, block_bytes_), block_bytes_);
           read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
         });
       case Operation::gather:
         if (me == call_.root) host_.memory().let_others_write();
-        return with_root([&](const Place& root) {
+        return with_root([&](const Addresses& root) {
           if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
           host_.memory().write(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
         });
-      case Operation::allgather: return among_all([&] { read_blocks([](const Place& place) { return place.input; }); });
+      case Operation::allgather:
+        return among_all([&] { read_blocks([](const Addresses& addresses) { return addresses.input; }); });
       case Operation::all_to_all:
-        return among_all(
-            [&] { read_blocks([&](const Place& place) { return block_at(place.input, me, block_bytes_); }); });
+        return among_all([&] {
+          read_blocks([&](const Addresses& addresses) { return block_at(addresses.input, me, block_bytes_); });
+        });
       case Operation::allreduce:
         return among_all([&] {
           reduce_share();
           mover_.meet();
           for_each_other([&](int peer) {
             const std::size_t at = share(peer).first * element_bytes_;
-            read(peer, place_of(peer).output + at, out() + at, share(peer).count * element_bytes_);
+            read(peer, addresses_of(peer).output + at, out() + at, share(peer).count * element_bytes_);
           });
         });
       case Operation::reduce_scatter:
@@ -66,11 +68,11 @@ class ReadRun {
 
  private:
   /// Where the data of a rank lies, in its own memory.
-  struct Place {
+  struct Addresses {
     const std::byte* input;
     std::byte* output;
   };
-  static_assert(sizeof(Place) == kPlaceBytes);
+  static_assert(sizeof(Addresses) == kAddressesBytes);
 
   [[nodiscard]] const std::byte* in() const noexcept { return request_.in.address(); }
   [[nodiscard]] std::byte* out() const noexcept { return request_.out.address(); }
@@ -78,15 +80,15 @@ class ReadRun {
     return share_of(call_.count, element_bytes_, rank, host_.size());
   }
 
-  void tell_place() {
-    const Place mine{in(), out()};
+  void tell_addresses() {
+    const Addresses mine{in(), out()};
     mover_.offer(reinterpret_cast<const std::byte*>(&mine), sizeof mine);
   }
-  [[nodiscard]] Place place_of(int rank) const {
+  [[nodiscard]] Addresses addresses_of(int rank) const {
     if (rank == host_.rank()) return {in(), out()};
-    Place place;
-    std::memcpy(&place, mover_.contribution(rank), sizeof place);
-    return place;
+    Addresses addresses;
+    std::memcpy(&addresses, mover_.contribution(rank), sizeof addresses);
+    return addresses;
   }
 
   void read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) {
@@ -103,31 +105,31 @@ class ReadRun {
   void with_root(const Copy& copy) {
     if (host_.rank() != call_.root) {
       mover_.wait_announced(call_.root);
-      copy(place_of(call_.root));
+      copy(addresses_of(call_.root));
       mover_.step();
       return;
     }
-    tell_place();
+    tell_addresses();
     mover_.announce();
-    copy(place_of(call_.root));
+    copy(addresses_of(call_.root));
     for_each_other([&](int peer) { mover_.wait_step(peer, 1); });
   }
 
   template <class Body>
   void among_all(const Body& body) {
-    tell_place();
+    tell_addresses();
     mover_.meet();
     body();
     mover_.meet();
   }
 
-  /// What each of the others has for this rank at `from(its place)`, by rank.
+  /// What each of the others has for this rank at `from(its addresses)`, by rank.
   template <class From>
   void read_blocks(const From& from) {
     for_each_other(
-        [&](int peer) { read(peer, from(place_of(peer)), block_at(out(), peer, block_bytes_), block_bytes_); });
+        [&](int peer) { read(peer, from(addresses_of(peer)), block_at(out(), peer, block_bytes_), block_bytes_); });
     std::byte* own = block_at(out(), host_.rank(), block_bytes_);
-    mover_.copy(own, from(place_of(host_.rank())), block_bytes_);
+    mover_.copy(own, from(addresses_of(host_.rank())), block_bytes_);
   }
 
   /// This rank's share of the vectors of all, to the same place of its output.
@@ -145,7 +147,7 @@ class ReadRun {
     for (std::size_t done = 0; done < count; done += piece) {
       const std::size_t now = std::min(piece, count - done);
       const std::size_t at = (first + done) * element_bytes_;
-      for_each_other([&](int peer) { read(peer, place_of(peer).input + at, bounce(peer), now * element_bytes_); });
+      for_each_other([&](int peer) { read(peer, addresses_of(peer).input + at, bounce(peer), now * element_bytes_); });
       const auto source = [&](int rank) -> const std::byte* { return rank == host_.rank() ? in() + at : bounce(rank); };
       mover_.combine(to + done * element_bytes_, host_.size(), source, now, work, divisor_of(work, mover_));
     }

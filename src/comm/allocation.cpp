@@ -103,7 +103,7 @@ class Handshake {
       return segment != nullptr;
     };
     if (!came() && !domain_.wait(
-                       came, deadline_, [this] { return describe_wait(); }, Needs::every_member))
+                       came, deadline_, [this] { return describe_wait(); }, WaitsOn::every_member))
       throw_timeout({0});
     if (const char* defect = wire::segment_defect(segment->address(), segment->bytes(), key_, domain_.size())) {
       fail(Code::protocol, "rank 0 of \"{}\" sent a segment for \"{}\" that is {}", domain_.name(), name_, defect);
@@ -131,7 +131,7 @@ class Handshake {
       return next == domain_.size();
     };
     if (all_there() || domain_.wait(
-                           all_there, deadline_, [this] { return describe_wait(); }, Needs::every_member))
+                           all_there, deadline_, [this] { return describe_wait(); }, WaitsOn::every_member))
       return;
     std::vector<std::uint32_t> missing;
     for (std::uint32_t member = 0; member < domain_.size(); ++member) {

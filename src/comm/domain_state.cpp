@@ -90,7 +90,7 @@ void DomainState::barrier(std::chrono::nanoseconds timeout) {
   const auto describe_wait = [&] {
     return WaitDescription{wire::Operation::in_barrier, name_, epoch, WaitCmp::ge, 0, 0};
   };
-  if (wait(passed, Deadline::within(timeout), describe_wait, Needs::every_member, event)) return;
+  if (wait(passed, Deadline::within(timeout), describe_wait, WaitsOn::every_member, event)) return;
   // A member that gives up may come again, and is then counted once.
   if (!Barrier::withdraw(*barrier_, epoch, size())) return;
   --epoch_;
@@ -113,10 +113,10 @@ void DomainState::record_sleep(Event& event) const noexcept {
   events::record(began);
 }
 
-bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
+bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
                        Event& event, std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
-  if (needs != Needs::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
+  if (waits_on != WaitsOn::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
   wire::WaitRecord& record = world_->block(world_->rank()).wait;
@@ -130,7 +130,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
     // Members that were gone before the wait began count too.
     if (changes != 0 && !(holds = test())) {
       try {
-        throw_if_hopeless(test, describe_wait, needs, rung, since_ns);
+        throw_if_hopeless(test, describe_wait, waits_on, rung, since_ns);
       } catch (...) {
         end_event(event, EventOutcome::failed);
         throw;
@@ -192,7 +192,7 @@ void DomainState::throw_if_dead() {
               describe_deaths(dead));
 }
 
-void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
+void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, WaitsOn waits_on,
                                     std::optional<std::uint32_t> rung, std::int64_t since_ns) {
   const wire::RankState own = state_of(world_->control(), members_[rank_]);
   if (own == wire::RankState::left || own == wire::RankState::dead) {
@@ -204,8 +204,8 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
   std::vector<std::uint32_t> left = others_in(wire::RankState::left);
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
-  if (needs == Needs::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
-  const bool hopeless_departure = needs == Needs::any_member ? nobody_remains : !left.empty();
+  if (waits_on == WaitsOn::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
+  const bool hopeless_departure = waits_on == WaitsOn::any_member ? nobody_remains : !left.empty();
   if (dead.empty() && !hopeless_departure) return;
   // Who is gone by now may have done its part first, after the caller's test.
   if (test()) return;

@@ -22,7 +22,7 @@
 namespace baton::comm {
 
 /// Whose departure makes a wait hopeless.
-enum class Needs : std::uint8_t {
+enum class WaitsOn : std::uint8_t {
   any_member,    // a signal: any other member may still notify it
   every_member,  // a barrier, an allocation
   rung_member,   // the step of a collective that the rung member makes
@@ -57,20 +57,21 @@ class DomainState {
   [[nodiscard]] std::uint64_t next_sequence() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Waits until `test` holds: reads what it tests with sequentially consistent loads; every change of that rings this
-  /// rank, or the member `rung` if given. Throws peer_died or peer_left as `needs` says. False at the deadline: the
+  /// rank, or the member `rung` if given. Throws peer_died or peer_left as `waits_on` says. False at the deadline: the
   /// caller knows what to report. `event` is recorded when the wait ends: in a trace always, else if it slept.
-  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs,
+  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
                           Event& event, std::optional<std::uint32_t> rung = std::nullopt);
 
   /// Without a record.
-  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, Needs needs) {
+  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait,
+                          WaitsOn waits_on) {
     Event event;
-    return wait(test, deadline, describe_wait, needs, event);
+    return wait(test, deadline, describe_wait, waits_on, event);
   }
 
-  /// Throws peer_died or peer_left if `needs` says so and `test` still does not hold. `since_ns`: when the wait began,
-  /// 0 if it is not on record.
-  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, Needs needs,
+  /// Throws peer_died or peer_left if `waits_on` says so and `test` still does not hold. `since_ns`: when the wait
+  /// began, 0 if it is not on record.
+  void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, WaitsOn waits_on,
                          std::optional<std::uint32_t> rung, std::int64_t since_ns);
 
   /// For who does not wait: throws peer_died if a member is dead.

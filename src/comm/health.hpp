@@ -27,7 +27,7 @@ void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scop
 /// Rank and pid are the caller's to tell.
 [[nodiscard]] std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank);
 
-/// What a rank does now: `waits for signal 3 of "scratch" (needs >= 7) since 1.2 s`, "runs", "is stopped".
+/// What a rank does now: `has waited for signal 3 of "scratch" (needs >= 7) for 1.2 s`, "is running", "is stopped".
 [[nodiscard]] std::string describe_activity(const wire::ControlHeader& control, std::uint32_t rank);
 
 /// "pid 4711", or nothing for a rank that lives in this process with others.

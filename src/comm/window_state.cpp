@@ -165,7 +165,7 @@ void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp compa
   };
   // Pairs with the change in notify().
   domain_->throw_if_hopeless([&] { return holds(own.load(std::memory_order_seq_cst), comparison, value); },
-                             describe_wait, Needs::any_member, std::nullopt, 0);
+                             describe_wait, WaitsOn::any_member, std::nullopt, 0);
 }
 
 void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
@@ -207,7 +207,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   const auto describe_wait = [&] {
     return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
   };
-  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, Needs::any_member, event,
+  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, WaitsOn::any_member, event,
                     static_cast<std::uint32_t>(owner))) {
     return;
   }
@@ -257,14 +257,14 @@ bool WindowState::reaches_within(int owner, std::size_t offset, std::uint64_t va
       yield_until(reached)) {
     return true;
   }
-  const Needs needs = needed == Needed::owner ? Needs::rung_member : Needs::every_member;
+  const WaitsOn waits_on = needed == Needed::owner ? WaitsOn::rung_member : WaitsOn::every_member;
   Event event{.kind = EventKind::reach,
               .object = domain_->event_text(),
               .a = needed == Needed::owner ? member(owner) : kAllOwners,
               .b = offset / sizeof value,
               .c = value};
   return domain_->wait(
-      reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, needs, event,
+      reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, waits_on, event,
       static_cast<std::uint32_t>(owner));
 }
 

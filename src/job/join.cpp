@@ -26,11 +26,11 @@ Domain join(std::string_view rendezvous, int rank, int size) {
 Domain join() {
   const std::lock_guard lock(joined_mutex);
   if (auto domain = joined().lock()) return Domain(std::move(domain));
-  const auto place = job::find_place();
+  const auto assignment = job::find_assignment();
   // Alone, no other process can know the name, so nobody need be met.
   std::shared_ptr<comm::World> world =
-      place ? job::connect("shm:" + place->rendezvous, place->rank, place->size, options())
-            : job::connect("inproc:alone", 0, 1, options());
+      assignment ? job::connect("shm:" + assignment->rendezvous, assignment->rank, assignment->size, options())
+                 : job::connect("inproc:alone", 0, 1, options());
   auto domain = comm::DomainState::of_world(std::move(world));
   joined() = domain;
   return Domain(std::move(domain));

@@ -81,8 +81,8 @@ std::string identity_of(const Dialect& dialect, const Environment& environment,
   return fmt::format("{}{}", dialect.launcher, identity);
 }
 
-std::optional<Place> read_dialect(const Dialect& dialect, const Environment& environment,
-                                  const LauncherProcess& launcher_process) {
+std::optional<Assignment> read_dialect(const Dialect& dialect, const Environment& environment,
+                                       const LauncherProcess& launcher_process) {
   const auto rank = environment(dialect.rank);
   const auto size = environment(dialect.size);
   if ((!rank && !size) || (!dialect.also_needed.empty() && !environment(dialect.also_needed))) return std::nullopt;
@@ -90,19 +90,19 @@ std::optional<Place> read_dialect(const Dialect& dialect, const Environment& env
     fail(Code::bad_launcher_environment, "{} is set but {} is not; {} sets both", rank ? dialect.rank : dialect.size,
          rank ? dialect.size : dialect.rank, dialect.launcher);
   }
-  Place place;
-  place.launcher = dialect.launcher;
-  place.rank = read_number(dialect, dialect.rank, *rank);
-  place.size = read_number(dialect, dialect.size, *size);
-  if (place.rank >= place.size) {
-    fail(Code::bad_launcher_environment, "{}={} is not a rank of {}={}", dialect.rank, place.rank, dialect.size,
-         place.size);
+  Assignment assignment;
+  assignment.launcher = dialect.launcher;
+  assignment.rank = read_number(dialect, dialect.rank, *rank);
+  assignment.size = read_number(dialect, dialect.size, *size);
+  if (assignment.rank >= assignment.size) {
+    fail(Code::bad_launcher_environment, "{}={} is not a rank of {}={}", dialect.rank, assignment.rank, dialect.size,
+         assignment.size);
   }
   if (const auto local = dialect.local_size.empty() ? std::nullopt : environment(dialect.local_size)) {
     const int here = read_number(dialect, dialect.local_size, *local);
-    if (here != place.size) {
+    if (here != assignment.size) {
       fail(Code::unsupported, "{} spread the job over several hosts: {} of {} ranks are on this one ({}={})",
-           dialect.launcher, here, place.size, dialect.local_size, here);
+           dialect.launcher, here, assignment.size, dialect.local_size, here);
     }
   }
   if (const auto hosts = dialect.host_count.empty() ? std::nullopt : environment(dialect.host_count)) {
@@ -111,21 +111,21 @@ std::optional<Place> read_dialect(const Dialect& dialect, const Environment& env
            *hosts);
     }
   }
-  place.rendezvous = identity_of(dialect, environment, launcher_process);
-  return place;
+  assignment.rendezvous = identity_of(dialect, environment, launcher_process);
+  return assignment;
 }
 
 }  // namespace
 
-std::optional<Place> find_place(const Environment& environment, const LauncherProcess& launcher_process) {
+std::optional<Assignment> find_assignment(const Environment& environment, const LauncherProcess& launcher_process) {
   for (const Dialect& dialect : kDialects) {
-    if (auto place = read_dialect(dialect, environment, launcher_process)) return place;
+    if (auto assignment = read_dialect(dialect, environment, launcher_process)) return assignment;
   }
   return std::nullopt;
 }
 
-std::optional<Place> find_place() {
-  return find_place(
+std::optional<Assignment> find_assignment() {
+  return find_assignment(
       [](std::string_view name) -> std::optional<std::string> {
         const char* value = std::getenv(std::string(name).c_str());
         return value == nullptr ? std::nullopt : std::optional<std::string>(value);

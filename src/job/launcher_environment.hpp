@@ -10,8 +10,8 @@
 
 namespace baton::job {
 
-/// A place in a job.
-struct Place {
+/// Which rank of which job a process is.
+struct Assignment {
   int rank = 0;
   int size = 1;
   std::string rendezvous;  // equal at all ranks of the job, different for any two jobs
@@ -24,12 +24,13 @@ using Environment = std::function<std::optional<std::string>(std::string_view na
 /// What distinguishes two jobs of a launcher that gives them no name: its process. Nothing if it is not found.
 using LauncherProcess = std::function<std::optional<std::string>()>;
 
-/// The place that `environment` tells of; nothing for a process that was started alone. Understands `baton run`, Open
-/// MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for
+/// The assignment that `environment` tells of; nothing for a process that was started alone. Understands `baton run`,
+/// Open MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for
 /// variables that contradict each other and unsupported for jobs on several hosts.
-[[nodiscard]] std::optional<Place> find_place(const Environment& environment, const LauncherProcess& launcher_process);
+[[nodiscard]] std::optional<Assignment> find_assignment(const Environment& environment,
+                                                        const LauncherProcess& launcher_process);
 
 /// The same for this process.
-[[nodiscard]] std::optional<Place> find_place();
+[[nodiscard]] std::optional<Assignment> find_assignment();
 
 }  // namespace baton::job

@@ -1,4 +1,4 @@
-// Environments of launchers: no place, a place that makes sense, or an error that names its variable.
+// Environments of launchers: no assignment, one that makes sense, or an error that names its variable.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -29,17 +29,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto variables = read({reinterpret_cast<const char*>(data), size});
   const bool has_process = size % 2 == 0;
   try {
-    const auto place = baton::job::find_place(
+    const auto assignment = baton::job::find_assignment(
         [&](std::string_view name) -> std::optional<std::string> {
           const auto found = variables.find(name);
           return found == variables.end() ? std::nullopt : std::optional(found->second);
         },
         [&] { return has_process ? std::optional<std::string>("1.2") : std::nullopt; });
-    if (!place) return 0;
-    FUZZ_REQUIRE(place->rank >= 0 && place->rank < place->size);
-    FUZZ_REQUIRE(!place->launcher.empty());
-    FUZZ_REQUIRE(place->rendezvous.starts_with(place->launcher));
-    FUZZ_REQUIRE(place->rendezvous.size() > place->launcher.size());
+    if (!assignment) return 0;
+    FUZZ_REQUIRE(assignment->rank >= 0 && assignment->rank < assignment->size);
+    FUZZ_REQUIRE(!assignment->launcher.empty());
+    FUZZ_REQUIRE(assignment->rendezvous.starts_with(assignment->launcher));
+    FUZZ_REQUIRE(assignment->rendezvous.size() > assignment->launcher.size());
   } catch (const baton::Error& error) {
     FUZZ_REQUIRE(error.code() == baton::Code::bad_launcher_environment || error.code() == baton::Code::unsupported);
     FUZZ_REQUIRE(

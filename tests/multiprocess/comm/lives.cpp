@@ -110,7 +110,7 @@ SCENARIO_BEFORE_JOIN(HalfAnAllocation, kProcesses) {
       reach("offered", me.rank);
       // Never arrives: waits for the death of another.
       static_cast<void>(domain->wait([] { return false; }, Deadline::after(std::chrono::seconds(60)),
-                                     [] { return comm::WaitDescription{}; }, comm::Needs::every_member));
+                                     [] { return comm::WaitDescription{}; }, comm::WaitsOn::every_member));
       return;
     }
     if (me.rank == 2) {
@@ -118,7 +118,7 @@ SCENARIO_BEFORE_JOIN(HalfAnAllocation, kProcesses) {
       const auto came = [&] { return (segment = world->backend().collect(key)) != nullptr; };
       static_cast<void>(domain->wait(
           came, Deadline::after(std::chrono::seconds(60)), [] { return comm::WaitDescription{}; },
-          comm::Needs::every_member));
+          comm::WaitsOn::every_member));
       reach("collected", me.rank);
     }
     static_cast<void>(Domain(domain).raw_window("w", 64));

@@ -12,8 +12,9 @@ namespace {
 using test::require_error;
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-std::optional<Place> place_in(const Variables& variables, std::optional<std::string> launcher_process = "4711.99") {
-  return find_place(
+std::optional<Assignment> assignment_in(const Variables& variables,
+                                        std::optional<std::string> launcher_process = "4711.99") {
+  return find_assignment(
       [&](std::string_view name) -> std::optional<std::string> {
         const auto found = variables.find(name);
         return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -22,11 +23,11 @@ std::optional<Place> place_in(const Variables& variables, std::optional<std::str
 }
 
 void expect_place(const Variables& variables, int rank, int size, std::string_view rendezvous) {
-  const auto place = place_in(variables);
-  ASSERT_TRUE(place);
-  EXPECT_EQ(place->rank, rank);
-  EXPECT_EQ(place->size, size);
-  EXPECT_EQ(place->rendezvous, rendezvous);
+  const auto assignment = assignment_in(variables);
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->rank, rank);
+  EXPECT_EQ(assignment->size, size);
+  EXPECT_EQ(assignment->rendezvous, rendezvous);
 }
 
 const Variables kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "2"},
@@ -55,8 +56,8 @@ Variables without(Variables variables, const std::string& name) {
 }
 
 TEST(LauncherEnvironment, AloneIsNoPlace) {
-  EXPECT_FALSE(place_in({}));
-  EXPECT_FALSE(place_in({{"HOME", "/nowhere"}, {"PATH", "/bin"}}));
+  EXPECT_FALSE(assignment_in({}));
+  EXPECT_FALSE(assignment_in({{"HOME", "/nowhere"}, {"PATH", "/bin"}}));
 }
 
 TEST(LauncherEnvironment, UnderstandsEachLauncher) {
@@ -68,8 +69,8 @@ TEST(LauncherEnvironment, UnderstandsEachLauncher) {
 }
 
 TEST(LauncherEnvironment, NamesTheLauncher) {
-  EXPECT_EQ(place_in(kBatonRun)->launcher, "baton run");
-  EXPECT_EQ(place_in(kTorchrun)->launcher, "torchrun");
+  EXPECT_EQ(assignment_in(kBatonRun)->launcher, "baton run");
+  EXPECT_EQ(assignment_in(kTorchrun)->launcher, "torchrun");
 }
 
 TEST(LauncherEnvironment, TheInnermostLauncherCounts) {
@@ -83,59 +84,60 @@ TEST(LauncherEnvironment, TheInnermostLauncherCounts) {
 }
 
 TEST(LauncherEnvironment, DifferentJobsMeetInDifferentPlaces) {
-  EXPECT_NE(place_in(kSrun)->rendezvous, place_in(with(kSrun, "SLURM_STEP_ID", "4"))->rendezvous);
-  EXPECT_NE(place_in(kTorchrun)->rendezvous, place_in(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "1"))->rendezvous);
-  EXPECT_NE(place_in(kTorchrun)->rendezvous, place_in(with(kTorchrun, "MASTER_PORT", "29501"))->rendezvous);
-  EXPECT_NE(place_in(kMpich, "1.1")->rendezvous, place_in(kMpich, "1.2")->rendezvous);
-  EXPECT_EQ(place_in(kMpich, "1.1")->rendezvous, place_in(with(kMpich, "PMI_RANK", "2"), "1.1")->rendezvous);
+  EXPECT_NE(assignment_in(kSrun)->rendezvous, assignment_in(with(kSrun, "SLURM_STEP_ID", "4"))->rendezvous);
+  EXPECT_NE(assignment_in(kTorchrun)->rendezvous,
+            assignment_in(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "1"))->rendezvous);
+  EXPECT_NE(assignment_in(kTorchrun)->rendezvous, assignment_in(with(kTorchrun, "MASTER_PORT", "29501"))->rendezvous);
+  EXPECT_NE(assignment_in(kMpich, "1.1")->rendezvous, assignment_in(kMpich, "1.2")->rendezvous);
+  EXPECT_EQ(assignment_in(kMpich, "1.1")->rendezvous, assignment_in(with(kMpich, "PMI_RANK", "2"), "1.1")->rendezvous);
 }
 
 TEST(LauncherEnvironment, ABatchScriptIsNoStep) {
   // In a batch script, before srun, there is a job but no step; RANK alone is anybody's variable.
-  EXPECT_FALSE(place_in(without(kSrun, "SLURM_STEP_ID")));
-  EXPECT_FALSE(place_in({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
+  EXPECT_FALSE(assignment_in(without(kSrun, "SLURM_STEP_ID")));
+  EXPECT_FALSE(assignment_in({{"RANK", "1"}, {"WORLD_SIZE", "2"}}));
 }
 
 TEST(LauncherEnvironment, HalfOfAPairIsAnError) {
   require_error(Code::bad_launcher_environment, {"BATON_RANK is set but BATON_SIZE is not"},
-                [] { static_cast<void>(place_in(without(kBatonRun, "BATON_SIZE"))); });
+                [] { static_cast<void>(assignment_in(without(kBatonRun, "BATON_SIZE"))); });
   require_error(Code::bad_launcher_environment, {"OMPI_COMM_WORLD_SIZE is set but OMPI_COMM_WORLD_RANK is not"},
-                [] { static_cast<void>(place_in(without(kOpenMpi, "OMPI_COMM_WORLD_RANK"))); });
+                [] { static_cast<void>(assignment_in(without(kOpenMpi, "OMPI_COMM_WORLD_RANK"))); });
   require_error(Code::bad_launcher_environment, {"PMI_RANK is set but PMI_SIZE is not", "MPICH"},
-                [] { static_cast<void>(place_in(without(kMpich, "PMI_SIZE"))); });
+                [] { static_cast<void>(assignment_in(without(kMpich, "PMI_SIZE"))); });
 }
 
 TEST(LauncherEnvironment, NumbersMustBeNumbers) {
   for (const char* value : {"", "x", "-1", "1.5", "1 ", " 1", "99999999999", "0x1"}) {
     require_error(Code::bad_launcher_environment, {"BATON_RANK=", "\"" + std::string(value) + "\""},
-                  [&] { static_cast<void>(place_in(with(kBatonRun, "BATON_RANK", value))); });
+                  [&] { static_cast<void>(assignment_in(with(kBatonRun, "BATON_RANK", value))); });
     require_error(Code::bad_launcher_environment, {"PMI_SIZE="},
-                  [&] { static_cast<void>(place_in(with(kMpich, "PMI_SIZE", value))); });
+                  [&] { static_cast<void>(assignment_in(with(kMpich, "PMI_SIZE", value))); });
   }
 }
 
 TEST(LauncherEnvironment, ARankMustBeInsideItsJob) {
   require_error(Code::bad_launcher_environment, {"BATON_RANK=6 is not a rank of BATON_SIZE=6"},
-                [] { static_cast<void>(place_in(with(kBatonRun, "BATON_RANK", "6"))); });
+                [] { static_cast<void>(assignment_in(with(kBatonRun, "BATON_RANK", "6"))); });
   require_error(Code::bad_launcher_environment, {"WORLD_SIZE=0"},
-                [] { static_cast<void>(place_in(with(kTorchrun, "WORLD_SIZE", "0"))); });
+                [] { static_cast<void>(assignment_in(with(kTorchrun, "WORLD_SIZE", "0"))); });
 }
 
 TEST(LauncherEnvironment, SeveralHostsAreNotSupportedAndSaidToBe) {
   require_error(Code::unsupported, {"several hosts", "2 of 4 ranks", "OMPI_COMM_WORLD_LOCAL_SIZE=2"},
-                [] { static_cast<void>(place_in(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"))); });
+                [] { static_cast<void>(assignment_in(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"))); });
   require_error(Code::unsupported, {"several hosts", "MPI_LOCALNRANKS=1"},
-                [] { static_cast<void>(place_in(with(kMpich, "MPI_LOCALNRANKS", "1"))); });
+                [] { static_cast<void>(assignment_in(with(kMpich, "MPI_LOCALNRANKS", "1"))); });
   require_error(Code::unsupported, {"several hosts", "SLURM_STEP_NUM_NODES=2"},
-                [] { static_cast<void>(place_in(with(kSrun, "SLURM_STEP_NUM_NODES", "2"))); });
+                [] { static_cast<void>(assignment_in(with(kSrun, "SLURM_STEP_NUM_NODES", "2"))); });
   require_error(Code::unsupported, {"several hosts", "LOCAL_WORLD_SIZE=2"},
-                [] { static_cast<void>(place_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"))); });
+                [] { static_cast<void>(assignment_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"))); });
 }
 
 TEST(LauncherEnvironment, AJobWithoutAnyNameIsAnError) {
   require_error(Code::bad_launcher_environment, {"mpirun (MPICH)", "no job name"},
-                [] { static_cast<void>(place_in(kMpich, std::nullopt)); });
-  EXPECT_EQ(place_in(with(kMpich, "PMI_JOBID", "j9"), std::nullopt)->rendezvous, "mpirun (MPICH)/j9");
+                [] { static_cast<void>(assignment_in(kMpich, std::nullopt)); });
+  EXPECT_EQ(assignment_in(with(kMpich, "PMI_JOBID", "j9"), std::nullopt)->rendezvous, "mpirun (MPICH)/j9");
 }
 
 }  // namespace
