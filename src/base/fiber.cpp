@@ -17,7 +17,7 @@ namespace {
 /// A yield that takes longer went to somebody who had work for a whole turn of the scheduler. 50 of them take less
 /// where nobody else wants the processor.
 constexpr std::chrono::microseconds kLostTurn{200};
-/// For this many times what was lost a worker sleeps soon; then it tries again whether strangers still have work.
+/// For this many times what was lost a thread sleeps soon; then it tries again whether strangers still have work.
 constexpr int kTurnsOfSleep = 10;  // docs/investigations/waiting-ladder.md
 
 /// Sweeps over waiting fibers between two looks at the clock while other fibers make progress.
@@ -29,7 +29,7 @@ constexpr int kSweepsPerClock = 256;
 class Fiber;
 BATON_FAST_TLS thread_local Fiber* current_fiber = nullptr;
 BATON_FAST_TLS thread_local void* thread_word = nullptr;
-/// What a running worker does for its fibers.
+/// What a running thread does for its fibers.
 struct ThreadServices {
   std::function<void(std::function<void()>)> spawn;
   std::function<void(Fiber&)> wake;
@@ -38,7 +38,7 @@ struct ThreadServices {
   /// Only one fiber could run on this thread.
   bool has_one_fiber = false;
 };
-/// Set while a worker runs.
+/// Set while a thread runs.
 thread_local ThreadServices* current_services = nullptr;
 
 /// What a suspended fiber waits for. Lives on its stack.
@@ -219,9 +219,9 @@ void adopt_fiber(GuestFiber guest) {
 }
 
 /// One thread and its fibers.
-class FiberPool::Worker {
+class FiberPool::Carrier {
  public:
-  Worker(const FiberPoolOptions& options, std::vector<std::function<void()>> bodies)
+  Carrier(const FiberPoolOptions& options, std::vector<std::function<void()>> bodies)
       : options_(options), bodies_(std::move(bodies)) {}
 
   void run() {
@@ -369,32 +369,32 @@ class FiberPool::Worker {
   ThreadServices* services_ = nullptr;
   std::mt19937_64 random_{options_.seed.value_or(0)};
   int sweeps_ = 0;
-  /// Set where somebody else had work for this worker's processor: until then it sleeps soon.
+  /// Set where somebody else had work for this thread's processor: until then it sleeps soon.
   std::optional<Deadline::Clock::time_point> strangers_until_;
 };
 
 FiberPool::FiberPool(const FiberPoolOptions& options) : options_(options) {}
 FiberPool::~FiberPool() = default;
 
-void FiberPool::add(std::function<void()> body, std::optional<int> worker) {
-  bodies_.push_back({std::move(body), worker});
+void FiberPool::add(std::function<void()> body, std::optional<int> thread) {
+  bodies_.push_back({std::move(body), thread});
 }
 
 void FiberPool::run() {
-  const std::size_t count = std::min(bodies_.size(), static_cast<std::size_t>(std::max(1, options_.workers)));
+  const std::size_t count = std::min(bodies_.size(), static_cast<std::size_t>(std::max(1, options_.threads)));
   std::vector<std::vector<std::function<void()>>> shares(count);
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     const std::size_t share =
-        bodies_[i].worker ? static_cast<std::size_t>(*bodies_[i].worker) : i * count / bodies_.size();
+        bodies_[i].thread ? static_cast<std::size_t>(*bodies_[i].thread) : i * count / bodies_.size();
     shares.at(share).push_back(std::move(bodies_[i].function));
   }
   bodies_.clear();
-  std::vector<std::unique_ptr<Worker>> workers;
-  workers.reserve(count);
-  for (auto& share : shares) workers.push_back(std::make_unique<Worker>(options_, std::move(share)));
+  std::vector<std::unique_ptr<Carrier>> carriers;
+  carriers.reserve(count);
+  for (auto& share : shares) carriers.push_back(std::make_unique<Carrier>(options_, std::move(share)));
   std::vector<std::jthread> threads;
-  for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&worker = *workers[w]] { worker.run(); });
-  if (count > 0) workers[0]->run();
+  for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&carrier = *carriers[w]] { carrier.run(); });
+  if (count > 0) carriers[0]->run();
 }
 
 }  // namespace baton

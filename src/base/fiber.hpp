@@ -22,14 +22,14 @@ namespace baton {
                                     FunctionRef<void()> before_sleep);
 
 struct FiberPoolOptions {
-  int workers = 1;
+  int threads = 1;
   std::size_t stack_bytes = 256 * 1024;
-  /// With a seed and one worker, which of the fibers that can run goes next follows from the seed and nothing else.
+  /// With a seed and one thread, which of the fibers that can run goes next follows from the seed and nothing else.
   std::optional<std::uint64_t> seed = std::nullopt;
-  /// Workers have processors that no other thread of this job wants: one that loses its own has lost it to strangers.
-  /// Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
+  /// Its threads have processors that no other thread of this job wants: one that loses its own has lost it to
+  /// strangers. Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
   bool gives_way_to_strangers = false;
-  /// Where workers sleep when none of their fibers can run. A change that makes a waiting fiber's test hold rings it.
+  /// Where threads sleep when none of their fibers can run. A change that makes a waiting fiber's test hold rings it.
   ParkingPlace place;
 };
 
@@ -93,19 +93,19 @@ class FiberPool {
   FiberPool& operator=(const FiberPool&) = delete;
   ~FiberPool();
 
-  /// Adds a fiber; before run(). `body` must not throw. Fibers are spread over the workers in the order in which they
-  /// are added, or run on the worker of that number.
-  void add(std::function<void()> body, std::optional<int> worker = std::nullopt);
+  /// Adds a fiber; before run(). `body` must not throw. Fibers are spread over the threads in the order in which they
+  /// are added, or run on the thread of that number.
+  void add(std::function<void()> body, std::optional<int> thread = std::nullopt);
 
-  /// Runs all fibers to their end; the calling thread is one of the workers.
+  /// Runs all fibers to their end; the calling thread is one of the threads.
   void run();
 
  private:
-  class Worker;
+  class Carrier;
   FiberPoolOptions options_;
   struct Body {
     std::function<void()> function;
-    std::optional<int> worker;
+    std::optional<int> thread;
   };
   std::vector<Body> bodies_;
 };

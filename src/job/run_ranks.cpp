@@ -60,7 +60,7 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   const int wanted = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
   const int workers = options().seed ? 1 : wanted;
   FiberPool pool(
-      {.workers = workers,
+      {.threads = workers,
        .stack_bytes = inproc_options.stack_bytes,
        .seed = options().seed,
        .gives_way_to_strangers = workers <= usable_processors(),

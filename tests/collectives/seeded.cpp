@@ -13,7 +13,7 @@ std::string run_seeded(int ranks, std::uint64_t seed, const std::function<void(D
   const auto count = static_cast<std::uint32_t>(ranks);
   auto job = std::make_shared<inproc::Job>(count, "world", comm::Hosting::fibers);
   FiberPool pool(
-      {.workers = 1, .seed = seed, .place = {&job->control().doorbell, FutexScope::process, Crowding::spare}});
+      {.threads = 1, .seed = seed, .place = {&job->control().doorbell, FutexScope::process, Crowding::spare}});
   std::string failure;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
     job->enter(rank);

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 /// A pool with its doorbell, and words that fibers change and wait for.
 struct Bench {
   explicit Bench(int workers)
-      : pool({.workers = workers, .place = {&doorbell, FutexScope::process, Crowding::crowded}}) {}
+      : pool({.threads = workers, .place = {&doorbell, FutexScope::process, Crowding::crowded}}) {}
 
   [[nodiscard]] bool wait(std::atomic<int>& word, int value, Deadline deadline) {
     return wait_until(
@@ -157,7 +157,7 @@ TEST_P(Fibers, AFiberAddsOthersToItsThread) {
 /// The order in which fibers get their turns under `seed`.
 std::vector<int> turns_under(std::uint64_t seed) {
   Doorbell doorbell;
-  FiberPool pool({.workers = 1, .seed = seed, .place = {&doorbell, FutexScope::process, Crowding::spare}});
+  FiberPool pool({.threads = 1, .seed = seed, .place = {&doorbell, FutexScope::process, Crowding::spare}});
   std::vector<int> turns;
   for (int i = 0; i < 5; ++i) {
     pool.add([&, i] {
@@ -213,7 +213,7 @@ TEST(LoneFiber, WaitsForOtherThreadsAndItsDeadline) {
 
 TEST(SeededFibers, ASeedDecidesEveryTurn) {
   Doorbell doorbell;
-  FiberPool pool({.workers = 1, .seed = 1, .place = {&doorbell, FutexScope::process, Crowding::spare}});
+  FiberPool pool({.threads = 1, .seed = 1, .place = {&doorbell, FutexScope::process, Crowding::spare}});
   pool.add([] { EXPECT_FALSE(alone_on_thread()); });
   pool.run();
 }

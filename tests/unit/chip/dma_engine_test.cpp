@@ -18,7 +18,7 @@ using testing::HasSubstr;
 template <typename Body>
 void with_engine(LonelyChip& chip, std::optional<Chance> chance, Body body) {
   DmaEngine engine(*chip.memory, {.chance = chance});
-  FiberPool pool({.workers = 1, .place = chip.memory->parking_place()});
+  FiberPool pool({.threads = 1, .place = chip.memory->parking_place()});
   pool.add([&] { engine.serve(); });
   pool.add([&] {
     body(engine);

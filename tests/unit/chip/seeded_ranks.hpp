@@ -16,7 +16,7 @@ namespace baton::chip {
 inline void run_seeded_ranks(int size, std::uint64_t seed, const std::function<void(Domain)>& body) {
   auto job = std::make_shared<inproc::Job>(static_cast<std::uint32_t>(size), "world", comm::Hosting::fibers);
   FiberPool pool(
-      {.workers = 1, .seed = seed, .place = {&job->control().doorbell, FutexScope::process, Crowding::spare}});
+      {.threads = 1, .seed = seed, .place = {&job->control().doorbell, FutexScope::process, Crowding::spare}});
   for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(size); ++rank) {
     job->enter(rank);
     pool.add([&job, &body, rank] {

@@ -79,7 +79,7 @@ void SimCores::start(const SimOptions& options) {
     return;
   }
   auto pool = std::make_shared<FiberPool>(
-      FiberPoolOptions{.workers = threads, .stack_bytes = options.stack_bytes, .seed = options.seed, .place = place_});
+      FiberPoolOptions{.threads = threads, .stack_bytes = options.stack_bytes, .seed = options.seed, .place = place_});
   add_fibers(options, threads, [&](std::function<void()> body, int thread) { pool->add(std::move(body), thread); });
   thread_ = std::thread([pool] { pool->run(); });
 }
