@@ -37,8 +37,9 @@ from baton._chip import Chip, view
 from baton._chip_worker import ChipWorker
 from baton._collectives import Collectives
 from baton._domain import Domain, Signals, Window, join, run_ranks
+from baton._orchestration import CommBufferSpec, DomainHandle, DomainMember, Orchestration
 from baton._task_args import TaskArgs, TensorArgType
-from baton._worker import CommBufferSpec, DomainHandle, DomainMember, Orchestration, Worker
+from baton._worker import Worker
 from baton._core import TaskConfig
 from baton import comm
 
