@@ -58,8 +58,8 @@ class Collectives:
 
     def reduce(self, x: Any, out: Any = None, root: int = 0, op: str = "sum", **options: Any) -> Any:
         """`root` gets the elements of all ranks, reduced ("sum", "prod", "min", "max", "avg"; of integers also "bit_and",
-        "bit_or", "bit_xor"), in `out`; without one, in place, and the others keep theirs. If the root has an `out` that is not a
-        window, the others may pass an empty array for it. Returns out, or x."""
+        "bit_or", "bit_xor"), in `out`; without one, in place, and the others keep theirs. If the root has an `out` that is not
+        a window, the others may pass an empty array for it. Returns out, or x."""
         self._collective("reduce_in_place" if out is None else "reduce", _side(x), _side(out, x), root, op, **options)
         return x if out is None else out
 
