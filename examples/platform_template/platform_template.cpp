@@ -52,6 +52,55 @@ struct BatonDevice {
   std::vector<std::unique_ptr<BatonDeviceKernel>> kernels;
 };
 
+namespace {
+
+/// A kernel and what it receives: pointers to the descriptors of its tensors, then its scalars.
+class Call {
+ public:
+  Call() = default;
+  explicit Call(const BatonDeviceTask& task) : function_(task.kernels[0]->function) {
+    for (uint32_t i = 0; i < task.argument_count; ++i) {
+      const BatonDeviceArgument& given = task.arguments[i];
+      if (given.access == BATON_ARGUMENT_SCALAR) {
+        scalars_.push_back(static_cast<std::int64_t>(given.address));
+      } else {
+        tensors_.push_back(tensor_of(given));
+      }
+    }
+  }
+
+  void run() {
+    std::vector<std::int64_t> slots;
+    for (ChipTensor& tensor : tensors_) slots.push_back(reinterpret_cast<std::int64_t>(&tensor));
+    slots.insert(slots.end(), scalars_.begin(), scalars_.end());
+    function_(slots.data());
+  }
+
+ private:
+  static ChipTensor tensor_of(const BatonDeviceArgument& given) {
+    ChipTensor tensor{};
+    tensor.buffer = {given.address, given.bytes};
+    tensor.start_offset = static_cast<std::uint64_t>(given.offset);
+    tensor.dtype = static_cast<DataType>(given.dtype);
+    tensor.ndims = given.dims;
+    for (uint32_t d = 0; d < given.dims; ++d) {
+      tensor.shapes[d] = static_cast<std::uint32_t>(given.shape[d]);
+      tensor.strides[d] = static_cast<std::uint32_t>(given.strides[d]);
+    }
+    return tensor;
+  }
+
+  BatonKernelFunction function_ = nullptr;
+  std::vector<ChipTensor> tensors_;
+  std::vector<std::int64_t> scalars_;
+};
+
+}  // namespace
+
+struct BatonDeviceGraph {
+  std::vector<Call> calls;
+};
+
 extern "C" {
 
 BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
@@ -105,31 +154,43 @@ BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const ch
   return 0;
 }
 
-BATON_PLATFORM_EXPORT int baton_device_run(BatonDevice* /*device*/, BatonDeviceKernel* kernel,
-                                           const BatonDeviceArgument* arguments, size_t count, uint32_t blocks) {
-  if (blocks != 1) return fail(unsupported, "this platform has one core: one block at a time");
-  // A kernel receives pointers to the descriptors of its tensors, then its scalars.
-  std::vector<ChipTensor> tensors;
-  tensors.reserve(count);
-  std::vector<std::int64_t> slots;
+BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* /*device*/, BatonDeviceDescription* out) {
+  *out = {1, BATON_MEMORY_HOST};
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_set(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed);
+
+BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* /*device*/, const BatonDeviceTask* tasks, size_t count,
+                                           const uint64_t* /*first_predecessor*/, const uint32_t* /*predecessors*/,
+                                           BatonDeviceGraph** graph_out) {
+  auto graph = std::make_unique<BatonDeviceGraph>();
   for (size_t i = 0; i < count; ++i) {
-    const BatonDeviceArgument& given = arguments[i];
-    if (given.access == BATON_ARGUMENT_SCALAR) continue;
-    ChipTensor& tensor = tensors.emplace_back();
-    tensor.buffer = {given.address, given.bytes};
-    tensor.start_offset = static_cast<std::uint64_t>(given.offset);
-    tensor.dtype = static_cast<DataType>(given.dtype);
-    tensor.ndims = given.dims;
-    for (uint32_t d = 0; d < given.dims; ++d) {
-      tensor.shapes[d] = static_cast<std::uint32_t>(given.shape[d]);
-      tensor.strides[d] = static_cast<std::uint32_t>(given.strides[d]);
-    }
-    slots.push_back(reinterpret_cast<std::int64_t>(&tensor));
+    graph->calls.emplace_back();
+    if (const int status = baton_graph_set(graph.get(), i, &tasks[i])) return status;
   }
-  for (size_t i = 0; i < count; ++i) {
-    if (arguments[i].access == BATON_ARGUMENT_SCALAR) slots.push_back(static_cast<std::int64_t>(arguments[i].address));
+  *graph_out = graph.release();
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_set(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed) {
+  if (changed->cores > BATON_TASK_CUBE || changed->flags != 0 || changed->blocks != 1) {
+    return fail(unsupported, "this platform has one core: one kernel and one block at a time");
   }
-  kernel->function(slots.data());
+  graph->calls.at(task) = Call(*changed);
+  return 0;
+}
+
+// One core runs the tasks in their order, in which those before others come first.
+BATON_PLATFORM_EXPORT int baton_graph_run(BatonDeviceGraph* graph, const BatonRunOptions* /*options*/,
+                                          uint32_t* failed_task) {
+  *failed_task = BATON_NO_TASK;
+  for (Call& call : graph->calls) call.run();
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
+  delete graph;
   return 0;
 }
 

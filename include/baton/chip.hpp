@@ -29,8 +29,11 @@ class ChipState;
 }
 
 struct ChipOptions {
-  /// The generation: a2a3sim or a5sim.
+  /// The generation: a2a3sim or a5sim; or another platform, whose library libbaton_<platform>.so is found at run time:
+  /// cuda, or a path.
   std::string platform = "a2a3sim";
+  /// Which one, of a platform that has several.
+  int device = 0;
   /// 0: as many as the platform has.
   int clusters = 0;
   /// Threads that run cores. 0: as many as there are processors for each rank of the job, at least 1. On a fiber the

@@ -1,4 +1,4 @@
-/* The C interface of a platform: what a library libbaton_<platform>.so offers, for baton::ChipWorker to load.
+/* The C interface of a platform: what a library libbaton_<platform>.so offers, for baton::Chip and baton::ChipWorker.
  *
  * Functions return 0, or a number of the error table; baton_platform_last_error() then holds the message of this
  * thread's last failure. No exception crosses this boundary. One thread at a time uses a device.
@@ -14,12 +14,13 @@ extern "C" {
 #endif
 
 /* The version of everything in this header. A library is loaded only where this number is the same. */
-#define BATON_PLATFORM_VERSION 1u
+#define BATON_PLATFORM_VERSION 2u
 #define BATON_PLATFORM_EXPORT __attribute__((visibility("default")))
 
-/* A device as its platform knows it, and a kernel that one has loaded. */
+/* A device as its platform knows it, a kernel that one has loaded, and a graph of tasks that it has taken. */
 typedef struct BatonDevice BatonDevice;
 typedef struct BatonDeviceKernel BatonDeviceKernel;
+typedef struct BatonDeviceGraph BatonDeviceGraph;
 
 /* What a kernel does with an argument. The numbers are those of BatonDirection in kernel_abi.hpp. */
 enum {
@@ -44,7 +45,69 @@ typedef struct BatonDeviceArgument {
   int64_t strides[BATON_ARGUMENT_DIMS];
 } BatonDeviceArgument;
 
+/* What executes a task. */
+enum {
+  BATON_TASK_VECTOR = 0,
+  BATON_TASK_CUBE = 1,
+  BATON_TASK_CLUSTER = 2, /* a cube core and its two vector cores */
+  BATON_TASK_NONE = 3,    /* it has no kernel: it is complete when those before it are */
+};
+
+/* Flags of a task. */
+enum {
+  BATON_TASK_TOGETHER = 1,  /* all of its blocks run at the same time: they wait for each other */
+  BATON_TASK_PREDICATE = 2, /* its kernel runs only if the element at `address` compares so with `value` */
+  BATON_TASK_COUNTER = 4,   /* of a task without a kernel: it waits until the int32 at `address` is >= `value` */
+};
+
+enum { BATON_TASK_KERNELS = 3 };
+
+/* One task of a graph. */
+typedef struct BatonDeviceTask {
+  BatonDeviceKernel* kernels[BATON_TASK_KERNELS]; /* the first; of a cluster: cube, vector, vector, NULL for none */
+  const BatonDeviceArgument* arguments;
+  uint32_t argument_count;
+  uint32_t cores; /* one of the above */
+  uint32_t blocks;
+  uint32_t flags;
+  int32_t priority;    /* of tasks that are ready, the one with the largest goes first, where there is a choice */
+  uint32_t comparison; /* of a predicate: 0 ==, 1 !=, 2 >, 3 >=, 4 <, 5 <= */
+  uint64_t address;
+  int64_t value;
+  uint32_t dtype; /* of the element of a predicate */
+  uint32_t reserved;
+} BatonDeviceTask;
+
+/* Who may touch the memory of a device. */
+enum {
+  BATON_MEMORY_HOST = 0,   /* host and device alike */
+  BATON_MEMORY_DEVICE = 1, /* the device; the host through copies */
+};
+
+typedef struct BatonDeviceDescription {
+  uint32_t clusters; /* how many tasks of three cores can run at the same time */
+  uint32_t memory;   /* one of the above */
+} BatonDeviceDescription;
+
+typedef struct BatonDeviceExtent {
+  uint64_t address;
+  uint64_t bytes;
+} BatonDeviceExtent;
+
+/* What one run of a graph is given. */
+typedef struct BatonRunOptions {
+  const BatonDeviceExtent* extents; /* what kernels may touch, by address */
+  size_t extent_count;
+  uint64_t wait_limit_ns; /* of a wait for a signal */
+  uint64_t run_limit_ns;  /* of a task; 0: none */
+} BatonRunOptions;
+
+/* The task that a failure belongs to, where none does. */
+#define BATON_NO_TASK UINT32_MAX
+
 #ifdef __cplusplus
+static_assert(sizeof(BatonDeviceTask) == 80 && offsetof(BatonDeviceTask, arguments) == 24, "layout");
+static_assert(offsetof(BatonDeviceTask, priority) == 48 && offsetof(BatonDeviceTask, address) == 56, "layout");
 static_assert(sizeof(BatonDeviceArgument) == 120, "BatonDeviceArgument is 120 bytes");
 static_assert(offsetof(BatonDeviceArgument, address) == 16 && offsetof(BatonDeviceArgument, offset) == 32, "layout");
 static_assert(offsetof(BatonDeviceArgument, shape) == 40 && offsetof(BatonDeviceArgument, strides) == 80, "layout");
@@ -67,10 +130,22 @@ typedef int BatonDeviceCopyIn(BatonDevice* device, uint64_t to, const void* from
 typedef int BatonDeviceCopyOut(BatonDevice* device, void* to, uint64_t from, size_t bytes); /* baton_device_copy_out */
 /* Kernel `name` of the library at `path`, until the device is closed. */
 typedef int BatonDeviceLoadKernel(BatonDevice* device, const char* path, const char* name,
-                                  BatonDeviceKernel** kernel_out); /* baton_device_load_kernel */
-/* Runs `blocks` blocks of a kernel and returns when all have ended. */
-typedef int BatonDeviceRun(BatonDevice* device, BatonDeviceKernel* kernel, const BatonDeviceArgument* arguments,
-                           size_t count, uint32_t blocks); /* baton_device_run */
+                                  BatonDeviceKernel** kernel_out);                 /* baton_device_load_kernel */
+typedef int BatonDeviceDescribe(BatonDevice* device, BatonDeviceDescription* out); /* baton_device_describe */
+
+/* Graphs. The predecessors of task i, which come before it, are predecessors[first_predecessor[i]] up to
+ * predecessors[first_predecessor[i + 1] - 1]. What the tasks point to is copied. A graph ends with baton_graph_free or
+ * its device. */
+typedef int BatonGraphMake(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,
+                           const uint64_t* first_predecessor, const uint32_t* predecessors,
+                           BatonDeviceGraph** graph_out); /* baton_graph_make */
+/* Other arguments, or another value to compare with, for one task; all else stays. While the graph does not run. */
+typedef int BatonGraphSet(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed); /* baton_graph_set */
+/* Runs all tasks and returns when they have ended. After a failure `failed_task` is the number of the task that failed
+ * first, or BATON_NO_TASK, and the device can be used again. */
+typedef int BatonGraphRun(BatonDeviceGraph* graph, const BatonRunOptions* options,
+                          uint32_t* failed_task);    /* baton_graph_run */
+typedef int BatonGraphFree(BatonDeviceGraph* graph); /* baton_graph_free */
 
 /* Optional functions. A library may lack them: it loads, and only a call of one that is missing is an error.
  *

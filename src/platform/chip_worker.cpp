@@ -1,7 +1,10 @@
 #include <baton/chip_worker.hpp>
 
 #include <charconv>
+#include <memory>
 #include <vector>
+
+#include <baton/options.hpp>
 
 #include "base/fail.hpp"
 #include "platform/device.hpp"
@@ -119,9 +122,28 @@ void ChipWorker::run(const LoadedKernel& kernel, std::span<const Argument> argum
   std::vector<BatonDeviceArgument> list;
   list.reserve(arguments.size());
   for (const Argument& argument : arguments) list.push_back(argument_of(argument));
-  const auto& library = device().library();
-  library.check("baton_device_run", library.run(device().get(), static_cast<BatonDeviceKernel*>(kernel.kernel_),
-                                                list.data(), list.size(), blocks));
+  BatonDeviceTask task{};
+  task.kernels[0] = static_cast<BatonDeviceKernel*>(kernel.kernel_);
+  task.cores = BATON_TASK_VECTOR;
+  task.arguments = list.data();
+  task.argument_count = static_cast<std::uint32_t>(list.size());
+  task.blocks = blocks;
+  const platform::Device& device = this->device();
+  const auto& library = device.library();
+  const std::uint64_t no_predecessors[] = {0, 0};
+  BatonDeviceGraph* graph = nullptr;
+  library.check("baton_graph_make", library.graph_make(device.get(), &task, 1, no_predecessors, nullptr, &graph));
+  const auto free_graph = [&](BatonDeviceGraph* made) { static_cast<void>(library.graph_free(made)); };
+  const std::unique_ptr<BatonDeviceGraph, decltype(free_graph)> owner(graph, free_graph);
+  std::vector<BatonDeviceExtent> extents;
+  for (const auto& [address, bytes] : device.allocations) extents.push_back({address, bytes});
+  BatonRunOptions run{};
+  run.extents = extents.data();
+  run.extent_count = extents.size();
+  run.wait_limit_ns = static_cast<std::uint64_t>(options().wait_timeout.count());
+  run.run_limit_ns = static_cast<std::uint64_t>(options().kernel_limit().count());
+  std::uint32_t failed = BATON_NO_TASK;
+  library.check("baton_graph_run", library.graph_run(graph, &run, &failed));
 }
 
 void ChipWorker::comm_init(int rank, int nranks, const std::string& rendezvous) {

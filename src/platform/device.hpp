@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "platform/platform_library.hpp"
+#include "chip/device/platform_library.hpp"
 
 namespace baton::platform {
 

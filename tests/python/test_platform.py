@@ -64,7 +64,7 @@ def test_the_communication_group_and_kernels_that_reach_its_windows(ops):
 
 def test_a_missing_function_is_an_error_when_it_is_used():
     worker = baton.ChipWorker(template())
-    assert worker.has("baton_device_run") and not worker.has("comm_init")
+    assert worker.has("baton_graph_run") and not worker.has("comm_init")
     for call in (lambda: worker.comm_init(0, 1, "x"), worker.comm_barrier, lambda: worker.comm_alloc_windows(8),
                  worker.comm_get_local_window_base, worker.comm_get_window_size, worker.comm_destroy):
         with pytest.raises(baton.Error, match=r"libbaton_template.so has no function comm_") as raised:

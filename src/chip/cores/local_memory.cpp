@@ -43,6 +43,11 @@ void LocalMemory::remove_buffer(const void* begin) {
   buffers_.erase(reinterpret_cast<std::uintptr_t>(begin));
 }
 
+void LocalMemory::for_each_buffer(FunctionRef<void(std::uintptr_t, std::size_t)> buffer) const {
+  const std::shared_lock lock(mutex_);
+  for (const auto& [begin, known] : buffers_) buffer(begin, known.bytes);
+}
+
 std::optional<Extent> LocalMemory::extent_of(const void* begin, std::size_t bytes) const {
   const std::shared_lock lock(mutex_);
   auto next = buffers_.upper_bound(reinterpret_cast<std::uintptr_t>(begin));

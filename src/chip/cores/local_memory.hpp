@@ -20,6 +20,8 @@ class LocalMemory : public GlobalMemory {
   /// they overlap another buffer.
   void add_buffer(const void* begin, std::size_t bytes, std::string name);
   void remove_buffer(const void* begin);
+  /// Calls `buffer(begin, bytes)` for each, by address.
+  void for_each_buffer(FunctionRef<void(std::uintptr_t, std::size_t)> buffer) const;
 
   [[nodiscard]] int rank() const noexcept override { return 0; }
   [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;

@@ -1,5 +1,7 @@
 #include "chip/cores/profile.hpp"
 
+#include <algorithm>
+
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 
@@ -16,6 +18,10 @@ const std::vector<Profile>& profiles() {
       {"a5sim", 36, {256 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB, 256 * kKiB, 4 * kKiB, 4 * kKiB}},
   };
   return all;
+}
+
+bool is_simulated(std::string_view platform) {
+  return std::ranges::any_of(profiles(), [&](const Profile& profile) { return profile.name == platform; });
 }
 
 const Profile& profile_named(std::string_view platform) {

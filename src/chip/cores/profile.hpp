@@ -30,6 +30,9 @@ inline constexpr int kCoresPerCluster = 1 + kVectorsPerCluster;
 /// All profiles.
 [[nodiscard]] const std::vector<Profile>& profiles();
 
+/// Whether a platform is one of them.
+[[nodiscard]] bool is_simulated(std::string_view platform);
+
 /// The profile of a platform such as "a2a3sim". Throws Error (invalid_argument) that lists the known ones.
 [[nodiscard]] const Profile& profile_named(std::string_view platform);
 

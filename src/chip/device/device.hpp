@@ -30,7 +30,8 @@ class Device {
   /// submission and what did not run because of it; the device can be used again then.
   virtual void run(CapturedTasks& graph) = 0;
 
-  /// Who takes tasks while the orchestration still submits; never null, and the same for the life of the device.
+  /// Who takes tasks while the orchestration still submits; the same for the life of the device. Null: it takes whole
+  /// graphs only.
   [[nodiscard]] virtual Scheduler* stream() noexcept = 0;
 
   /// For asynchronous copies of kernels; null: there are none.

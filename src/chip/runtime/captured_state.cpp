@@ -125,6 +125,7 @@ void CapturedState::bind(std::span<const Binding> bindings) {
     if (piece.move_by == piece.moved_by) continue;
     for (ChipTensor* descriptor : piece.descriptors) descriptor->buffer.addr += piece.move_by - piece.moved_by;
     piece.moved_by = piece.move_by;
+    tasks_.arguments_changed();
   }
 }
 
@@ -142,6 +143,7 @@ void CapturedState::set_scalar(TaskId task, std::size_t scalar, std::int64_t slo
          plan.arg_count - plan.tensor_count, scalar);
   }
   plan.args[plan.tensor_count + scalar] = slot;
+  tasks_.arguments_changed();
 }
 
 std::string CapturedState::drawing() const {

@@ -7,6 +7,8 @@
 
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "base/quote.hpp"
+#include "chip/device/library_device.hpp"
 #include "chip/device/sim_device.hpp"
 
 namespace baton::chip {
@@ -34,11 +36,19 @@ std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip, std::optional<in
 
 std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed ? chip.seed : options().seed; }
 
-std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, Profiler* profiler) {
-  const SimOptions cores{.clusters = chip.clusters,
-                         .workers = chip.workers,
-                         .seed = seed_of(chip),
-                         .kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit())};
+std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, Profiler* profiler,
+                                   std::optional<int> rank) {
+  const std::chrono::nanoseconds kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit());
+  if (!is_simulated(chip.platform)) {
+    if (rank) {
+      fail(Code::unsupported, "a chip of platform {} cannot be a rank among others yet: windows are memory of the host",
+           quote(chip.platform));
+    }
+    return std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device),
+                                           RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
+  }
+  const SimOptions cores{
+      .clusters = chip.clusters, .workers = chip.workers, .seed = seed_of(chip), .kernel_timeout = kernel_timeout};
   const SchedulerOptions tasks{.window = chip.task_window != 0 ? chip.task_window : options().task_window,
                                .profiler = profiler,
                                .in_place = chip.in_place.value_or(options().in_place),
@@ -67,9 +77,10 @@ class ProfiledRun {
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
     : memory_(std::move(memory)),
       profiler_(profiler_for(chip, rank)),
-      device_(device_for(chip, *memory_, profiler_.get())),
+      device_(device_for(chip, *memory_, profiler_.get(), rank)),
       heap_bytes_(device_->memory(), heap_bytes_of(chip)),
-      heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP") {
+      heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP"),
+      batch_(*device_) {
   if (profiler_) profiler_->high_water.output_heap_bytes = heap_bytes_.bytes();
   memory_->add_buffer(heap_bytes_.data(), heap_bytes_.bytes(), "outputs");
   map_.add_allocation(heap_bytes_.buffer(), "outputs");
@@ -120,6 +131,10 @@ void ChipState::free(const Tensor& tensor) {
 
 void ChipState::add_memory(const Buffer& memory, std::string_view name) {
   if (memory.bytes == 0) fail(Code::invalid_argument, "\"{}\" has no bytes", name);
+  if (bytes().kind() != MemoryKind::host) {
+    fail(Code::unsupported, "\"{}\" is memory of the host, which this chip does not reach; use alloc() and copy_in()",
+         name);
+  }
   const graph::AllocationId allocation = map_.add_allocation(memory, name);
   memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name));
   known_.emplace(memory.address, Known{.owned = {}, .allocation = allocation});
@@ -151,6 +166,7 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
   const ProfiledRun profiled(profiler_.get());
+  if (device_->stream() == nullptr) return run_in_batches(orchestration, options, where);
   Scheduler& scheduler = *device_->stream();
   GraphState state({device_.get(), map_, heap_, *memory_, this, profiler_.get()}, options.edges);
   Graph graph(state);
@@ -174,6 +190,25 @@ void ChipState::run(const std::function<void(Graph&)>& orchestration, const Grap
   const TaskId next = scheduler.blocks().newest() + 1;
   map_.forget_before(next);
   heap_.forget_before(next);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
+                               const Place& where) {
+  GraphState state({device_.get(), map_, heap_, *memory_, this, profiler_.get(), &batch_}, options.edges);
+  Graph graph(state);
+  const std::uint64_t scope = heap_.open_scope(where);
+  std::exception_ptr failure;
+  try {
+    orchestration(graph);
+    batch_.run();
+  } catch (...) {
+    failure = std::current_exception();
+    batch_.drop();
+  }
+  heap_.close_scope(scope);
+  map_.forget_before(batch_.newest() + 1);
+  heap_.forget_before(batch_.newest() + 1);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -36,6 +36,10 @@ class ChipState {
   [[nodiscard]] ChipMemory& bytes() const noexcept { return *device_->memory(); }
 
  private:
+  /// The same for a device that takes whole graphs.
+  void run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
+                      const Place& where);
+
   /// Memory that kernels may use: ours, or somebody else's.
   struct Known {
     OwnedBuffer owned;  // none of somebody else's
@@ -49,6 +53,7 @@ class ChipState {
   OwnedBuffer heap_bytes_;
   graph::OutputHeap heap_;
   std::map<std::uint64_t, Known> known_;  // by address
+  Batch batch_;                           // of a device that takes whole graphs
 };
 
 }  // namespace baton::chip

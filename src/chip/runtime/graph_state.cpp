@@ -178,26 +178,26 @@ void GraphState::fill(OwnCore& own, const Submission& submission) {
 }
 
 template <class Live, class Found>
-void GraphState::link(Task& task, const Submission& submission, Live&& live, Found&& found) {
+void GraphState::link(TaskId id, const Submission& submission, Live&& live, Found&& found) {
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.tensor()->buffer().id == 0) continue;
-    parts_.heap.use(argument.tensor()->buffer(), task.id);
+    parts_.heap.use(argument.tensor()->buffer(), id);
   }
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
     if (edges_ == Edges::named && argument.tensor()->buffer().space != MemorySpace::token) continue;
     if (argument.tensor()->is_empty()) continue;
-    parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), task.id, live, found);
+    parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), id, live, found);
     task_is_recorded_ = true;
   }
   for (const Tensor& token : submission.options.tokens) {
-    parts_.map.record(graph::view_of(token), graph::Use::read, task.id, live, found);
+    parts_.map.record(graph::view_of(token), graph::Use::read, id, live, found);
   }
   if (submission.options.only_if && submission.cores != Cores::none) {
     const Tensor& element = submission.options.only_if->element;
-    if (element.buffer().id != 0) parts_.heap.use(element.buffer(), task.id);
+    if (element.buffer().id != 0) parts_.heap.use(element.buffer(), id);
     if (edges_ == Edges::inferred) {
-      parts_.map.record(graph::view_of(element), graph::Use::read, task.id, live, found);
+      parts_.map.record(graph::view_of(element), graph::Use::read, id, live, found);
       task_is_recorded_ = true;
     }
   }
@@ -210,7 +210,7 @@ TaskId GraphState::submit(const Submission& submission) {
   const bool plain = options.blocks == 1 && !options.start_together && options.after.empty() && !options.only_if &&
                      !options.completion_queue;
   if (!plain || submission.arguments.size() > kKernelArguments) check(submission);
-  return capture_ == nullptr ? stream(submission) : capture(submission);
+  return collects() ? collect(submission) : stream(submission);
 }
 
 TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
@@ -222,7 +222,7 @@ TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
   fill(task, submission);
   // It has nobody to wait for, but others may have to wait for it.
   link(
-      task, submission, [](TaskId) { return false; }, [](TaskId) {});
+      id, submission, [](TaskId) { return false; }, [](TaskId) {});
   scheduler.go_on_with(task);
   return id;
 }
@@ -236,7 +236,7 @@ TaskId GraphState::stream(const Submission& submission) {
   try {
     fill(task, submission);
     link(
-        task, submission, [&](TaskId id) { return scheduler.live(id); },
+        task.id, submission, [&](TaskId id) { return scheduler.live(id); },
         [&](TaskId id) { scheduler.depend(task, id); });
   } catch (...) {
     // A task that is recorded hides those before it from those after it, so it must take part, but it does nothing.
@@ -254,23 +254,36 @@ TaskId GraphState::stream(const Submission& submission) {
   return id;
 }
 
-TaskId GraphState::capture(const Submission& submission) {
-  CapturedTasks& tasks = capture_->tasks();
+TaskId GraphState::collect(const Submission& submission) {
+  if (capture_ == nullptr && parts_.batch->is_large()) run_batch();
+  CapturedTasks& tasks = collected();
+  const TaskId before = collected_from();
   Task& task = tasks.begin();
+  const TaskId id = before + task.id;
   try {
     fill(task, submission);
     link(
-        task, submission, [&](TaskId id) { return tasks.unordered(id); }, [&](TaskId id) { tasks.depend(id); });
+        id, submission, [&](TaskId earlier) { return earlier > before && tasks.unordered(earlier - before); },
+        [&](TaskId earlier) {
+          if (earlier > before) tasks.depend(earlier - before);
+        });
   } catch (...) {
+    // As in stream().
     if (task_is_recorded_) {
       make_empty(task);
-      capture_->add_submission({}, edges_);
+      if (capture_ != nullptr) capture_->add_submission({}, edges_);
       tasks.end();
     } else {
       tasks.abandon();
     }
     throw;
   }
+  if (capture_ != nullptr) remember(task, submission);
+  tasks.end();
+  return id;
+}
+
+void GraphState::remember(const Task& task, const Submission& submission) {
   std::size_t tensor = 0;
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr) continue;
@@ -281,8 +294,12 @@ TaskId GraphState::capture(const Submission& submission) {
   if (const TaskExtra* extra = task.plan.extras(); extra != nullptr && extra->has_predicate) {
     capture_->add_descriptor(submission.options.only_if->element, Access::in, *extra->element);
   }
-  tasks.end();
-  return task.id;
+}
+
+void GraphState::run_batch() {
+  parts_.batch->run();
+  parts_.map.forget_before(newest() + 1);
+  parts_.heap.forget_before(newest() + 1);
 }
 
 void GraphState::submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where) {
@@ -301,18 +318,18 @@ void GraphState::submit_graph(CapturedState& graph, std::span<const Binding> bin
 }
 
 TaskId GraphState::newest() const noexcept {
-  return capture_ == nullptr ? scheduler_->blocks().newest() : capture_->tasks().newest();
+  if (capture_ != nullptr) return capture_->tasks().newest();
+  return parts_.batch != nullptr ? parts_.batch->newest() : scheduler_->blocks().newest();
 }
 
-Arena& GraphState::arena() noexcept {
-  return capture_ == nullptr ? scheduler_->blocks().arena() : capture_->tasks().arena();
-}
+Arena& GraphState::arena() noexcept { return collects() ? collected().arena() : scheduler_->blocks().arena(); }
 
 void GraphState::wait(TaskId task) {
   if (capture_ != nullptr) {
     fail(Code::invalid_argument, "wait: nothing runs while a graph is captured; do it before or after Chip::run()");
   }
-  scheduler_->wait(task);
+  if (parts_.batch == nullptr) return scheduler_->wait(task);
+  if (task > parts_.batch->complete()) run_batch();
 }
 
 void GraphState::forget_complete() {
@@ -357,6 +374,10 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
            parts_.heap.bytes_in_use());
     }
     const TaskId last = parts_.heap.must_complete();
+    if (parts_.batch != nullptr) {
+      run_batch();
+      continue;
+    }
     while (scheduler_->oldest_incomplete() <= last) {
       // Throws if it failed: a failed task stays the oldest until the run ends.
       scheduler_->wait(scheduler_->oldest_incomplete());
@@ -406,11 +427,9 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
 
 void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* action) {
   if (tensor.buffer().id != 0) parts_.heap.use(tensor.buffer(), 0);
-  Scheduler& scheduler = *scheduler_;
   std::vector<TaskId> earlier;
-  parts_.map.query(
-      graph::view_of(tensor), access, [&](TaskId id) { return capture_ != nullptr || scheduler.live(id); },
-      [&](TaskId id) { earlier.push_back(id); });
+  const auto live = [&](TaskId id) { return collects() ? id > collected_from() : scheduler_->live(id); };
+  parts_.map.query(graph::view_of(tensor), access, live, [&](TaskId id) { earlier.push_back(id); });
   if (capture_ != nullptr && (!earlier.empty() || tensor.buffer().id != 0)) {
     fail(
         Code::invalid_argument,
@@ -418,7 +437,7 @@ void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* a
         "Chip::run()",
         action, tensor.describe());
   }
-  for (const TaskId id : earlier) scheduler.wait(id);
+  for (const TaskId id : earlier) wait(id);
 }
 
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {

@@ -12,6 +12,7 @@
 #include "chip/device/device.hpp"
 #include "chip/graph/output_heap.hpp"
 #include "chip/graph/tensor_map.hpp"
+#include "chip/runtime/batch.hpp"
 #include "chip/runtime/captured_state.hpp"
 #include "chip/sched/scheduler.hpp"
 
@@ -25,6 +26,7 @@ struct GraphParts {
   LocalMemory& memory;
   const ChipState* chip;
   Profiler* profiler = nullptr;  // null unless tasks are profiled
+  Batch* batch = nullptr;        // of a device that takes whole graphs
 };
 
 /// What a submission asks for, before it is a task.
@@ -50,7 +52,7 @@ class GraphState {
 
   TaskId submit(const Submission& submission);
   void submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where);
-  [[nodiscard]] bool full() const noexcept { return capture_ == nullptr && scheduler_->full(); }
+  [[nodiscard]] bool full() const noexcept { return !collects() && scheduler_->full(); }
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
   [[nodiscard]] Tensor output(DType dtype, std::span<const std::int64_t> shape, const Place& where);
   [[nodiscard]] Tensor filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
@@ -80,11 +82,21 @@ class GraphState {
   /// The same for the call of a core, with less that is written. Throws what link() would.
   void fill(OwnCore& own, const Submission& submission);
   template <class Live, class Found>
-  void link(Task& task, const Submission& submission, Live&& live, Found&& found);
+  void link(TaskId id, const Submission& submission, Live&& live, Found&& found);
   TaskId stream(const Submission& submission);
   TaskId run_in_place(OwnCore& own, const Submission& submission);
-  TaskId capture(const Submission& submission);
+  TaskId collect(const Submission& submission);
+  void remember(const Task& task, const Submission& submission);
   [[nodiscard]] TaskId newest() const noexcept;
+  /// Whether tasks are collected, for a captured graph or for a batch, and do not run yet.
+  [[nodiscard]] bool collects() const noexcept { return capture_ != nullptr || parts_.batch != nullptr; }
+  [[nodiscard]] CapturedTasks& collected() noexcept {
+    return capture_ != nullptr ? capture_->tasks() : parts_.batch->tasks();
+  }
+  /// Tasks up to this number are complete; those that are collected count on from there.
+  [[nodiscard]] TaskId collected_from() const noexcept { return capture_ != nullptr ? 0 : parts_.batch->complete(); }
+  /// Runs what is collected for a device.
+  void run_batch();
   [[nodiscard]] Arena& arena() noexcept;
   [[nodiscard]] Tensor element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const;
   void wait_for(const Tensor& tensor, graph::Use access, const char* action);

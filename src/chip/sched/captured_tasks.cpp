@@ -117,6 +117,7 @@ std::span<const TaskId> CapturedTasks::predecessors(TaskId id) const noexcept {
 }
 
 void CapturedTasks::next_run() {
+  if (!waits_.empty()) arguments_changed();
   for (const Wait& wait : waits_) {
     TaskPlan& plan = (*this)[wait.task].plan;
     if (__builtin_add_overflow(plan.expected, wait.per_run, &plan.expected)) {

@@ -45,6 +45,11 @@ class CapturedTasks {
   }
   /// For arguments.
   [[nodiscard]] Arena& arena() noexcept { return arena_; }
+  /// Grows whenever arguments change that a device may have copied.
+  [[nodiscard]] std::uint64_t arguments_version() const noexcept { return arguments_version_; }
+  void arguments_changed() noexcept { ++arguments_version_; }
+  /// What a device keeps for its runs.
+  [[nodiscard]] std::shared_ptr<void>& prepared() noexcept { return prepared_; }
 
   /// Those that wait for nobody and have no priority of their own, by the cores that runs them.
   [[nodiscard]] const std::vector<Task*>& roots(Cores cores) const noexcept {
@@ -118,6 +123,8 @@ class CapturedTasks {
   std::vector<Task*> roots_by_priority_;
   std::vector<Wait> waits_;
   CrewChoice crew_;
+  std::uint64_t arguments_version_ = 1;
+  std::shared_ptr<void> prepared_;
 };
 
 }  // namespace baton::chip

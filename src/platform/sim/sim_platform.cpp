@@ -102,7 +102,45 @@ baton::Tensor tensor_of(const BatonDeviceArgument& argument) {
                        {argument.strides, argument.dims}, argument.offset);
 }
 
+/// A task of a graph, with what it points to.
+struct Submitted {
+  explicit Submitted(const BatonDeviceTask& given) : task(given) {
+    if (given.cores == BATON_TASK_NONE || given.cores == BATON_TASK_CLUSTER ||
+        (given.flags & ~BATON_TASK_TOGETHER) != 0) {
+      throw baton::Error(baton::Code::unsupported, "this library runs tasks of one kernel; use Chip for others");
+    }
+    arguments.assign(given.arguments, given.arguments + given.argument_count);
+  }
+
+  baton::TaskId submit(baton::Graph& graph, const std::vector<baton::TaskId>& numbers) const {
+    std::vector<baton::Tensor> tensors;
+    tensors.reserve(arguments.size());  // the list refers to them
+    std::vector<baton::Argument> list;
+    for (const BatonDeviceArgument& argument : arguments) {
+      if (argument.access == BATON_ARGUMENT_SCALAR) {
+        list.emplace_back(static_cast<std::int64_t>(argument.address));
+      } else {
+        tensors.push_back(tensor_of(argument));
+        list.emplace_back(access_of(argument.access), tensors.back());
+      }
+    }
+    baton::TaskOptions options{
+        .blocks = task.blocks, .start_together = (task.flags & BATON_TASK_TOGETHER) != 0, .priority = task.priority};
+    for (const std::uint32_t earlier : after) options.after.push_back(numbers[earlier]);
+    return graph.submit_arguments(task.kernels[0]->kernel.get(), list, options, {});
+  }
+
+  BatonDeviceTask task;
+  std::vector<BatonDeviceArgument> arguments;
+  std::vector<std::uint32_t> after;
+};
+
 }  // namespace
+
+struct BatonDeviceGraph {
+  BatonDevice* device = nullptr;
+  std::vector<Submitted> tasks;
+};
 
 extern "C" {
 
@@ -169,23 +207,50 @@ BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const ch
   });
 }
 
-BATON_PLATFORM_EXPORT int baton_device_run(BatonDevice* device, BatonDeviceKernel* kernel,
-                                           const BatonDeviceArgument* arguments, size_t count, uint32_t blocks) {
+BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
   return guarded([&] {
-    std::vector<baton::Tensor> tensors;
-    tensors.reserve(count);  // arguments refer to them
-    std::vector<baton::Argument> list;
-    for (size_t i = 0; i < count; ++i) {
-      if (arguments[i].access == BATON_ARGUMENT_SCALAR) {
-        list.emplace_back(static_cast<std::int64_t>(arguments[i].address));
-      } else {
-        tensors.push_back(tensor_of(arguments[i]));
-        list.emplace_back(access_of(arguments[i].access), tensors.back());
-      }
-    }
-    device->get().run(
-        [&](baton::Graph& graph) { graph.submit_arguments(kernel->kernel.get(), list, {.blocks = blocks}, {}); });
+    out->clusters = static_cast<uint32_t>(device->get().clusters());
+    out->memory = BATON_MEMORY_HOST;
   });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,
+                                           const uint64_t* first_predecessor, const uint32_t* predecessors,
+                                           BatonDeviceGraph** graph_out) {
+  return guarded([&] {
+    auto graph = std::make_unique<BatonDeviceGraph>();
+    graph->device = device;
+    for (size_t i = 0; i < count; ++i) {
+      graph->tasks.emplace_back(tasks[i]);
+      graph->tasks.back().after.assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
+    }
+    *graph_out = graph.release();
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_set(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed) {
+  return guarded([&] {
+    Submitted again(*changed);
+    again.after = std::move(graph->tasks.at(task).after);
+    graph->tasks.at(task) = std::move(again);
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_run(BatonDeviceGraph* graph, const BatonRunOptions* /*options*/,
+                                          uint32_t* failed_task) {
+  *failed_task = BATON_NO_TASK;
+  return guarded([&] {
+    graph->device->get().run(
+        [&](baton::Graph& run) {
+          std::vector<baton::TaskId> numbers;
+          for (const Submitted& task : graph->tasks) numbers.push_back(task.submit(run, numbers));
+        },
+        {.edges = baton::Edges::named});
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
+  return guarded([&] { delete graph; });
 }
 
 CommHandle comm_init(int rank, int nranks, void* /*stream*/, const char* rendezvous) {

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(All, Group, testing::Values("a2a3sim", "a5sim"));
 
 TEST(PlatformLibrary, MayLackOptionalFunctionsUntilTheyAreCalled) {
   ChipWorker worker(PLATFORM_TEMPLATE);
-  EXPECT_TRUE(worker.has("baton_device_run"));
+  EXPECT_TRUE(worker.has("baton_graph_run"));
   EXPECT_FALSE(worker.has("comm_init"));
   for (const std::string& message : {
            message_of([&] { worker.comm_init(0, 1, "x"); }, baton::Code::unsupported),
@@ -144,7 +144,7 @@ TEST(PlatformLibrary, MayLackOptionalFunctionsUntilTheyAreCalled) {
 
 TEST(PlatformLibrary, OfAnotherVersionIsRefusedBeforeItRuns) {
   EXPECT_THAT(message_of([] { ChipWorker worker(PLATFORM_OLD); }, baton::Code::unsupported),
-              HasSubstr("has version 4711 of the platform interface; this Baton has 1"));
+              HasSubstr("has version 4711 of the platform interface; this Baton has 2"));
 }
 
 TEST(PlatformLibrary, ThatIsMissingOrNoLibraryIsToldWithItsPath) {

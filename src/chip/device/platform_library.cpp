@@ -1,4 +1,4 @@
-#include "platform/platform_library.hpp"
+#include "chip/device/platform_library.hpp"
 
 #include <dlfcn.h>
 
@@ -78,7 +78,11 @@ PlatformLibrary::PlatformLibrary(const std::string& platform)
       copy_in(library_.required<BatonDeviceCopyIn>("baton_device_copy_in")),
       copy_out(library_.required<BatonDeviceCopyOut>("baton_device_copy_out")),
       load_kernel(library_.required<BatonDeviceLoadKernel>("baton_device_load_kernel")),
-      run(library_.required<BatonDeviceRun>("baton_device_run")),
+      describe(library_.required<BatonDeviceDescribe>("baton_device_describe")),
+      graph_make(library_.required<BatonGraphMake>("baton_graph_make")),
+      graph_set(library_.required<BatonGraphSet>("baton_graph_set")),
+      graph_run(library_.required<BatonGraphRun>("baton_graph_run")),
+      graph_free(library_.required<BatonGraphFree>("baton_graph_free")),
       attach_comm(library_.optional<BatonDeviceAttachComm>("baton_device_attach_comm")),
       stream(library_.optional<BatonDeviceStream>("baton_device_stream")),
       comm_init(library_.optional<void*(int, int, void*, const char*)>("comm_init")),

@@ -37,7 +37,11 @@ class PlatformLibrary {
   BatonDeviceCopyIn* copy_in;
   BatonDeviceCopyOut* copy_out;
   BatonDeviceLoadKernel* load_kernel;
-  BatonDeviceRun* run;
+  BatonDeviceDescribe* describe;
+  BatonGraphMake* graph_make;
+  BatonGraphSet* graph_set;
+  BatonGraphRun* graph_run;
+  BatonGraphFree* graph_free;
   OptionalFunction<BatonDeviceAttachComm> attach_comm;
   OptionalFunction<BatonDeviceStream> stream;
   OptionalFunction<void*(int, int, void*, const char*)> comm_init;

@@ -1,0 +1,229 @@
+#include "chip/device/library_device.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <tensor.h>
+
+#include "base/fail.hpp"
+#include "chip/graph/chip_tensor.hpp"
+#include "chip/sched/failure.hpp"
+
+namespace baton::chip {
+namespace {
+
+BatonDeviceDescription describe(const OpenDevice& open) {
+  BatonDeviceDescription description{};
+  open.library().check("baton_device_describe", open.library().describe(open.get(), &description));
+  return description;
+}
+
+class LibraryMemory final : public ChipMemory {
+ public:
+  explicit LibraryMemory(std::shared_ptr<OpenDevice> open)
+      : open_(std::move(open)),
+        kind_(describe(*open_).memory == BATON_MEMORY_HOST ? MemoryKind::host : MemoryKind::device) {}
+
+  [[nodiscard]] MemoryKind kind() const noexcept override { return kind_; }
+  [[nodiscard]] std::uint64_t allocate(std::size_t bytes) override {
+    std::uint64_t address = 0;
+    library().check("baton_device_alloc", library().alloc(open_->get(), bytes, &address));
+    return address;
+  }
+  void free(std::uint64_t address, std::size_t /*bytes*/) noexcept override {
+    static_cast<void>(library().free(open_->get(), address));
+  }
+  void copy_in(std::uint64_t to, const void* from, std::size_t bytes) override {
+    library().check("baton_device_copy_in", library().copy_in(open_->get(), to, from, bytes));
+  }
+  void copy_out(void* to, std::uint64_t from, std::size_t bytes) override {
+    library().check("baton_device_copy_out", library().copy_out(open_->get(), to, from, bytes));
+  }
+  void fill(std::uint64_t to, const void* element, std::size_t element_bytes, std::size_t count) override {
+    const std::size_t piece = std::min(count, kFilled / element_bytes);
+    std::vector<std::byte> bytes(piece * element_bytes);
+    for (std::size_t i = 0; i < piece; ++i) std::memcpy(bytes.data() + i * element_bytes, element, element_bytes);
+    for (std::size_t done = 0; done < count; done += piece) {
+      copy_in(to + done * element_bytes, bytes.data(), std::min(piece, count - done) * element_bytes);
+    }
+  }
+
+ private:
+  /// Bytes of one copy of a fill.
+  static constexpr std::size_t kFilled = std::size_t{1} << 20U;
+
+  [[nodiscard]] const platform::PlatformLibrary& library() const noexcept { return open_->library(); }
+
+  std::shared_ptr<OpenDevice> open_;
+  MemoryKind kind_;
+};
+
+/// A graph that a device has taken, and which of its arguments.
+struct Taken {
+  Taken(std::shared_ptr<OpenDevice> device, BatonDeviceGraph* made) : open(std::move(device)), graph(made) {}
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  ~Taken() { static_cast<void>(open->library().graph_free(graph)); }
+
+  std::shared_ptr<OpenDevice> open;
+  BatonDeviceGraph* graph;
+  std::uint64_t arguments_version = 0;
+};
+
+BatonDeviceArgument argument_of(const ChipTensor& tensor) {
+  BatonDeviceArgument out{};
+  // Edges are known: what the task does with it is nobody's business any more.
+  out.access = BATON_ARGUMENT_INOUT;
+  out.dtype = static_cast<std::uint32_t>(tensor.dtype);
+  out.dims = tensor.ndims;
+  out.address = tensor.buffer.addr;
+  out.bytes = tensor.buffer.size;
+  out.offset = static_cast<std::int64_t>(tensor.start_offset);
+  for (std::uint32_t i = 0; i < tensor.ndims; ++i) {
+    out.shape[i] = tensor.shapes[i];
+    out.strides[i] = static_cast<std::int32_t>(tensor.strides[i]);
+  }
+  return out;
+}
+
+std::uint32_t cores_of(Cores cores) {
+  switch (cores) {
+    case Cores::vector: return BATON_TASK_VECTOR;
+    case Cores::cube: return BATON_TASK_CUBE;
+    case Cores::cluster: return BATON_TASK_CLUSTER;
+    case Cores::none: return BATON_TASK_NONE;
+  }
+  return BATON_TASK_NONE;
+}
+
+/// The first failure of a run, and all tasks that depend on the one that failed.
+[[noreturn]] void raise(CapturedTasks& graph, TaskId failed, std::exception_ptr cause) {
+  FailureLog log;
+  const TaskFailure* failure = log.add_failure(graph[failed], std::move(cause));
+  std::vector<bool> held(static_cast<std::size_t>(graph.newest()) + 1);
+  held[static_cast<std::size_t>(failed)] = true;
+  // Tasks come after those that they depend on.
+  for (TaskId id = failed; id <= graph.newest(); ++id) {
+    if (!held[static_cast<std::size_t>(id)]) continue;
+    if (id != failed) log.add_not_run(graph[id], *failure);
+    for (const std::uint32_t successor : graph.successors(id)) held[successor + 1] = true;
+  }
+  log.raise();
+}
+
+}  // namespace
+
+LibraryDevice::LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known)
+    : Device(std::make_shared<LibraryMemory>(open)),
+      open_(open),
+      clusters_(static_cast<int>(describe(*open).clusters)),
+      limits_(limits),
+      known_(known) {}
+
+BatonDeviceKernel* LibraryDevice::kernel_for(BatonKernelFunction entry, const char* name) {
+  BatonDeviceKernel*& kernel = kernels_[entry];
+  if (kernel != nullptr) return kernel;
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(entry), &info) == 0 || info.dli_fname == nullptr) {
+    fail(Code::not_a_kernel, "kernel '{}' is in no library", name);
+  }
+  const auto& library = open_->library();
+  library.check("baton_device_load_kernel", library.load_kernel(open_->get(), info.dli_fname, name, &kernel));
+  return kernel;
+}
+
+BatonDeviceTask LibraryDevice::task_of(const Task& task, std::vector<BatonDeviceArgument>& arguments) {
+  const TaskPlan& plan = task.plan;
+  arguments.clear();
+  for (std::uint32_t i = 0; i < plan.arg_count; ++i) {
+    BatonDeviceArgument argument{};
+    if (i < plan.tensor_count) {
+      argument = argument_of(*reinterpret_cast<const ChipTensor*>(plan.args[i]));
+    } else {
+      argument.access = BATON_ARGUMENT_SCALAR;
+      argument.address = static_cast<std::uint64_t>(plan.args[i]);
+    }
+    arguments.push_back(argument);
+  }
+  BatonDeviceTask out{};
+  if (plan.entry != nullptr) out.kernels[0] = kernel_for(plan.entry, plan.name);
+  for (std::size_t i = 0; plan.cluster != nullptr && i < BATON_TASK_KERNELS; ++i) {
+    if (plan.cluster->entry[i] != nullptr) out.kernels[i] = kernel_for(plan.cluster->entry[i], plan.cluster->name[i]);
+  }
+  out.arguments = arguments.data();
+  out.argument_count = plan.arg_count;
+  out.cores = cores_of(plan.cores);
+  out.blocks = plan.blocks;
+  out.priority = plan.priority;
+  if (plan.start == BlockStart::together) out.flags |= BATON_TASK_TOGETHER;
+  if (plan.waits_for_counter()) {
+    out.flags |= BATON_TASK_COUNTER;
+    out.address = reinterpret_cast<std::uint64_t>(plan.counter);
+    out.value = plan.expected;
+  }
+  if (const TaskExtra* extra = plan.extras(); extra != nullptr) {
+    if (extra->completion_queue) {
+      fail(Code::unsupported, "{}: a device of a library has no completion queues", describe_task(task));
+    }
+    const ChipTensor& element = *extra->element;
+    out.flags |= BATON_TASK_PREDICATE;
+    out.comparison = static_cast<std::uint32_t>(extra->comparison);
+    out.value = extra->value;
+    out.dtype = static_cast<std::uint32_t>(element.dtype);
+    out.address = element.buffer.addr + element.start_offset * size_of(static_cast<DType>(element.dtype));
+  }
+  return out;
+}
+
+std::shared_ptr<void> LibraryDevice::make(CapturedTasks& graph) {
+  const auto count = static_cast<std::size_t>(graph.newest());
+  std::vector<std::vector<BatonDeviceArgument>> arguments(count);
+  std::vector<BatonDeviceTask> tasks;
+  std::vector<std::uint64_t> first = {0};
+  std::vector<std::uint32_t> predecessors;
+  for (TaskId id = 1; id <= graph.newest(); ++id) {
+    tasks.push_back(task_of(graph[id], arguments[static_cast<std::size_t>(id - 1)]));
+    for (const TaskId earlier : graph.predecessors(id)) predecessors.push_back(static_cast<std::uint32_t>(earlier - 1));
+    first.push_back(predecessors.size());
+  }
+  BatonDeviceGraph* made = nullptr;
+  const auto& library = open_->library();
+  library.check("baton_graph_make",
+                library.graph_make(open_->get(), tasks.data(), count, first.data(), predecessors.data(), &made));
+  auto taken = std::make_shared<Taken>(open_, made);
+  taken->arguments_version = graph.arguments_version();
+  return taken;
+}
+
+void LibraryDevice::run(CapturedTasks& graph) {
+  if (graph.newest() == 0) return;
+  graph.next_run();
+  if (!graph.prepared()) graph.prepared() = make(graph);
+  auto& taken = *static_cast<Taken*>(graph.prepared().get());
+  const auto& library = open_->library();
+  if (taken.arguments_version != graph.arguments_version()) {
+    std::vector<BatonDeviceArgument> arguments;
+    for (TaskId id = 1; id <= graph.newest(); ++id) {
+      const BatonDeviceTask task = task_of(graph[id], arguments);
+      library.check("baton_graph_set", library.graph_set(taken.graph, static_cast<std::size_t>(id - 1), &task));
+    }
+    taken.arguments_version = graph.arguments_version();
+  }
+  std::vector<BatonDeviceExtent> extents;
+  known_.for_each_buffer([&](std::uintptr_t begin, std::size_t bytes) { extents.push_back({begin, bytes}); });
+  const BatonRunOptions options{.extents = extents.data(),
+                                .extent_count = extents.size(),
+                                .wait_limit_ns = static_cast<std::uint64_t>(limits_.wait.count()),
+                                .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count())};
+  std::uint32_t failed = BATON_NO_TASK;
+  try {
+    library.check("baton_graph_run", library.graph_run(taken.graph, &options, &failed));
+  } catch (const Error&) {
+    if (failed >= graph.newest()) throw;
+    raise(graph, TaskId{failed} + 1, std::current_exception());
+  }
+}
+
+}  // namespace baton::chip

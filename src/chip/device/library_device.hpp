@@ -1,0 +1,62 @@
+// A device behind libbaton_<platform>.so.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chip/cores/local_memory.hpp"
+#include "chip/device/device.hpp"
+#include "chip/device/platform_library.hpp"
+
+namespace baton::chip {
+
+/// A device of a library, until the last one lets go: of it, of its memory, of a graph that it has taken.
+class OpenDevice {
+ public:
+  OpenDevice(const std::string& platform, int id) : library_(platform) {
+    library_.check("baton_device_open", library_.open(id, &device_));
+  }
+  OpenDevice(const OpenDevice&) = delete;
+  OpenDevice& operator=(const OpenDevice&) = delete;
+  ~OpenDevice() { static_cast<void>(library_.close(device_)); }
+
+  [[nodiscard]] const platform::PlatformLibrary& library() const noexcept { return library_; }
+  [[nodiscard]] BatonDevice* get() const noexcept { return device_; }
+
+ private:
+  platform::PlatformLibrary library_;
+  BatonDevice* device_ = nullptr;
+};
+
+struct RunLimits {
+  std::chrono::nanoseconds wait;  // of a wait for a signal
+  std::chrono::nanoseconds task;  // 0: none
+};
+
+class LibraryDevice final : public Device {
+ public:
+  /// `known`: what kernels may touch; outlives the device.
+  LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known);
+
+  [[nodiscard]] int clusters() const noexcept override { return clusters_; }
+  void run(CapturedTasks& graph) override;
+  [[nodiscard]] Scheduler* stream() noexcept override { return nullptr; }
+  [[nodiscard]] void* dma_workspace() const noexcept override { return nullptr; }
+  [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t /*elapsed_ticks*/) const override { return {}; }
+
+ private:
+  [[nodiscard]] BatonDeviceKernel* kernel_for(BatonKernelFunction entry, const char* name);
+  [[nodiscard]] BatonDeviceTask task_of(const Task& task, std::vector<BatonDeviceArgument>& arguments);
+  [[nodiscard]] std::shared_ptr<void> make(CapturedTasks& graph);
+
+  std::shared_ptr<OpenDevice> open_;
+  int clusters_;
+  RunLimits limits_;
+  const LocalMemory& known_;
+  std::map<BatonKernelFunction, BatonDeviceKernel*> kernels_;
+};
+
+}  // namespace baton::chip
