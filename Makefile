@@ -1,6 +1,6 @@
 # The commands of everyday work; `make help` lists them. Everything that is made goes below build/.
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-torch check bench bench-quick docs format install clean help setup
+.PHONY: build demo test test-cuda test-torch check bench bench-quick docs format install clean help setup
 
 PREFIX ?= /usr/local
 # Installs missing packages; `make test SETUP=true` leaves the machine as it is.
@@ -19,6 +19,9 @@ test: ## what every change must pass: checks, gcc, clang, clang-tidy, sanitizers
 
 test-torch: setup ## the tests of baton.torch, with a PyTorch from the package index
 	@scripts/test_torch
+
+test-cuda: build ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
+	@build/tests/cuda_chip
 
 check: ## everything: long tests, complete sanitizer runs, fuzzing
 	@scripts/run_tests check

@@ -107,6 +107,11 @@ static_assert(sizeof(BatonKernelTable) == 24 && offsetof(BatonKernelTable, begin
   __attribute__((used, aligned(alignof(BatonKernelEntry)), \
                  section("baton_kernels"))) static BatonKernelEntry identifier = {__VA_ARGS__}
 
+#if defined(__CUDACC__)
+// The host finds functions of a device by their names.
+#define BATON_KERNEL_ENTRY(name)
+#else
 /// Registers a function `extern "C" void name(int64_t*)` under its name. At namespace scope, after its declaration.
 #define BATON_KERNEL_ENTRY(name) \
   BATON_KERNEL_REGISTER(baton_kernel_entry_##name, #name, &name, nullptr, BATON_KERNEL_CORE, 0)
+#endif

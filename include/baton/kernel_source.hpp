@@ -21,6 +21,8 @@ struct KernelSource {
   std::optional<std::string> text{};
   BatonCoreType core = BATON_CORE_VECTOR;  ///< Of kernels.
   SourceForm form = SourceForm::kernels;
+  /// "cuda": also for NVIDIA GPUs, which takes nvcc. Empty, or a simulated one: for the host alone.
+  std::string platform{};
   std::vector<std::string> include_dirs{};
   std::vector<std::string> defines{};  ///< NAME or NAME=value.
   std::vector<std::string> flags{};    ///< For the compiler, as they are.

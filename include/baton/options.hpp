@@ -44,6 +44,10 @@ struct BATON_API Options {
 
   /// BATON_CXX: the C++ compiler of kernels; default: the first of c++, g++ and clang++ on the PATH.
   std::optional<std::string> compiler;
+  /// BATON_NVCC: the compiler of kernels for NVIDIA GPUs; default: the nvcc on the PATH, or in its usual folder.
+  std::optional<std::string> nvcc;
+  /// BATON_CUDA_ARCH: the generation of NVIDIA GPUs that kernels are compiled for.
+  std::string cuda_arch = "sm_90a";
   /// BATON_INCLUDE_DIR: the folder with the headers of kernels; default: the one this Baton came with.
   std::optional<std::string> include_dir;
   /// BATON_COMPILE_TIMEOUT: how long the compiler may take for one kernel.

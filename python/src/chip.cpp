@@ -27,6 +27,10 @@ std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const s
                                     int workers, std::uint64_t task_window, std::uint64_t output_heap_bytes,
                                     std::optional<std::uint64_t> seed, const std::optional<std::string>& profile,
                                     std::optional<double> kernel_timeout) {
+  // Arrays show memory of the host.
+  if (platform == "cuda") {
+    throw Error(Code::unsupported, "Python does not drive chips of platform cuda yet; C++ does: baton::Chip");
+  }
   ChipOptions options{.platform = platform,
                       .clusters = clusters,
                       .workers = workers,

@@ -82,6 +82,7 @@ class CompileCommand : public Command {
  private:
   std::vector<std::string> sources_;
   std::string output_dir_;
+  std::string platform_;
   std::string core_ = "vector";
   bool orchestration_ = false;
   std::vector<std::string> include_dirs_;

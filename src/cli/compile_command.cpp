@@ -33,6 +33,7 @@ examples:
   baton compile kernels/*.cpp -o build/kernels       libraries to take elsewhere
   baton compile --core cube matmul.cpp -I include -D TILE=64
   baton compile --orchestration layer.cpp            functions that submit kernels by their numbers
+  baton compile --platform cuda scale.cpp            with code for NVIDIA GPUs beside that of the host
   baton compile --debug scale.cpp -- -Wall
   library=$(baton compile --print-path scale.cpp)
   baton compile --list scale.cpp other.so            what the kernels in there take
@@ -150,6 +151,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_->add_option("--core", core_, "What the kernels run on: vector (also aiv) or cube (also aic).")
       ->check(CLI::IsMember({"vector", "cube", "aiv", "aic"}))
       ->capture_default_str();
+  app_->add_option("--platform", platform_, "Also for this platform: cuda, which takes nvcc.")->type_name("NAME");
   app_->add_flag("--orchestration", orchestration_,
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
   app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);
@@ -186,6 +188,7 @@ int CompileCommand::run(const std::vector<std::string>& after_dashes) {
                         .core = core_ == "cube" || core_ == "aic" ? kernel::CoreType::cube : kernel::CoreType::vector,
                         .form = orchestration_ ? SourceForm::orchestrations : SourceForm::kernels,
                         .target = output_dir_.empty() ? kernel::Target::this_processor : kernel::Target::any_processor,
+                        .platform = platform_,
                         .include_dirs = include_dirs_,
                         .defines = defines_,
                         .flags = {after_dashes.begin() + (after_dashes.empty() ? 0 : 1), after_dashes.end()},

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/text_file.hpp"
 #include "kernel/dependency_list.hpp"
+#include "kernel/device_compiler.hpp"
 #include "kernel/diagnostics.hpp"
 #include "kernel/processor.hpp"
 #include "kernel/run_program.hpp"
@@ -35,8 +37,8 @@ constexpr const char* kPrintingFunctions[] = {"printf",       "fprintf",       "
 constexpr int kNotWorthALog = 3;
 
 /// The full messages stay in a file; the error has the first of them.
-[[noreturn]] void report(const Recipe& recipe, const ProgramEnd& end, const std::string& log_file,
-                         const WorkFolder& work) {
+[[noreturn]] void report(const Recipe& recipe, const Compiler& compiler, const ProgramEnd& end,
+                         const std::string& log_file, const WorkFolder& work) {
   const Diagnosis diagnosis = diagnose(end.output, recipe.source);
   if (const auto full = shortage(recipe.source, end.output, work.path())) throw Error(*full);
   std::vector<std::string> notes = diagnosis.lines;
@@ -51,20 +53,37 @@ constexpr int kNotWorthALog = 3;
     what = end.status.value_or(0) != 0 ? "the compiler ended with " + describe_wait_status(*end.status)
                                        : "the compiler made no library";
   }
-  throw Error(Code::compile_failed,
-              fmt::format("{} does not compile: {} ({})", recipe.source, what, recipe.compiler.version),
+  throw Error(Code::compile_failed, fmt::format("{} does not compile: {} ({})", recipe.source, what, compiler.version),
               std::move(notes));
+}
+
+/// What it said. Throws Error (compile_failed) unless it made `output`.
+std::string run_compiler(const Recipe& recipe, const Compiler& compiler, const ProgramCall& call,
+                         const std::string& output, ContentHash key, const Cache& cache, const WorkFolder& work,
+                         std::chrono::nanoseconds timeout) {
+  const ProgramEnd end = run_program(call, Deadline::after(timeout));
+  if (end.how == ProgramEnd::How::timed_out) {
+    throw Error(Code::compile_failed,
+                fmt::format("{} does not compile: {} did not end within {} s and was killed", recipe.source,
+                            compiler.words.front(), std::chrono::duration<double>(timeout).count()),
+                {"BATON_COMPILE_TIMEOUT gives it more time"});
+  }
+  if (end.status.value_or(0) != 0 || !stamp_of(output)) report(recipe, compiler, end, cache.log_file(key), work);
+  return end.output;
 }
 
 /// Hashes what the compiler read. Nothing if something of it changed since `start_ns`: then nobody knows which content
 /// the compiler saw.
-std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const std::string& list,
+std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const std::vector<std::string>& lists,
                                                      const WorkFolder& work, std::int64_t start_ns) {
-  const auto makefile = read_text_file(list);
-  if (!makefile) return std::nullopt;
+  std::set<std::string> paths;
+  for (const std::string& list : lists) {
+    const auto makefile = read_text_file(list);
+    if (!makefile) return std::nullopt;
+    for (const std::string& name : parse_dependencies(*makefile)) paths.insert(absolute(name));
+  }
   std::vector<HashedFile> included;
-  for (const std::string& name : parse_dependencies(*makefile)) {
-    const std::string path = absolute(name);
+  for (const std::string& path : paths) {
     if (path.starts_with(work.path() + "/") || path == recipe.source) continue;
     const auto stamp = stamp_of(path);
     auto file = hash_file(path);
@@ -133,18 +152,25 @@ Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chro
                         {"-MD", "-MF", list, "-MT", "kernel", "-o", library, "-x", "c++", source});
 
   const std::int64_t start_ns = file_clock_ns();
-  const ProgramEnd end = run_program(call, Deadline::after(timeout));
-  if (end.how == ProgramEnd::How::timed_out) {
-    throw Error(Code::compile_failed,
-                fmt::format("{} does not compile: {} did not end within {} s and was killed", recipe.source,
-                            recipe.compiler.words.front(), std::chrono::duration<double>(timeout).count()),
-                {"BATON_COMPILE_TIMEOUT gives it more time"});
+  std::string messages;
+  std::vector<std::string> lists = {list};
+  if (recipe.device) {
+    const std::string image = work.file("kernel.cubin");
+    lists.push_back(work.file("included_for_device"));
+    ProgramCall device_call{.arguments = recipe.device->compiler.words, .environment = call.environment};
+    device_call.arguments.insert(device_call.arguments.end(), recipe.device->flags.begin(), recipe.device->flags.end());
+    device_call.arguments.insert(device_call.arguments.end(),
+                                 {"-MD", "-MF", lists.back(), "-o", image, "-x", "cu", source});
+    messages = run_compiler(recipe, recipe.device->compiler, device_call, image, key, cache, work, timeout);
+    const std::string embedding = work.file("image.s");
+    write_file(embedding, embedding_of(image));
+    call.arguments.insert(call.arguments.end(), {"-x", "assembler", embedding});
   }
-  if (end.status.value_or(0) != 0 || !stamp_of(library)) report(recipe, end, cache.log_file(key), work);
-  auto included = hash_included(recipe, list, work, start_ns);
+  messages += run_compiler(recipe, recipe.compiler, call, library, key, cache, work, timeout);
+  auto included = hash_included(recipe, lists, work, start_ns);
   return {.library = included ? cache.keep(key, recipe.stem, library, *std::move(included), work)
                               : cache.keep_once(recipe.stem, library),
-          .messages = end.output};
+          .messages = messages};
 }
 
 }  // namespace baton::kernel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,12 @@ namespace baton::kernel {
 /// Changes when a library that an older Baton made from the same recipe should not be found any more.
 inline constexpr std::string_view kRecipeVersion = "2";
 
+/// The same source for a device.
+struct DeviceRecipe {
+  Compiler compiler;
+  std::vector<std::string> flags;
+};
+
 /// All that decides what comes out, but for the content of included files.
 struct Recipe {
   std::string source;  ///< An absolute path, or the name of a text.
@@ -24,6 +31,7 @@ struct Recipe {
   Compiler compiler;
   std::vector<std::string> flags;
   std::string processor;  ///< Which one the library is for; empty if it is for any.
+  std::optional<DeviceRecipe> device;
 };
 
 /// Without `.` and `..`.

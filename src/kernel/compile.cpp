@@ -8,6 +8,7 @@
 #include "base/text_file.hpp"
 #include "kernel/build.hpp"
 #include "kernel/cache.hpp"
+#include "kernel/device_compiler.hpp"
 #include "kernel/include_root.hpp"
 #include "kernel/key_lock.hpp"
 #include "kernel/processor.hpp"
@@ -49,8 +50,15 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
                 .compiler = find_compiler(options.compiler, path == nullptr ? "/usr/bin:/bin" : path, cache,
                                           Deadline::after(options.compile_timeout)),
                 .flags = {},
-                .processor = request.target == Target::this_processor ? this_processor() : ""};
-  recipe.flags = compiler_flags(request, recipe.compiler, recipe.processor, find_include_root(options.include_dir));
+                .processor = request.target == Target::this_processor ? this_processor() : "",
+                .device = {}};
+  const std::string include_root = find_include_root(options.include_dir);
+  recipe.flags = compiler_flags(request, recipe.compiler, recipe.processor, include_root);
+  if (is_for_device(request.platform) && request.form == SourceForm::kernels) {
+    recipe.device = DeviceRecipe{
+        find_nvcc(options, path == nullptr ? "" : path, include_root, cache, Deadline::after(options.compile_timeout)),
+        nvcc_flags(request, options, include_root)};
+  }
   // Orchestrations call Baton, which is there when the library is loaded. The last of these flags counts.
   if (recipe.text.find("baton/orchestration.hpp") != std::string::npos) recipe.flags.emplace_back("-Wl,-z,undefs");
   return recipe;
@@ -65,6 +73,10 @@ ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
   key.add(recipe.compiler.identity);
   key.add(recipe.flags);
   key.add(recipe.processor);
+  if (recipe.device) {
+    key.add(recipe.device->compiler.identity);
+    key.add(recipe.device->flags);
+  }
   key.add(meaningful_variables());
   // Flags as they are may name files relative to this folder.
   if (!request.flags.empty()) key.add(std::filesystem::current_path().string());

@@ -56,6 +56,7 @@ KernelFile KernelFile::compile(const KernelSource& source) {
                        .text = source.text,
                        .core = source.core == BATON_CORE_CUBE ? kernel::CoreType::cube : kernel::CoreType::vector,
                        .form = source.form,
+                       .platform = source.platform,
                        .include_dirs = source.include_dirs,
                        .defines = source.defines,
                        .flags = source.flags,

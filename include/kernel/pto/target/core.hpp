@@ -134,6 +134,35 @@ struct BatonDump {
 enum BatonStream : uint32_t { BATON_STANDARD_OUTPUT = 1, BATON_STANDARD_ERROR = 2 };
 
 // What a core can do. Every function may fail like `fail`; none returns as if it had succeeded.
+#if defined(__CUDACC__)
+// The same functions; a GPU has one kind of core, so they are called without a table (pto/target/cuda/core.hpp).
+struct BatonCoreTable {
+  __device__ static void fail(BatonCore*, const BatonFailure*);
+  __device__ static int32_t address_known(BatonCore*, const void* begin, uint64_t bytes, char* nearest,
+                                          uint64_t nearest_bytes);
+  __device__ static void issue(BatonCore*, const BatonIssue*);
+  __device__ static void set_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id, const BatonPlace*);
+  __device__ static void wait_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id, const BatonPlace*);
+  __device__ static void pipe_barrier(BatonCore*, uint32_t pipe, const BatonPlace*);
+  __device__ static void cache_line(BatonCore*, const volatile void* address, int32_t extent, int32_t destination);
+  __device__ static void memory_barrier(BatonCore*, int32_t kind);
+  __device__ static void yield(BatonCore*);
+  __device__ static void notify(BatonCore*, int32_t* signal, int32_t value, uint32_t op, const BatonPlace*);
+  __device__ static int32_t test(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison,
+                                 const BatonPlace*);
+  __device__ static void wait(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison, const BatonPlace*);
+  __device__ static uint64_t session_open(BatonCore*, const BatonSession*, const BatonPlace*);
+  __device__ static uint64_t copy_submit(BatonCore*, const BatonCopy*, const BatonPlace*);
+  __device__ static int32_t copy_test(BatonCore*, uint64_t session, uint64_t record, const BatonPlace*);
+  __device__ static void copy_wait(BatonCore*, uint64_t session, uint64_t record, const BatonPlace*);
+  __device__ static void copy_defer(BatonCore*, uint64_t record);
+  __device__ static int32_t pipe_acquire(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
+  __device__ static void pipe_release(BatonCore*, const BatonPipeSlot*, const BatonPlace*);
+  __device__ static const BatonBuffer* pipe_peer(BatonCore*, uint32_t vector, uint32_t tile_type, const BatonPlace*);
+  __device__ static void print(BatonCore*, uint32_t stream, const char* text, uint64_t bytes);
+  __device__ static void dump(BatonCore*, const BatonDump*, const BatonPlace*);
+};
+#else
 struct BatonCoreTable {
   // Ends the kernel; does not return.
   void (*fail)(BatonCore*, const BatonFailure*);
@@ -183,6 +212,7 @@ struct BatonCoreTable {
   void (*print)(BatonCore*, uint32_t stream, const char* text, uint64_t bytes);
   void (*dump)(BatonCore*, const BatonDump*, const BatonPlace*);
 };
+#endif
 
 // What every core begins with; a runtime puts its own data behind it.
 struct BatonCore {
@@ -206,6 +236,8 @@ static_assert(sizeof(BatonTileRange) == 40 && sizeof(BatonGlobalRange) == 96 && 
 static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(BatonPipeSlot) == 40);
 static_assert(sizeof(BatonDump) == 48);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
+#if !defined(__CUDACC__)
 static_assert(sizeof(BatonCoreTable) == 22 * sizeof(void*));
+#endif
 
 #endif

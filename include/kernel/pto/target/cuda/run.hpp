@@ -1,0 +1,94 @@
+// What the host and the cores of a GPU agree on: a run of a graph, in memory that both read.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace baton::cuda {
+
+/// Threads of a core. The first warp has one, the director, which reads the kernel; the others are lanes, on which
+/// instructions work.
+inline constexpr uint32_t kWarp = 32;
+inline constexpr uint32_t kLanes = 256;
+inline constexpr uint32_t kThreads = kWarp + kLanes;
+
+/// Shared memory of a core before its Vec buffer.
+inline constexpr uint32_t kControlBytes = 6144;
+
+/// Of a packet: most tasks have no more.
+inline constexpr uint32_t kInlineSlots = 14;
+inline constexpr uint32_t kInlineSuccessors = 16;
+/// Words from one counter of arrivals to the next: two do not share a sector.
+inline constexpr uint32_t kArrivalStride = 8;
+
+/// A comparison with memory: whether a task runs, or what it waits for. Comparisons are numbered as
+/// pto::comm::WaitCmp.
+struct Condition {
+  uint64_t address;
+  int64_t value;
+  uint32_t comparison;
+  uint32_t type;  // BatonType, an integer
+};
+
+enum PacketFlag : uint32_t {
+  kHasPredicate = 1,  // the kernel is called only if the condition holds
+  kHasCounter = 2,    // the task waits until the condition holds
+};
+
+/// One block of one task, as its core reads it. A core has the packets of its blocks in one piece, in their order.
+struct alignas(16) Packet {
+  uint64_t entry;  // a function of the device; 0: nothing to call
+  uint32_t task;   // its number in the graph, from 0
+  uint32_t flags;
+  uint32_t block_index;
+  uint32_t block_count;
+  uint32_t needed;  // arrivals in each run before it may begin
+  uint32_t slot_count;
+  uint32_t successor_count;
+  uint32_t reserved;
+  const int64_t* slots;        // all of them, if they are more than fit
+  const uint32_t* successors;  // likewise
+  int64_t inline_slots[kInlineSlots];
+  uint32_t inline_successors[kInlineSuccessors];
+  Condition condition;
+};
+static_assert(sizeof(Packet) == 256 && offsetof(Packet, slots) == 40 && offsetof(Packet, inline_slots) == 56);
+
+/// A buffer that kernels may touch.
+struct Extent {
+  uint64_t begin;
+  uint64_t bytes;
+};
+
+/// What ended a run early. Written by whoever changes `stop` from 0 to 1, read by the host when the run is over.
+struct Failure {
+  uint32_t is_set;
+  int32_t code;  // BatonKernelError
+  uint32_t task;
+  uint32_t core;
+  uint32_t line;
+  uint32_t reserved;
+  char instruction[64];
+  char file[256];
+  char text[512];
+};
+
+/// The parameter of a run.
+struct Run {
+  const Packet* packets;
+  const uint32_t* first_packet;  // of each core, and the end
+  uint32_t* arrivals;            // of each task, kArrivalStride apart; they only grow
+  const Extent* extents;         // by address
+  uint32_t extent_count;
+  uint32_t number;  // of runs since the arrivals were 0, this one included
+  uint32_t* stop;   // not 0: every core leaves
+  Failure* failure;
+  unsigned char* cube_buffers;  // of all cores; null if no task needs them
+  uint64_t cube_offsets[7];     // by tile type, in the part of a core
+  uint64_t buffer_bytes[7];     // by tile type
+  uint64_t cube_bytes;          // of a core
+  uint64_t wait_limit_ns;       // of a wait for a signal
+  uint64_t run_limit_ns;        // of the run; 0: none
+};
+
+}  // namespace baton::cuda

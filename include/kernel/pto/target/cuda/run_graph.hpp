@@ -1,0 +1,177 @@
+// The life of a core of a GPU during a run of a graph.
+#pragma once
+
+#include <baton/kernel_abi.hpp>
+#include <pto/target/cuda/core.hpp>
+#include <pto/target/lanes.hpp>
+
+namespace baton::cuda {
+
+/// A lane works until the core leaves.
+__device__ inline void lane_life() {
+  Control& mine = control();
+  const kernel::Lanes lanes{threadIdx.x - kWarp, kLanes};
+  uint32_t phase = 0;
+  while (true) {
+    // Acquires the work that on_lanes() released.
+    barrier_wait(&mine.begin, phase);
+    const LaneWork work = mine.work;
+    if (work == nullptr) return;
+    work(mine.closure, lanes);
+    __syncwarp();
+    // Releases what the lanes of this warp wrote to the director, in on_lanes().
+    if (threadIdx.x % kWarp == 0) barrier_arrive(&mine.end);
+    phase ^= 1;
+  }
+}
+
+__device__ inline int64_t integer_at(const Condition& condition) {
+  const uint64_t at = condition.address;
+  switch (condition.type) {
+    case BATON_TYPE_INT64:
+    case BATON_TYPE_UINT64: return *reinterpret_cast<const volatile int64_t*>(at);
+    case BATON_TYPE_INT16: return *reinterpret_cast<const volatile int16_t*>(at);
+    case BATON_TYPE_UINT16: return *reinterpret_cast<const volatile uint16_t*>(at);
+    case BATON_TYPE_INT8: return *reinterpret_cast<const volatile int8_t*>(at);
+    case BATON_TYPE_UINT8:
+    case BATON_TYPE_BOOL: return *reinterpret_cast<const volatile uint8_t*>(at);
+    case BATON_TYPE_UINT32: return *reinterpret_cast<const volatile uint32_t*>(at);
+    default: return *reinterpret_cast<const volatile int32_t*>(at);
+  }
+}
+
+__device__ inline void prepare_core(const Run& run) {
+  Control& mine = control();
+  mine.run = &run;
+  mine.core_number = blockIdx.x;
+  mine.task = ~0u;
+  mine.phase = 0;
+  mine.last_extent = Extent{0, 0};
+  barrier_init(&mine.begin, 1);
+  barrier_init(&mine.end, kLanes / kWarp);
+  for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
+  // Barriers are there before copies arrive at them.
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  mine.core.version = BATON_CORE_VERSION;
+  mine.core.watches = 0;
+  mine.core.table = nullptr;  // its functions need none
+  for (uint32_t type = 0; type < BATON_CORE_BUFFERS; ++type) {
+    const bool is_vec = type == 0;
+    unsigned char* base = is_vec ? baton_shared_memory + kControlBytes
+                                 : run.cube_buffers + blockIdx.x * run.cube_bytes + run.cube_offsets[type];
+    mine.core.buffers[type] = BatonBuffer{base, is_vec || run.cube_buffers != nullptr ? run.buffer_bytes[type] : 0};
+  }
+  mine.local.async_ctx = AsyncCtx{nullptr, nullptr, nullptr, 0, TaskToken{~uint64_t{0}}};
+  mine.global = GlobalContext{0, {0, 0}};
+  mine.args[PTO_LOCAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.local);
+  mine.args[PTO_GLOBAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.global);
+}
+
+__device__ inline void wait_for_predecessors(const Run& run, const Packet& packet) {
+  const uint32_t* arrivals = run.arrivals + uint64_t{packet.task} * kArrivalStride;
+  const uint32_t target = packet.needed * run.number;
+  const auto missing = [&] {
+    // Pairs with the release in complete(). Arrivals only grow, and wrap round.
+    return static_cast<int32_t>(
+        target - __nv_atomic_load_n(const_cast<uint32_t*>(arrivals), __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE));
+  };
+  wait_until([&] { return missing() <= 0; }, run.run_limit_ns,
+             [&] {
+               kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", run.run_limit_ns / 1000000,
+                            " ms for ", missing(), " of ", packet.needed, " blocks of tasks before it");
+             });
+}
+
+__device__ inline void wait_for_counter(const Run& run, const Packet& packet) {
+  const auto* counter = reinterpret_cast<const int32_t*>(packet.condition.address);
+  // Pairs with notify().
+  wait_until([&] { return load_acquire_gpu(counter) >= packet.condition.value; }, run.wait_limit_ns,
+             [&] {
+               kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", run.wait_limit_ns / 1000000,
+                            " ms for a notification at address ", packet.condition.address, " (has ",
+                            load_acquire_gpu(counter), ", needs ", packet.condition.value, ")");
+             });
+}
+
+/// With more successors than this the lanes count them: one thread takes longer than they need to be woken.
+inline constexpr uint32_t kSuccessorsOfDirector = 8;
+
+__device__ inline void complete(const Run& run, const Packet& packet) {
+  const uint32_t count = packet.successor_count;
+  if (count == 0) return;
+  const uint32_t* successors = count <= kInlineSuccessors ? packet.inline_successors : packet.successors;
+  uint32_t* arrivals = run.arrivals;
+  const auto arrive = [=](uint32_t i) {
+    __nv_atomic_fetch_add(arrivals + uint64_t{successors[i]} * kArrivalStride, 1u, __NV_ATOMIC_RELAXED,
+                          __NV_THREAD_SCOPE_DEVICE);
+  };
+  // Releases what this core wrote, lanes included; pairs with wait_for_predecessors().
+  __threadfence();
+  if (count <= kSuccessorsOfDirector) {
+    for (uint32_t i = 0; i < count; ++i) arrive(i);
+  } else {
+    kernel::on_lanes([=](kernel::Lanes lanes) {
+      for (uint32_t i = lanes.lane; i < count; i += lanes.count) arrive(i);
+    });
+  }
+}
+
+__device__ inline void run_packet(const Run& run, const Packet& packet) {
+  Control& mine = control();
+  mine.task = packet.task;
+  const int64_t* slots = packet.slot_count <= kInlineSlots ? packet.inline_slots : packet.slots;
+  for (uint32_t i = 0; i < packet.slot_count; ++i) mine.args[i] = slots[i];
+  mine.local.block_idx = static_cast<int32_t>(packet.block_index);
+  mine.local.block_num = static_cast<int32_t>(packet.block_count);
+  if (packet.needed != 0) wait_for_predecessors(run, packet);
+  if ((packet.flags & kHasCounter) != 0) wait_for_counter(run, packet);
+  const bool runs = (packet.flags & kHasPredicate) == 0 ||
+                    compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
+  if (packet.entry != 0 && runs) reinterpret_cast<void (*)(int64_t*)>(packet.entry)(mine.args);
+  complete(run, packet);
+}
+
+inline constexpr uint32_t kPacketsBetweenLooks = 64;
+
+/// Reads the packets of its core, some of them ahead.
+__device__ inline void direct(const Run& run) {
+  Control& mine = control();
+  const uint32_t first = run.first_packet[blockIdx.x];
+  const uint32_t count = run.first_packet[blockIdx.x + 1] - first;
+  // Several at once: to start a copy takes as long as to run an empty task.
+  const auto fetch = [&](uint32_t at) {
+    const uint32_t batch = at / kBatch % kBatches;
+    const uint32_t packets = count - at < kBatch ? count - at : kBatch;
+    barrier_expect(&mine.arrived[batch], packets * sizeof(Packet));
+    copy_to_shared(&mine.packets[batch * kBatch], run.packets + first + at, packets * sizeof(Packet),
+                   &mine.arrived[batch]);
+  };
+  for (uint32_t at = 0; at < count && at < kBatches * kBatch; at += kBatch) fetch(at);
+  for (uint32_t at = 0; at < count; at += kBatch) {
+    const uint32_t batch = at / kBatch % kBatches;
+    barrier_wait(&mine.arrived[batch], at / (kBatch * kBatches) % 2);
+    // A look takes as long as a few tasks; whoever waits looks anyway.
+    if (at % kPacketsBetweenLooks == 0 && stopped()) leave();
+    for (uint32_t i = at; i < count && i < at + kBatch; ++i) {
+      run_packet(run, mine.packets[batch * kBatch + i - at]);
+    }
+    if (at + kBatches * kBatch < count) fetch(at + kBatches * kBatch);
+  }
+  leave();
+}
+
+/// A template, so that a program made of several files of kernels has it once.
+template <int>
+__global__ void __launch_bounds__(kThreads, 1) run_graph(const __grid_constant__ Run run) {
+  if (threadIdx.x == 0) prepare_core(run);
+  __syncthreads();
+  if (threadIdx.x >= kWarp) {
+    lane_life();
+  } else if (threadIdx.x == 0) {
+    direct(run);
+  }
+}
+template __global__ void run_graph<0>(const __grid_constant__ Run run);
+
+}  // namespace baton::cuda

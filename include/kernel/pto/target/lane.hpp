@@ -1,0 +1,16 @@
+// Which of the lanes of a core: pto/target/lanes.hpp.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <stdint.h>
+
+namespace baton::kernel {
+
+/// Which lane this is, and how many there are: for (i = lane; i < n; i += count).
+struct Lanes {
+  uint32_t lane;
+  uint32_t count;
+};
+
+}  // namespace baton::kernel

@@ -1,0 +1,100 @@
+#include "kernel/device_compiler.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "kernel/build.hpp"
+
+namespace baton::kernel {
+namespace {
+
+constexpr int kOldestNvcc = 13;
+
+bool exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+std::vector<std::string> usual_places(const std::string& search_path, const std::string& include_root) {
+  std::vector<std::string> places;
+  std::istringstream folders(search_path);
+  for (std::string folder; std::getline(folders, folder, ':');) places.push_back(folder + "/nvcc");
+  places.push_back((std::filesystem::path(include_root).parent_path() / "build/cuda/nvidia/cu13/bin/nvcc").string());
+  places.emplace_back("/usr/local/cuda/bin/nvcc");
+  return places;
+}
+
+/// Of "release 13.0"; 0 if it does not say.
+int release_of(std::string_view version) {
+  constexpr std::string_view kMark = "release ";
+  const std::size_t at = version.find(kMark);
+  int release = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(version.data() + at + kMark.size(), version.data() + version.size(), release);
+  }
+  return release;
+}
+
+}  // namespace
+
+bool is_for_device(const std::string& platform) {
+  if (platform == kCuda) return true;
+  if (platform.empty() || platform.ends_with("sim")) return false;
+  fail(Situation::no_such_platform, "kernels cannot be compiled for a platform {}", quote(platform));
+}
+
+Compiler find_nvcc(const Options& options, const std::string& search_path, const std::string& include_root,
+                   const Cache& cache, const Deadline& deadline) {
+  std::optional<std::string> chosen = options.nvcc;
+  if (!chosen) {
+    for (const std::string& place : usual_places(search_path, include_root)) {
+      if (!exists(place)) continue;
+      chosen = place;
+      break;
+    }
+  }
+  if (!chosen || (chosen->find('/') != std::string::npos && !exists(*chosen))) {
+    throw Error(Code::unsupported,
+                options.nvcc ? fmt::format("{}, which BATON_NVCC names, is not there", quote(*options.nvcc))
+                             : "there is no nvcc, which compiles kernels for NVIDIA GPUs",
+                {"`scripts/setup --cuda` installs one into a source tree of Baton; NVIDIA's toolkit has it, too",
+                 "BATON_NVCC=/path/to/nvcc names another one"});
+  }
+  Compiler nvcc = find_compiler(chosen, search_path, cache, deadline);
+  if (release_of(nvcc.identity) < kOldestNvcc) {
+    throw Error(Code::unsupported, fmt::format("{} is older than release {}", nvcc.words.front(), kOldestNvcc),
+                {"BATON_NVCC=/path/to/nvcc names another one"});
+  }
+  return nvcc;
+}
+
+std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options& options,
+                                    const std::string& include_root) {
+  // Linked with others when it is loaded. A product and a sum are rounded each, as on the host.
+  std::vector<std::string> flags = {
+      "-std=c++20", "-O3", "-rdc=true", "-cubin", "-lineinfo", "--fmad=false", "-arch=" + options.cuda_arch};
+  flags.emplace_back(request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__");
+  for (const std::string& define : request.defines) flags.push_back("-D" + define);
+  for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
+  flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
+                             include_root + "/kernel/pto/target/cuda/run_graph.hpp"});
+  return flags;
+}
+
+std::string embedding_of(const std::string& image) {
+  return fmt::format(
+      ".section .rodata.baton_cuda_image,\"a\"\n"
+      ".balign 64\n"
+      ".globl baton_cuda_image\n"
+      "baton_cuda_image:\n"
+      ".incbin \"{}\"\n"
+      ".globl baton_cuda_image_end\n"
+      "baton_cuda_image_end:\n"
+      ".section .note.GNU-stack,\"\",@progbits\n",
+      image);
+}
+
+}  // namespace baton::kernel

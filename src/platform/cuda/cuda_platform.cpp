@@ -1,0 +1,132 @@
+// Platform cuda: the C interface of a platform over the driver of NVIDIA's GPUs.
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <baton/platform.h>
+#include <baton/error.hpp>
+
+#include "platform/cuda/gpu.hpp"
+#include "platform/cuda/graph.hpp"
+
+// Handles are addresses of these.
+struct BatonDevice {
+  baton::cuda::Gpu gpu;
+};
+struct BatonDeviceGraph {
+  baton::cuda::Graph graph;
+};
+
+namespace {
+
+/// A task of three cores.
+constexpr int kCoresOfCluster = 3;
+
+thread_local std::string last_error;
+
+template <class Body>
+int guarded(Body&& body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (const baton::Error& error) {
+    last_error = error.what();
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    last_error = "out of memory";
+    return static_cast<int>(baton::Code::out_of_memory);
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return static_cast<int>(baton::Code::internal);
+  }
+}
+
+/// With the GPU of `device`.
+template <class Body>
+int guarded(const baton::cuda::Gpu& gpu, Body&& body) noexcept {
+  return guarded([&] {
+    gpu.make_current();
+    body();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
+BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error.c_str(); }
+
+BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
+  return guarded([&] { *device_out = new BatonDevice{baton::cuda::Gpu(device_id)}; });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
+  return guarded([&] { delete device; });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
+  out->clusters = static_cast<uint32_t>(device->gpu.core_count() / kCoresOfCluster);
+  out->memory = BATON_MEMORY_DEVICE;
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {
+  return guarded(device->gpu, [&] {
+    baton::cuda::GpuMemory memory(bytes);
+    *address_out = memory.address();
+    device->gpu.memory.emplace(memory.address(), std::move(memory));
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_free(BatonDevice* device, uint64_t address) {
+  return guarded(device->gpu, [&] {
+    if (device->gpu.memory.erase(address) == 0) {
+      throw baton::Error(baton::Code::released, "no live memory has this address");
+    }
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_copy_in(BatonDevice* device, uint64_t to, const void* from, size_t bytes) {
+  return guarded(device->gpu, [&] {
+    const auto& driver = baton::cuda::Driver::get();
+    driver.check("copying to the GPU", driver.copy_in(to, from, bytes));
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_copy_out(BatonDevice* device, void* to, uint64_t from, size_t bytes) {
+  return guarded(device->gpu, [&] {
+    const auto& driver = baton::cuda::Driver::get();
+    driver.check("copying from the GPU", driver.copy_out(to, from, bytes));
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const char* path, const char* name,
+                                                   BatonDeviceKernel** kernel_out) {
+  return guarded(device->gpu,
+                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->gpu.load(path, name)); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,
+                                           const uint64_t* first_predecessor, const uint32_t* predecessors,
+                                           BatonDeviceGraph** graph_out) {
+  return guarded(device->gpu, [&] {
+    *graph_out = new BatonDeviceGraph{baton::cuda::Graph(device->gpu, {tasks, count}, first_predecessor, predecessors)};
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_set(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed) {
+  return guarded([&] { graph->graph.set(task, *changed); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_run(BatonDeviceGraph* graph, const BatonRunOptions* options,
+                                          uint32_t* failed_task) {
+  return guarded([&] { graph->graph.run(*options, *failed_task); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
+  return guarded(graph->graph.gpu(), [&] { delete graph; });
+}
+
+}  // extern "C"

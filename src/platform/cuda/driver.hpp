@@ -1,0 +1,81 @@
+// The driver of NVIDIA's GPUs, loaded at run time: nothing of CUDA is needed to build or to load this library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace baton::cuda {
+
+// Handles and numbers of the driver's interface, as its documentation has them.
+using Result = int;
+using DeviceNumber = int;
+using DevicePointer = std::uint64_t;
+using Context = void*;
+using Module = void*;
+using Function = void*;
+using Stream = void*;
+using LinkState = void*;
+
+inline constexpr Result kNotReady = 600;
+
+enum class DeviceAttribute : int {
+  multiprocessors = 16,
+  major = 75,
+  minor = 76,
+  shared_bytes_with_consent = 97,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+};
+enum class FunctionAttribute : int { registers = 4, shared_bytes = 8 };
+enum class JitInput : int { cubin = 0, ptx = 1 };
+enum class JitOption : int { error_text = 5, error_text_bytes = 6 };
+inline constexpr int kLimitOfStack = 0;
+
+/// The functions of libcuda.so.1 that are used here. Throws Error (unsupported) that says what is missing.
+struct Driver {
+  static const Driver& get();
+
+  /// Throws Error (system) with the driver's name of `result` unless it is 0.
+  void check(const char* what, Result result) const;
+
+  Result (*init)(unsigned flags);
+  Result (*driver_version)(int* version);
+  Result (*device_count)(int* count);
+  Result (*device_get)(DeviceNumber* device, int ordinal);
+  Result (*device_name)(char* name, int bytes, DeviceNumber device);
+  Result (*device_attribute)(int* value, DeviceAttribute attribute, DeviceNumber device);
+  Result (*context_retain)(Context* context, DeviceNumber device);
+  Result (*context_release)(DeviceNumber device);
+  Result (*context_set)(Context context);
+  Result (*context_limit)(int limit, std::size_t value);
+  Result (*alloc)(DevicePointer* address, std::size_t bytes);
+  Result (*free)(DevicePointer address);
+  Result (*host_alloc)(void** memory, std::size_t bytes, unsigned flags);
+  Result (*host_free)(void* memory);
+  Result (*copy_in)(DevicePointer to, const void* from, std::size_t bytes);
+  Result (*copy_out)(void* to, DevicePointer from, std::size_t bytes);
+  Result (*set_bytes)(DevicePointer to, unsigned char value, std::size_t bytes);
+  Result (*stream_create)(Stream* stream, unsigned flags);
+  Result (*stream_destroy)(Stream stream);
+  Result (*stream_query)(Stream stream);
+  Result (*stream_wait)(Stream stream);
+  Result (*link_create)(unsigned options, JitOption* names, void** values, LinkState* state);
+  Result (*link_add)(LinkState state, JitInput type, void* data, std::size_t bytes, const char* name, unsigned options,
+                     JitOption* names, void** values);
+  Result (*link_complete)(LinkState state, void** image, std::size_t* bytes);
+  Result (*link_destroy)(LinkState state);
+  Result (*module_load)(Module* module, const void* image);
+  Result (*module_unload)(Module module);
+  Result (*module_function)(Function* function, Module module, const char* name);
+  Result (*module_global)(DevicePointer* address, std::size_t* bytes, Module module, const char* name);
+  Result (*function_attribute)(int* value, FunctionAttribute attribute, Function function);
+  Result (*set_function_attribute)(Function function, FunctionAttribute attribute, int value);
+  Result (*launch_together)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
+                            void** parameters);
+  Result (*error_name)(Result result, const char** name);
+  Result (*error_text)(Result result, const char** text);
+
+ private:
+  Driver();
+};
+
+}  // namespace baton::cuda

@@ -1,0 +1,267 @@
+#include "platform/cuda/graph.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include <chip_tensor.h>
+
+namespace baton::cuda {
+namespace {
+
+/// After the limit of a run its cores leave by themselves, but for one in a loop of its own.
+constexpr std::chrono::seconds kGrace{2};
+
+ChipTensor tensor_of(const BatonDeviceArgument& given) {
+  ChipTensor tensor{};
+  tensor.buffer = {given.address, given.bytes};
+  tensor.start_offset = static_cast<std::uint64_t>(given.offset);
+  tensor.dtype = static_cast<DataType>(given.dtype);
+  tensor.ndims = given.dims;
+  for (std::uint32_t d = 0; d < given.dims; ++d) {
+    tensor.shapes[d] = static_cast<std::uint32_t>(given.shape[d]);
+    tensor.strides[d] = static_cast<std::uint32_t>(given.strides[d]);
+  }
+  return tensor;
+}
+
+/// Pieces of one block of memory, one behind the other.
+class Layout {
+ public:
+  [[nodiscard]] std::size_t take(std::size_t bytes) {
+    constexpr std::size_t kAlignment = 128;
+    const std::size_t at = bytes_;
+    bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return at;
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Graph::Description Graph::described(const BatonDeviceTask& task) {
+  if (task.cores == BATON_TASK_CLUSTER) {
+    throw Error(Code::unsupported, "platform cuda does not run tasks of several cores yet");
+  }
+  Description out;
+  out.kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[0]);
+  out.blocks = std::max<std::uint32_t>(task.blocks, 1);
+  if ((task.flags & BATON_TASK_PREDICATE) != 0) out.flags |= kHasPredicate;
+  if ((task.flags & BATON_TASK_COUNTER) != 0) out.flags |= kHasCounter;
+  out.condition = {task.address, task.value, task.comparison, task.dtype};
+  for (const BatonDeviceArgument& argument : std::span(task.arguments, task.argument_count)) {
+    if (argument.access == BATON_ARGUMENT_SCALAR) {
+      out.scalars.push_back(static_cast<std::int64_t>(argument.address));
+    } else {
+      out.tensors.push_back(argument);
+    }
+  }
+  return out;
+}
+
+Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64_t* first_predecessor,
+             const std::uint32_t* predecessors)
+    : gpu_(gpu), program_(gpu.program()) {
+  std::vector<std::vector<std::uint32_t>> before(tasks.size());
+  std::vector<std::uint32_t> blocks;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks_.push_back(described(tasks[i]));
+    uses_cube_ = uses_cube_ || tasks[i].cores == BATON_TASK_CUBE;
+    blocks.push_back(tasks_.back().blocks);
+    before[i].assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
+  }
+  placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()));
+  // Cores without work are not started.
+  std::erase_if(placement_.cores, [](const std::vector<Unit>& units) { return units.empty(); });
+  core_count_ = static_cast<std::uint32_t>(placement_.cores.size());
+  arrivals_ = GpuMemory(tasks.size() * kArrivalStride * sizeof(std::uint32_t) + sizeof(std::uint32_t));
+  run_.arrivals = arrivals_.as<std::uint32_t>();
+  run_.stop = run_.arrivals + tasks.size() * kArrivalStride;
+  run_.failure = failure_.get();
+  std::uint64_t cube_bytes = 0;
+  for (std::size_t type = 0; type < kBufferTypes; ++type) {
+    run_.buffer_bytes[type] = gpu.buffer_bytes()[type];
+    if (type == 0) continue;
+    run_.cube_offsets[type] = cube_bytes;
+    cube_bytes += gpu.buffer_bytes()[type];
+  }
+  run_.cube_bytes = cube_bytes;
+  if (uses_cube_) cube_buffers_ = GpuMemory(cube_bytes * core_count_);
+  run_.cube_buffers = cube_buffers_.as<unsigned char>();
+}
+
+void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
+  tasks_.at(task) = described(changed);
+  uploaded_ = false;
+}
+
+void Graph::upload() {
+  std::size_t units = 0;
+  for (const auto& core : placement_.cores) units += core.size();
+  std::size_t tensors = 0;
+  std::size_t slots = 0;
+  std::size_t successors = 0;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    tensors += tasks_[i].tensors.size();
+    if (tasks_[i].slot_count() > kInlineSlots) slots += tasks_[i].slot_count();
+    if (placement_.successors[i].size() > kInlineSuccessors) successors += placement_.successors[i].size();
+  }
+  Layout layout;
+  const std::size_t packets_at = layout.take(units * sizeof(Packet));
+  const std::size_t first_at = layout.take((placement_.cores.size() + 1) * sizeof(std::uint32_t));
+  const std::size_t tensors_at = layout.take(tensors * sizeof(ChipTensor));
+  const std::size_t slots_at = layout.take(slots * sizeof(std::int64_t));
+  const std::size_t successors_at = layout.take(successors * sizeof(std::uint32_t));
+  if (description_.bytes() < layout.bytes()) description_ = GpuMemory(layout.bytes());
+  const DevicePointer base = description_.address();
+  std::vector<std::byte> image(layout.bytes());
+  const auto write = [&](std::size_t at, const auto& record) {
+    std::memcpy(image.data() + at, &record, sizeof record);
+  };
+
+  // What blocks of one task share.
+  std::vector<Packet> common(tasks_.size());
+  std::size_t tensor = tensors_at;
+  std::size_t slot = slots_at;
+  std::size_t successor = successors_at;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const Description& task = tasks_[i];
+    Packet& packet = common[i];
+    packet.entry = task.kernel == nullptr ? 0 : program_->address_of(task.kernel);
+    packet.task = static_cast<std::uint32_t>(i);
+    packet.flags = task.flags;
+    packet.block_count = task.blocks;
+    packet.needed = placement_.needed[i];
+    packet.condition = task.condition;
+    std::vector<std::int64_t> values;
+    for (const BatonDeviceArgument& given : task.tensors) {
+      write(tensor, tensor_of(given));
+      values.push_back(static_cast<std::int64_t>(base + tensor));
+      tensor += sizeof(ChipTensor);
+    }
+    values.insert(values.end(), task.scalars.begin(), task.scalars.end());
+    packet.slot_count = static_cast<std::uint32_t>(values.size());
+    if (values.size() <= kInlineSlots) {
+      std::ranges::copy(values, packet.inline_slots);
+    } else {
+      packet.slots = reinterpret_cast<const std::int64_t*>(base + slot);
+      for (const std::int64_t value : values) {
+        write(slot, value);
+        slot += sizeof value;
+      }
+    }
+    const std::vector<std::uint32_t>& after = placement_.successors[i];
+    packet.successor_count = static_cast<std::uint32_t>(after.size());
+    if (after.size() <= kInlineSuccessors) {
+      std::ranges::copy(after, packet.inline_successors);
+    } else {
+      packet.successors = reinterpret_cast<const std::uint32_t*>(base + successor);
+      for (const std::uint32_t value : after) {
+        write(successor, value);
+        successor += sizeof value;
+      }
+    }
+  }
+  std::uint32_t count = 0;
+  for (std::size_t core = 0; core < placement_.cores.size(); ++core) {
+    write(first_at + core * sizeof count, count);
+    for (const Unit& unit : placement_.cores[core]) {
+      Packet packet = common[unit.task];
+      packet.block_index = unit.block;
+      write(packets_at + count * sizeof packet, packet);
+      ++count;
+    }
+  }
+  write(first_at + placement_.cores.size() * sizeof count, count);
+  const Driver& driver = Driver::get();
+  driver.check("copying a graph to the GPU", driver.copy_in(base, image.data(), image.size()));
+  run_.packets = reinterpret_cast<const Packet*>(base + packets_at);
+  run_.first_packet = reinterpret_cast<const std::uint32_t*>(base + first_at);
+  uploaded_ = true;
+}
+
+void Graph::write_extents(const BatonRunOptions& options) {
+  const auto same = [](const Extent& a, const BatonDeviceExtent& b) {
+    return a.begin == b.address && a.bytes == b.bytes;
+  };
+  const std::span given(options.extents, options.extent_count);
+  if (std::ranges::equal(extents_there_, given, same)) return;
+  extents_there_.clear();
+  for (const BatonDeviceExtent& extent : given) extents_there_.push_back({extent.address, extent.bytes});
+  const std::size_t bytes = extents_there_.size() * sizeof(Extent);
+  if (extents_.bytes() < bytes) extents_ = GpuMemory(2 * bytes);
+  const Driver& driver = Driver::get();
+  driver.check("telling the GPU of buffers", driver.copy_in(extents_.address(), extents_there_.data(), bytes));
+  run_.extents = extents_.as<const Extent>();
+  run_.extent_count = static_cast<std::uint32_t>(extents_there_.size());
+}
+
+void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
+  failed_task = BATON_NO_TASK;
+  gpu_.make_current();
+  if (!uploaded_) upload();
+  write_extents(options);
+  run_.number = ++runs_;
+  run_.wait_limit_ns = options.wait_limit_ns;
+  run_.run_limit_ns = options.run_limit_ns;
+  const Driver& driver = Driver::get();
+  void* parameters[] = {&run_};
+  const auto shared = static_cast<unsigned>(kControlBytes + run_.buffer_bytes[0]);
+  driver.check("starting a graph", driver.launch_together(program_->run_graph(), core_count_, 1, 1, kThreads, 1, 1,
+                                                          shared, gpu_.stream(), parameters));
+  wait(options.run_limit_ns);
+  if (failure_->is_set != 0) raise(failed_task);
+}
+
+void Graph::wait(std::uint64_t limit_ns) {
+  const Driver& driver = Driver::get();
+  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds limit = std::chrono::nanoseconds(limit_ns) + kGrace;
+  for (std::uint64_t looks = 0;; ++looks) {
+    const Result result = driver.stream_query(gpu_.stream());
+    if (result == 0) return;
+    if (result != kNotReady) {
+      const char* name = nullptr;
+      driver.error_name(result, &name);
+      throw Error(Code::kernel_fault,
+                  fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
+                  {"this process cannot use the GPU any more"});
+    }
+    constexpr std::uint64_t kLooksBetweenClocks = 64;
+    if (looks % kLooksBetweenClocks != 0) continue;
+    if (limit_ns != 0 && std::chrono::steady_clock::now() - start > limit) {
+      throw Error(Code::wait_timeout,
+                  fmt::format("a kernel has run for more than {} s on the GPU, which cannot interrupt it",
+                              std::chrono::duration<double>(limit).count()),
+                  {"this process cannot use the GPU any more"});
+    }
+    if (looks > 100 * kLooksBetweenClocks) std::this_thread::yield();
+  }
+}
+
+void Graph::raise(std::uint32_t& failed_task) {
+  const Failure failure = *failure_.get();
+  *failure_.get() = {};
+  // The run ended in the middle: the next one begins anew.
+  const Driver& driver = Driver::get();
+  driver.check("clearing a graph", driver.set_bytes(arrivals_.address(), 0, arrivals_.bytes()));
+  runs_ = 0;
+  failed_task = failure.task < tasks_.size() ? failure.task : BATON_NO_TASK;
+  const LoadedKernel* kernel = failed_task == BATON_NO_TASK ? nullptr : tasks_[failed_task].kernel;
+  std::string place = failure.instruction;
+  if (failure.line != 0) place += fmt::format(" at {}:{}", failure.file, failure.line);
+  if (!place.empty()) place += ": ";
+  throw Error(static_cast<Code>(failure.code),
+              fmt::format("kernel '{}' on core {} of the GPU: {}{}", kernel == nullptr ? "" : kernel->name,
+                          failure.core, place, failure.text));
+}
+
+}  // namespace baton::cuda

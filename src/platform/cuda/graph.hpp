@@ -1,0 +1,88 @@
+// A graph that a GPU has taken: the packets of its cores, in its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <baton/platform.h>
+
+#include <pto/target/cuda/run.hpp>
+
+#include "platform/cuda/gpu.hpp"
+#include "platform/cuda/placement.hpp"
+#include "platform/cuda/program.hpp"
+
+struct ChipTensor;
+
+namespace baton::cuda {
+
+/// Memory of the host that the GPU writes to.
+template <class Record>
+class PinnedRecord {
+ public:
+  PinnedRecord() {
+    constexpr unsigned kMapped = 2;
+    void* memory = nullptr;
+    Driver::get().check("allocating memory that GPU and host share",
+                        Driver::get().host_alloc(&memory, sizeof(Record), kMapped));
+    record_ = new (memory) Record{};
+  }
+  PinnedRecord(const PinnedRecord&) = delete;
+  PinnedRecord& operator=(const PinnedRecord&) = delete;
+  ~PinnedRecord() { Driver::get().host_free(record_); }
+  [[nodiscard]] Record* operator->() const noexcept { return record_; }
+  /// Host and GPU have the same addresses.
+  [[nodiscard]] Record* get() const noexcept { return record_; }
+
+ private:
+  Record* record_;
+};
+
+class Graph {
+ public:
+  Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64_t* first_predecessor,
+        const std::uint32_t* predecessors);
+
+  void set(std::size_t task, const BatonDeviceTask& changed);
+  /// Throws what went wrong; `failed_task` as in baton_graph_run.
+  void run(const BatonRunOptions& options, std::uint32_t& failed_task);
+  [[nodiscard]] const Gpu& gpu() const noexcept { return gpu_; }
+
+ private:
+  /// What the packets of a task have in common.
+  struct Description {
+    const LoadedKernel* kernel = nullptr;
+    std::uint32_t flags = 0;
+    std::uint32_t blocks = 1;
+    Condition condition{};
+    std::vector<BatonDeviceArgument> tensors;
+    std::vector<std::int64_t> scalars;
+    [[nodiscard]] std::size_t slot_count() const noexcept { return tensors.size() + scalars.size(); }
+  };
+
+  [[nodiscard]] static Description described(const BatonDeviceTask& task);
+  void upload();
+  void write_extents(const BatonRunOptions& options);
+  void wait(std::uint64_t limit_ns);
+  [[noreturn]] void raise(std::uint32_t& failed_task);
+
+  Gpu& gpu_;
+  std::shared_ptr<const Program> program_;
+  std::vector<Description> tasks_;
+  Placement placement_;
+  bool uses_cube_ = false;
+  bool uploaded_ = false;
+  std::uint32_t core_count_ = 0;  // of those that have something to do
+  std::uint32_t runs_ = 0;
+  Run run_{};
+  GpuMemory description_;
+  GpuMemory arrivals_;
+  GpuMemory extents_;
+  GpuMemory cube_buffers_;
+  std::vector<Extent> extents_there_;
+  PinnedRecord<Failure> failure_;
+};
+
+}  // namespace baton::cuda

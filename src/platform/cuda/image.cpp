@@ -1,0 +1,73 @@
+#include "platform/cuda/image.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+namespace baton::cuda {
+namespace {
+
+/// A copy of what lies at `offset`; false if the file ends before.
+template <class Record>
+bool read_at(const unsigned char* file, std::size_t bytes, std::size_t offset, Record& record) {
+  if (offset > bytes || bytes - offset < sizeof record) return false;
+  std::memcpy(&record, file + offset, sizeof record);
+  return true;
+}
+
+}  // namespace
+
+std::set<std::string> functions_of(const unsigned char* file, std::size_t bytes) {
+  std::set<std::string> names;
+  Elf64_Ehdr header{};
+  if (!read_at(file, bytes, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return names;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr symbols{};
+    if (!read_at(file, bytes, header.e_shoff + i * header.e_shentsize, symbols) || symbols.sh_type != SHT_SYMTAB) {
+      continue;
+    }
+    Elf64_Shdr texts{};
+    if (!read_at(file, bytes, header.e_shoff + std::size_t{symbols.sh_link} * header.e_shentsize, texts)) continue;
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol{};
+      if (!read_at(file, bytes, symbols.sh_offset + at, symbol)) break;
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+      const std::size_t name = texts.sh_offset + symbol.st_name;
+      if (name >= bytes) continue;
+      names.emplace(reinterpret_cast<const char*>(file) + name,
+                    ::strnlen(reinterpret_cast<const char*>(file) + name, bytes - name));
+    }
+  }
+  return names;
+}
+
+void Image::Close::operator()(void* library) const noexcept { ::dlclose(library); }
+
+Image::Image(const std::string& path) : path_(path), library_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  if (!library_) {
+    const char* reason = ::dlerror();
+    throw Error(Code::not_a_kernel, fmt::format("{} cannot be loaded: {}", path, reason == nullptr ? "?" : reason));
+  }
+  begin_ = static_cast<const unsigned char*>(::dlsym(library_.get(), "baton_cuda_image"));
+  const auto* end = static_cast<const unsigned char*>(::dlsym(library_.get(), "baton_cuda_image_end"));
+  if (begin_ == nullptr || end == nullptr) {
+    throw Error(Code::not_a_kernel, fmt::format("{} has no code for NVIDIA GPUs", path),
+                {"compile its kernels for the platform: baton compile --platform cuda, or KernelSource::platform"});
+  }
+  bytes_ = static_cast<std::size_t>(end - begin_);
+  functions_ = functions_of(begin_, bytes_);
+}
+
+std::string Image::symbol_of(const std::string& kernel) const {
+  for (const std::string& name : {"baton_kernel_" + kernel, kernel}) {
+    if (functions_.contains(name)) return name;
+  }
+  throw Error(Code::not_a_kernel, fmt::format("the code for NVIDIA GPUs in {} has no kernel '{}'", path_, kernel));
+}
+
+}  // namespace baton::cuda

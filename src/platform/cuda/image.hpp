@@ -1,0 +1,37 @@
+// The device code of a kernel library: an ELF file inside of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace baton::cuda {
+
+class Image {
+ public:
+  /// Of the library at `path`. Throws Error (not_a_kernel) if it has none.
+  explicit Image(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const void* data() const noexcept { return begin_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// The function behind a kernel's name. Throws Error (not_a_kernel) if there is none.
+  [[nodiscard]] std::string symbol_of(const std::string& kernel) const;
+
+ private:
+  struct Close {
+    void operator()(void* library) const noexcept;
+  };
+
+  std::string path_;
+  std::unique_ptr<void, Close> library_;
+  const unsigned char* begin_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::set<std::string> functions_;
+};
+
+/// The names of global functions of an ELF file; of anything else none.
+[[nodiscard]] std::set<std::string> functions_of(const unsigned char* file, std::size_t bytes);
+
+}  // namespace baton::cuda

@@ -1,0 +1,34 @@
+// Which core runs which block of which task, decided before the run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace baton::cuda {
+
+/// One block of a task.
+struct Unit {
+  std::uint32_t task;
+  std::uint32_t block;
+
+  friend bool operator==(const Unit&, const Unit&) = default;
+};
+
+struct Placement {
+  /// What each core runs, in this order.
+  std::vector<std::vector<Unit>> cores;
+  /// Of each task: blocks of others that must have ended before it begins, without those that its core runs before it,
+  /// and without those of whose end the others of them tell.
+  std::vector<std::uint32_t> needed;
+  /// Of each task: who counts the end of each of its blocks.
+  std::vector<std::vector<std::uint32_t>> successors;
+};
+
+/// `predecessors[i]`: of task i, all below i. `blocks[i]`: its blocks, which run on cores of their own if there are
+/// enough. Every core runs its blocks in the order of the tasks, so no two can wait for each other in a circle.
+[[nodiscard]] Placement place(std::span<const std::vector<std::uint32_t>> predecessors,
+                              std::span<const std::uint32_t> blocks, std::size_t core_count);
+
+}  // namespace baton::cuda

@@ -1,0 +1,98 @@
+#include "platform/cuda/program.hpp"
+
+#include <array>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <baton/error.hpp>
+
+#include <pto/target/cuda/run.hpp>
+
+namespace baton::cuda {
+namespace {
+
+/// baton::cuda::run_graph<0>(Run), which every image of kernels brings.
+constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
+constexpr const char* kTable = "baton_cuda_functions";
+
+/// A table of the functions' addresses, which only code of the device knows.
+std::string table_of(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
+  std::string declared;
+  std::string listed;
+  for (const LoadedKernel* kernel : kernels) {
+    declared += fmt::format(".extern .func {} (.param .b64 args);\n", kernel->symbol);
+    listed += (listed.empty() ? "" : ", ") + kernel->symbol;
+  }
+  return fmt::format(".version 8.0\n.target {}\n.address_size 64\n{}.visible .global .align 8 .u64 {}[{}] = {{{}}};\n",
+                     gpu.architecture(), declared, kTable, kernels.size(), listed);
+}
+
+/// Links while it lives; what it made is gone with it.
+class Linker {
+ public:
+  Linker() {
+    std::array<JitOption, 2> names = {JitOption::error_text, JitOption::error_text_bytes};
+    std::array<void*, 2> values = {log_.data(), reinterpret_cast<void*>(log_.size())};
+    driver_.check("linking kernels", driver_.link_create(names.size(), names.data(), values.data(), &state_));
+  }
+  Linker(const Linker&) = delete;
+  Linker& operator=(const Linker&) = delete;
+  ~Linker() { driver_.link_destroy(state_); }
+
+  void add(JitInput type, const void* data, std::size_t bytes, const std::string& name) {
+    check(name, driver_.link_add(state_, type, const_cast<void*>(data), bytes, name.c_str(), 0, nullptr, nullptr));
+  }
+  [[nodiscard]] const void* finish() {
+    void* image = nullptr;
+    std::size_t bytes = 0;
+    check("the program", driver_.link_complete(state_, &image, &bytes));
+    return image;
+  }
+
+ private:
+  void check(const std::string& what, Result result) const {
+    if (result == 0) return;
+    const char* name = nullptr;
+    driver_.error_name(result, &name);
+    throw Error(Code::not_a_kernel,
+                fmt::format("the code for NVIDIA GPUs in {} cannot be linked: {}", what, name == nullptr ? "?" : name),
+                {log_.data()});
+  }
+
+  const Driver& driver_ = Driver::get();
+  std::array<char, 4096> log_{};
+  LinkState state_ = nullptr;
+};
+
+}  // namespace
+
+Program::Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
+  const Driver& driver = Driver::get();
+  Linker linker;
+  std::set<const Image*> added;
+  for (const LoadedKernel* kernel : kernels) {
+    if (!added.insert(kernel->image).second) continue;
+    linker.add(JitInput::cubin, kernel->image->data(), kernel->image->bytes(), kernel->image->path());
+  }
+  const std::string table = table_of(gpu, kernels);
+  linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");
+  driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
+  driver.check("finding what runs graphs", driver.module_function(&run_graph_, module_, kRunGraph));
+  const auto shared = static_cast<int>(kControlBytes + gpu.buffer_bytes()[0]);
+  driver.check("giving cores their memory",
+               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_bytes, shared));
+  DevicePointer functions = 0;
+  std::size_t bytes = 0;
+  driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));
+  std::vector<std::uint64_t> addresses(kernels.size());
+  driver.check("reading the table of kernels", driver.copy_out(addresses.data(), functions, bytes));
+  for (std::size_t i = 0; i < kernels.size(); ++i) addresses_.emplace(kernels[i], addresses[i]);
+}
+
+Program::~Program() {
+  if (module_ != nullptr) Driver::get().module_unload(module_);
+}
+
+}  // namespace baton::cuda

@@ -1,0 +1,30 @@
+// Kernels of several files, linked to what runs graphs of them.
+#pragma once
+
+#include <map>
+#include <span>
+
+#include "platform/cuda/driver.hpp"
+#include "platform/cuda/gpu.hpp"
+
+namespace baton::cuda {
+
+/// Loaded until it ends. Graphs hold the one they were made with: addresses of functions are its own.
+class Program {
+ public:
+  Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  /// Where the device calls a kernel.
+  [[nodiscard]] std::uint64_t address_of(const LoadedKernel* kernel) const { return addresses_.at(kernel); }
+  [[nodiscard]] Function run_graph() const noexcept { return run_graph_; }
+
+ private:
+  Module module_ = nullptr;
+  Function run_graph_ = nullptr;
+  std::map<const LoadedKernel*, std::uint64_t> addresses_;
+};
+
+}  // namespace baton::cuda

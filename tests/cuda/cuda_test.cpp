@@ -1,0 +1,271 @@
+// Chips of platform cuda beside simulated ones: the same kernels, graphs and errors.
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <baton/chip.hpp>
+#include <baton/error.hpp>
+#include <baton/kernel_source.hpp>
+
+namespace {
+
+using baton::Chip;
+using baton::Graph;
+using baton::Tensor;
+using testing::HasSubstr;
+
+constexpr std::int64_t kTile = 4096;
+
+/// Before anybody asks for the options of this process.
+const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "2s", 1);
+
+/// Why there is no GPU to test on; nothing if there is one.
+std::optional<std::string> missing() {
+  static const std::optional<std::string> why = []() -> std::optional<std::string> {
+    try {
+      const Chip chip({.platform = "cuda"});
+      return std::nullopt;
+    } catch (const baton::Error& error) {
+      return error.what();
+    }
+  }();
+  return why;
+}
+
+const baton::KernelFile& kernels() {
+  static const baton::KernelFile file = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda"});
+  return file;
+}
+
+const baton::Kernel& kernel(const char* name) {
+  static std::map<std::string, baton::LoadedKernel> loaded;
+  return loaded.try_emplace(name, kernels().kernel(name)).first->second.get();
+}
+
+std::vector<float> numbers(std::size_t count, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> any(-10, 10);
+  std::vector<float> out(count);
+  for (float& value : out) value = any(generator);
+  return out;
+}
+
+baton::Argument in(const Tensor& tensor) { return {baton::Access::in, tensor}; }
+baton::Argument out(const Tensor& tensor) { return {baton::Access::out, tensor}; }
+baton::Argument inout(const Tensor& tensor) { return {baton::Access::inout, tensor}; }
+baton::Argument number(std::int64_t value) { return value; }
+
+baton::Error error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const baton::Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return baton::Error(baton::Code::internal, "");
+}
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (missing()) GTEST_SKIP() << *missing();
+  }
+};
+
+/// out = a + b in tiles, on one chip.
+std::vector<float> sum_on(const std::string& platform, const std::vector<float>& first,
+                          const std::vector<float>& second) {
+  Chip chip({.platform = platform});
+  const auto count = static_cast<std::int64_t>(first.size());
+  const Tensor a = chip.alloc<float>({count}, "a");
+  const Tensor b = chip.alloc<float>({count}, "b");
+  const Tensor sum = chip.alloc<float>({count}, "sum");
+  chip.copy_in<float>(a, first);
+  chip.copy_in<float>(b, second);
+  chip.run([&](Graph& graph) {
+    for (std::int64_t i = 0; i < count; i += kTile) {
+      const std::int64_t end = std::min(i + kTile, count);
+      const Tensor parts[] = {a.slice(i, end), b.slice(i, end), sum.slice(i, end)};
+      graph.submit(kernel("add"), {in(parts[0]), in(parts[1]), out(parts[2])});
+    }
+  });
+  std::vector<float> result(first.size());
+  chip.copy_out<float>(sum, result);
+  return result;
+}
+
+TEST_F(Cuda, GivesTheBitsOfTheSimulator) {
+  const std::vector<float> first = numbers(100'003, 1);
+  const std::vector<float> second = numbers(100'003, 2);
+  EXPECT_EQ(sum_on("cuda", first, second), sum_on("a2a3sim", first, second));
+}
+
+std::vector<float> softmax_on(const std::string& platform, const std::vector<float>& values) {
+  Chip chip({.platform = platform});
+  const Tensor x = chip.alloc<float>({16, 64}, "x");
+  const Tensor y = chip.alloc<float>({16, 64}, "y");
+  chip.copy_in<float>(x, values);
+  chip.run([&](Graph& graph) { graph.submit(kernel("softmax"), {in(x), out(y)}); });
+  std::vector<float> result(values.size());
+  chip.copy_out<float>(y, result);
+  return result;
+}
+
+TEST_F(Cuda, RowsThroughReductionsAndExponentialsAreAsCloseAsFloatsAre) {
+  const std::vector<float> values = numbers(16 * 64, 3);
+  const std::vector<float> gpu = softmax_on("cuda", values);
+  const std::vector<float> host = softmax_on("a2a3sim", values);
+  for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i], host[i], 1e-6F) << i;
+}
+
+TEST_F(Cuda, ScalarCodeOfAKernelRunsOnce) {
+  Chip chip({.platform = "cuda"});
+  const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
+  // A chain: each task depends on the one before it.
+  chip.run([&](Graph& graph) {
+    for (int i = 1; i <= 100; ++i) graph.submit(kernel("count_up"), {inout(counter), number(i)});
+  });
+  std::vector<std::int32_t> result(1);
+  chip.copy_out<std::int32_t>(counter, result);
+  EXPECT_EQ(result[0], 5050);
+}
+
+TEST_F(Cuda, BlocksKnowTheirNumbersAndMayMeet) {
+  Chip chip({.platform = "cuda"});
+  const std::uint32_t blocks = static_cast<std::uint32_t>(chip.vector_cores());
+  const Tensor numbered = chip.alloc<std::int32_t>({blocks}, "numbered");
+  const Tensor arrived = chip.alloc<std::int32_t>({1}, "arrived");
+  chip.run([&](Graph& graph) {
+    graph.submit(kernel("meet"), {inout(arrived)}, {.blocks = blocks, .start_together = true});
+    graph.submit(kernel("number_blocks"), {out(numbered)}, {.blocks = blocks});
+  });
+  std::vector<std::int32_t> result(blocks);
+  chip.copy_out<std::int32_t>(numbered, result);
+  for (std::uint32_t i = 0; i < blocks; ++i) EXPECT_EQ(result[i], static_cast<std::int32_t>(i * 1000 + blocks));
+}
+
+TEST_F(Cuda, CapturedGraphsRunManyTimesWithOtherBuffers) {
+  Chip chip({.platform = "cuda"});
+  const Tensor counter = chip.alloc<std::int32_t>({64}, "counter");
+  const Tensor other = chip.alloc<std::int32_t>({64}, "other");
+  std::vector<Tensor> cells;
+  for (int i = 0; i < 64; ++i) cells.push_back(counter.slice(i, i + 1));
+  baton::CapturedGraph graph = chip.capture([&](Graph& g) {
+    for (int step = 0; step < 10; ++step) {
+      for (int i = 0; i < 64; ++i) g.submit(kernel("count_up"), {inout(cells[static_cast<std::size_t>(i)]), number(i)});
+    }
+  });
+  for (int run = 0; run < 20; ++run) chip.run(graph);
+  chip.run(graph, {{counter, other}});
+  std::vector<std::int32_t> result(64);
+  chip.copy_out<std::int32_t>(counter, result);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(result[static_cast<std::size_t>(i)], 200 * i);
+  chip.copy_out<std::int32_t>(other, result);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(result[static_cast<std::size_t>(i)], 10 * i);
+}
+
+TEST_F(Cuda, AnOrchestrationMayLookAtWhatTasksWrote) {
+  Chip chip({.platform = "cuda"});
+  const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
+  std::vector<std::int32_t> seen;
+  chip.run([&](Graph& graph) {
+    for (int i = 0; i < 3; ++i) {
+      graph.submit(kernel("count_up"), {inout(counter), number(5)});
+      seen.push_back(graph.get<std::int32_t>(counter, {0}));
+    }
+    graph.set<std::int32_t>(counter, {0}, 100);
+    graph.submit(kernel("count_up"), {inout(counter), number(1)});
+    seen.push_back(graph.get<std::int32_t>(counter, {0}));
+  });
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{5, 10, 15, 101}));
+}
+
+/// Any graph of additions to elements gives the sums of a loop.
+TEST_F(Cuda, RandomGraphsGiveWhatALoopGives) {
+  Chip chip({.platform = "cuda"});
+  constexpr std::int32_t kCells = 37;
+  const Tensor cells = chip.alloc<std::int32_t>({kCells}, "cells");
+  std::mt19937 generator(7);
+  std::vector<std::int32_t> expected(kCells, 0);
+  for (int run = 0; run < 5; ++run) {
+    chip.run([&](Graph& graph) {
+      for (int i = 0; i < 2000; ++i) {
+        const auto cell = static_cast<std::int32_t>(generator() % kCells);
+        const auto by = static_cast<std::int32_t>(generator() % 100);
+        expected[static_cast<std::size_t>(cell)] += by;
+        const Tensor one = cells.slice(cell, cell + 1);
+        graph.submit(kernel("count_up"), {inout(one), number(by)});
+      }
+    });
+  }
+  std::vector<std::int32_t> result(kCells);
+  chip.copy_out<std::int32_t>(cells, result);
+  EXPECT_EQ(result, expected);
+}
+
+TEST_F(Cuda, AFailedCheckIsAnErrorWithKernelInstructionFileAndLineAndTheChipGoesOn) {
+  Chip chip({.platform = "cuda"});
+  const Tensor a = chip.alloc<float>({kTile}, "a");
+  const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
+  for (int round = 0; round < 3; ++round) {
+    const baton::Error error = error_of([&] {
+      chip.run([&](Graph& graph) {
+        const baton::TaskId failing = graph.submit(kernel("too_much"), {in(a)});
+        graph.submit(kernel("count_up"), {inout(counter), number(1)}, {.after = {failing}});
+      });
+    });
+    EXPECT_EQ(error.code(), baton::Code::out_of_range) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("kernel 'too_much' on core"));
+    EXPECT_THAT(error.what(), HasSubstr("kernels.cpp:"));
+    EXPECT_THAT(error.what(), HasSubstr("1 task did not run: count_up"));
+  }
+  const baton::Error stray = error_of([&] { chip.run([&](Graph& graph) { graph.submit(kernel("stray"), {in(a)}); }); });
+  EXPECT_EQ(stray.code(), baton::Code::out_of_range) << stray.what();
+  EXPECT_THAT(stray.what(), HasSubstr("lie in no tensor or window"));
+  chip.run([&](Graph& graph) { graph.submit(kernel("count_up"), {inout(counter), number(1)}); });
+  std::vector<std::int32_t> result(1);
+  chip.copy_out<std::int32_t>(counter, result);
+  EXPECT_EQ(result[0], 1);
+}
+
+TEST_F(Cuda, AWaitThatNobodyEndsEndsAtItsDeadline) {
+  Chip chip({.platform = "cuda"});
+  const Tensor word = chip.alloc<std::int32_t>({1}, "word");
+  const auto start = std::chrono::steady_clock::now();
+  const baton::Error error =
+      error_of([&] { chip.run([&](Graph& graph) { graph.submit(kernel("lonely"), {inout(word)}); }); });
+  EXPECT_EQ(error.code(), baton::Code::wait_timeout) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("(has 0, needs 7)"));
+  EXPECT_THAT(error.what(), HasSubstr("TWAIT at"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+TEST_F(Cuda, MemoryOfTheHostIsRefused) {
+  Chip chip({.platform = "cuda"});
+  std::vector<float> mine(16);
+  const baton::Error error = error_of([&] { static_cast<void>(chip.add(std::span(mine), "mine")); });
+  EXPECT_EQ(error.code(), baton::Code::unsupported);
+  EXPECT_THAT(error.what(), HasSubstr("copy_in"));
+}
+
+TEST_F(Cuda, AKernelWithoutCodeForTheGpuSaysHowToGetIt) {
+  Chip chip({.platform = "cuda"});
+  const baton::KernelFile host = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS});
+  const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
+  const baton::LoadedKernel count_up = host.kernel("count_up");
+  const baton::Error error = error_of([&] {
+    chip.run([&](Graph& graph) { graph.submit(count_up.get(), {inout(counter), number(1)}); });
+  });
+  EXPECT_EQ(error.code(), baton::Code::not_a_kernel);
+  EXPECT_THAT(error.what(), HasSubstr("--platform cuda"));
+}
+
+}  // namespace
