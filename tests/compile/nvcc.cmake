@@ -35,6 +35,8 @@ list(TRANSFORM kernel_headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE 
 list(JOIN lines "" text)
 file(CONFIGURE OUTPUT kernel_headers.cu CONTENT "${text}" @ONLY)
 nvcc_test(headers ${CMAKE_CURRENT_BINARY_DIR}/kernel_headers.cu)
+# Bodies of templates are compiled only where something calls them.
+nvcc_test(everything ${PROJECT_SOURCE_DIR}/tests/unit/pto/compile/everything.cpp)
 
 # Files of kernels alone: a program finds its kernels by handles, which there are none of yet for a GPU.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*/*.cpp)
