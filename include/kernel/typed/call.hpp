@@ -33,7 +33,7 @@ template <typename... Got>
                                                 const BatonKernelParameter& parameter, Got... got) {
   const NameRange range = name_in(call.text, index);
   Message name;
-  for (size_t i = range.first; i < range.end; ++i) name.add(call.text[i]);
+  for (size_t i = range.first; i < range.end; ++i) name.add_character(call.text[i]);
   fail(call.place, BATON_KERNEL_INVALID_ARGUMENT, "argument ", index + 1, " '", name.text(), "' is ",
        direction_name(parameter.direction), "<", type_name(parameter.type), ">, got ", got...);
 }

@@ -36,7 +36,7 @@ void expect_order() {
   for (const auto& [rows, cols] : {std::pair{Rows, Cols}, {1, 1}, {Rows - 3, Cols - 5}, {3, Cols}, {Rows, 3}}) {
     Mat mat(rows, cols);
     TASSIGN(mat, 512);
-    const auto touched = baton::kernel::footprint_of(mat);
+    const auto touched = baton::kernel::TileView(mat).footprint();
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < cols; ++c) {
         const auto at =

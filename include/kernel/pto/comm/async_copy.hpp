@@ -10,9 +10,8 @@
 namespace baton::kernel {
 
 /// A DMA engine copies one line of elements without gaps.
-template <typename GlobalData>
-AICORE uint64_t check_line(const BatonPlace& place, const char* name, const GlobalData& tensor) {
-  const Extents extents = extents_of(tensor);
+PTO_SHARED AICORE inline uint64_t check_line_view(const BatonPlace& place, const char* name, const GlobalView& tensor) {
+  const Extents& extents = tensor.extents;
   if (kChecks) {
     check_extents(place, extents);
     if (extents.shape[0] != 1 || extents.shape[1] != 1 || extents.shape[2] != 1 || extents.shape[3] != 1 ||
@@ -20,9 +19,14 @@ AICORE uint64_t check_line(const BatonPlace& place, const char* name, const Glob
       fail(place, BATON_KERNEL_INVALID_ARGUMENT, name,
            " is not one contiguous line: shapes 0 to 3 must be 1, stride 4 must be 1");
     }
-    check_access(place, name, data_of(tensor), extents);
+    check_access(place, name, tensor);
   }
-  return static_cast<uint64_t>(extents.shape[4]) * sizeof(typename GlobalData::RawDType);
+  return static_cast<uint64_t>(extents.shape[4] * tensor.element_bytes);
+}
+
+template <typename GlobalData>
+PTO_INLINE AICORE uint64_t check_line(const BatonPlace& place, const char* name, const GlobalData& tensor) {
+  return check_line_view(place, name, view_of(tensor));
 }
 
 template <pto::comm::DmaEngine engine, typename Dst, typename Src>

@@ -26,25 +26,31 @@ class Signal2D : public GlobalTensor<int32_t, Shape<1, 1, 1, Rows, Cols>, Stride
 
 namespace baton::kernel {
 
+PTO_SHARED AICORE inline void check_signal_view(const BatonPlace& place, const GlobalView& signal) {
+  if (!kChecks) return;
+  check_extents(place, signal.extents);
+  const auto address = reinterpret_cast<uintptr_t>(signal.data);
+  if (address % sizeof(int32_t) != 0) {
+    fail(place, BATON_KERNEL_MISALIGNED, "the signal's address ", address, " is not a multiple of 4");
+  }
+  check_access(place, "signal", signal);
+}
+
 /// A signal, or several: 4-byte aligned, in a tensor or window of the kernel.
 template <typename SignalData>
-AICORE Extents check_signal(const BatonPlace& place, const SignalData& signal) {
+PTO_INLINE AICORE Extents check_signal(const BatonPlace& place, const SignalData& signal) {
   static_assert(std::is_same_v<typename SignalData::RawDType, int32_t>, "a signal has elements of type int32_t");
-  const Extents extents = extents_of(signal);
-  if (!kChecks) return extents;
-  check_extents(place, extents);
-  if (reinterpret_cast<uintptr_t>(signal.data()) % sizeof(int32_t) != 0) {
-    fail(place, BATON_KERNEL_MISALIGNED, "the signal's address ", reinterpret_cast<uintptr_t>(signal.data()),
-         " is not a multiple of 4");
-  }
-  check_access(place, "signal", data_of(signal), extents);
-  return extents;
+  const GlobalView view = view_of(signal);
+  check_signal_view(place, view);
+  return view.extents;
 }
 
 template <typename Body>
 AICORE void for_each_element(const Extents& extents, Body body) {
-  for_each_line<pto::Layout::ND>(extents, [&](int64_t, int64_t, int64_t offset) {
-    for (int64_t i = 0; i < extents.shape[4]; ++i) body(offset + i * extents.stride[4]);
+  for_each_plane(pto::Layout::ND, extents, [&](int64_t offset, int64_t, int64_t) {
+    for (int64_t row = 0; row < extents.shape[3]; ++row) {
+      for (int64_t i = 0; i < extents.shape[4]; ++i) body(offset + row * extents.stride[3] + i * extents.stride[4]);
+    }
   });
 }
 

@@ -125,16 +125,21 @@ AICORE int64_t shift_of(const Side& side, bool on_vector, int64_t vector) {
 }
 
 /// The part of a slot that a tile fills, as rows and columns of global memory.
-template <typename Pipe, typename TileData>
-AICORE Extents part_of_slot(const BatonPlace& place, const TileData& tile, int64_t row_elements, int64_t shift) {
-  const int64_t rows = tile.GetValidRow();
-  const int64_t cols = tile.GetValidCol();
-  const auto bytes = ((rows - 1) * row_elements + cols) * int64_t{sizeof(typename TileData::DType)};
-  if (kChecks && shift + bytes > int64_t{Pipe::kSlotBytes}) {
+PTO_SHARED AICORE inline GlobalView part_of_slot(const BatonPlace& place, const TileView& tile, uint8_t* slot,
+                                                 int64_t slot_bytes, int64_t row_elements, int64_t shift) {
+  const int64_t rows = tile.valid_rows;
+  const int64_t cols = tile.valid_cols;
+  const int64_t bytes = ((rows - 1) * row_elements + cols) * tile.order.element_bytes;
+  if (kChecks && shift + bytes > slot_bytes) {
     fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile of ", rows, " x ", cols, " elements reaches ", shift + bytes,
-         " bytes into a slot of ", Pipe::kSlotBytes);
+         " bytes into a slot of ", slot_bytes);
   }
-  return {{1, 1, 1, rows, cols}, {0, 0, 0, rows == 1 ? 0 : row_elements, cols == 1 ? 0 : 1}};
+  const GlobalView part{slot + shift,
+                        tile.order.element_bytes,
+                        pto::Layout::ND,
+                        {{1, 1, 1, rows, cols}, {0, 0, 0, rows == 1 ? 0 : row_elements, cols == 1 ? 0 : 1}}};
+  check_access(place, "the slot", part);
+  return part;
 }
 
 /// Copies the parts of an accumulator to the vector cores' own slots.
@@ -187,11 +192,10 @@ AICORE void push(Pipe& pipe, TileData& tile, Where where) {
     if constexpr (!kVector) push_to_vectors<split>(place, pipe, tile);
   } else if (!empty) {
     const int64_t shift = shift_of<split, TileData>(pipe.prod, kVector, vector);
-    const Extents extents = part_of_slot<Pipe>(place, tile, kRow, shift);
-    auto* to = reinterpret_cast<Element*>(slot_address(place, pipe, kWay, pipe.prod.next) + shift);
-    check_access(place, "the slot", to, extents);
-    issue_with_tile(place, pipe_bit(kVector ? PIPE_MTE3 : PIPE_FIX), reads(tile), range_of(to, extents, BATON_WRITES));
-    copy_from_tile<pto::Layout::ND, pto::AtomicType::AtomicNone>(tile, to, extents);
+    uint8_t* const at = slot_address(place, pipe, kWay, pipe.prod.next);
+    const GlobalView part = part_of_slot(place, tile, at, Pipe::kSlotBytes, kRow, shift);
+    issue_transfer(place, pipe_bit(kVector ? PIPE_MTE3 : PIPE_FIX), reads(tile), part, BATON_WRITES);
+    copy_bytes(tile, part, Way::from_tile);
   }
   release(place, slot);
   ++pipe.prod.next;
@@ -226,12 +230,11 @@ AICORE void pop(Pipe& pipe, TileData& tile, Where where) {
   } else {
     if (!empty) {
       const int64_t shift = shift_of<split, TileData>(pipe.cons, kVector, vector);
-      const Extents extents = part_of_slot<Pipe>(place, tile, kRow, shift);
-      const auto* from = reinterpret_cast<const Element*>(slot_address(place, pipe, kWay, pipe.cons.next) + shift);
-      check_access(place, "the slot", from, extents);
-      issue_with_tile(place, pipe_bit(PIPE_MTE2), writes(tile), range_of(from, extents, BATON_READS));
-      copy_to_tile<pto::Layout::ND>(tile, from, extents);
-      poison_last_blocks(tile);
+      uint8_t* const at = slot_address(place, pipe, kWay, pipe.cons.next);
+      const GlobalView part = part_of_slot(place, tile, at, Pipe::kSlotBytes, kRow, shift);
+      issue_transfer(place, pipe_bit(PIPE_MTE2), writes(tile), part, BATON_READS);
+      copy_bytes(tile, part, Way::to_tile);
+      poison_last_blocks(tile, poison_of<Element>);
     }
     release(place, slot);
   }

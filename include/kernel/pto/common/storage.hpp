@@ -5,6 +5,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/common/enums.hpp>
+#include <pto/target/compiler.hpp>
 
 namespace baton::kernel {
 
@@ -18,57 +19,108 @@ struct Footprint {
   constexpr AICORE int64_t reach() const { return runs == 0 ? 0 : (runs - 1) * pitch_bytes + run_bytes; }
 };
 
+/// The order of a tile's elements, without its type.
+///
 /// A boxed tile is a sequence of bands: of box rows if its blocks are row-major, else of box columns. A band is a
 /// sequence of boxes, and a box is stored row by row or column by column.
-template <typename TileData>
-struct Storage {
-  static constexpr bool kBoxed = TileData::isBoxedLayout;
-  static constexpr bool kBandsAreRows = TileData::isRowMajor;
-  static constexpr bool kBoxesAreRows = TileData::SFractal == pto::SLayout::RowMajor;
-  static constexpr int kBoxRows = TileData::InnerRows;
-  static constexpr int kBoxCols = TileData::InnerCols;
-  static constexpr int64_t kBox = int64_t{kBoxRows} * kBoxCols;
-  static constexpr int64_t kElementBytes = sizeof(typename TileData::DType);
+struct TileOrder {
+  int32_t rows;
+  int32_t cols;
   /// Elements from one band to the next; of a tile without boxes from one row or column to the next.
-  static constexpr int64_t kBand = !kBoxed         ? (kBandsAreRows ? TileData::Cols : TileData::Rows)
-                                   : kBandsAreRows ? int64_t{TileData::Cols} * kBoxRows
-                                                   : (TileData::Rows + kBoxRows - 1) / kBoxRows * kBox;
+  int32_t band;
+  uint8_t box_row_bits;  // a box has 1 << box_row_bits rows
+  uint8_t box_col_bits;
+  uint8_t element_bytes;
+  bool boxed;
+  bool bands_are_rows;
+  bool boxes_are_rows;
+
+  constexpr PTO_INLINE AICORE int32_t box_rows() const { return 1 << box_row_bits; }
+  constexpr PTO_INLINE AICORE int32_t box_cols() const { return 1 << box_col_bits; }
+  constexpr PTO_INLINE AICORE int64_t box() const { return int64_t{1} << (box_row_bits + box_col_bits); }
+
   /// How many elements of a row, or of a column, follow each other in memory, from multiples of that number on.
-  static constexpr int kRowRun = !kBoxed ? (kBandsAreRows ? TileData::Cols : 1) : (kBoxesAreRows ? kBoxCols : 1);
-  static constexpr int kColRun = !kBoxed ? (kBandsAreRows ? 1 : TileData::Rows) : (kBoxesAreRows ? 1 : kBoxRows);
+  constexpr PTO_INLINE AICORE int64_t row_run() const {
+    return !boxed ? (bands_are_rows ? cols : 1) : (boxes_are_rows ? box_cols() : 1);
+  }
+  constexpr PTO_INLINE AICORE int64_t col_run() const {
+    return !boxed ? (bands_are_rows ? 1 : rows) : (boxes_are_rows ? 1 : box_rows());
+  }
 
-  /// Elements from one run of a row, or column, to the next of the same; for tiles with boxes.
-  static constexpr int64_t kNextRun = kBandsAreRows == kBoxesAreRows ? kBox : kBand;
-
-  static constexpr AICORE int64_t offset(int64_t row, int64_t col) {
-    if constexpr (!kBoxed) {
-      return kBandsAreRows ? row * kBand + col : col * kBand + row;
-    } else {
-      const int64_t box_row = row / kBoxRows;
-      const int64_t box_col = col / kBoxCols;
-      const int64_t box = kBandsAreRows ? box_row * kBand + box_col * kBox : box_col * kBand + box_row * kBox;
-      const int64_t r = row % kBoxRows;
-      const int64_t c = col % kBoxCols;
-      return box + (kBoxesAreRows ? r * kBoxCols + c : c * kBoxRows + r);
-    }
+  /// Elements from the first one to element (row, col).
+  constexpr PTO_INLINE AICORE int64_t offset(int64_t row, int64_t col) const {
+    if (!boxed) return bands_are_rows ? row * band + col : col * band + row;
+    const int64_t box_row = row >> box_row_bits;
+    const int64_t box_col = col >> box_col_bits;
+    const int64_t first = bands_are_rows ? box_row * band + box_col * box() : box_col * band + box_row * box();
+    const int64_t r = row & (box_rows() - 1);
+    const int64_t c = col & (box_cols() - 1);
+    return first + (boxes_are_rows ? (r << box_col_bits) + c : (c << box_row_bits) + r);
   }
 
   /// What rows x cols elements from the first one on touch; of boxed tiles to within a few elements.
-  static constexpr AICORE Footprint footprint(int64_t rows, int64_t cols) {
-    if (rows <= 0 || cols <= 0) return {0, 0, kBand * kElementBytes};
-    const int64_t box_rows = (rows + kBoxRows - 1) / kBoxRows;
-    const int64_t box_cols = (cols + kBoxCols - 1) / kBoxCols;
-    const int64_t bands = kBandsAreRows ? box_rows : box_cols;
-    int64_t run = 0;
-    if (!kBoxed) {
-      run = kBandsAreRows ? cols : rows;
-    } else if (kBandsAreRows == kBoxesAreRows) {
-      run = (kBandsAreRows ? box_cols : box_rows) * kBox;
-    } else {
-      // Lines across the band follow each other through all of its boxes.
-      run = kBandsAreRows ? cols * kBoxRows : rows * kBoxCols;
+  constexpr PTO_INLINE AICORE Footprint footprint(int64_t used_rows, int64_t used_cols) const {
+    const int64_t pitch = int64_t{band} * element_bytes;
+    if (used_rows <= 0 || used_cols <= 0) return {0, 0, pitch};
+    if (!boxed) {
+      return {bands_are_rows ? used_rows : used_cols, (bands_are_rows ? used_cols : used_rows) * element_bytes, pitch};
     }
-    return {bands, run * kElementBytes, kBand * kElementBytes};
+    const int64_t row_boxes = (used_rows + box_rows() - 1) >> box_row_bits;
+    const int64_t col_boxes = (used_cols + box_cols() - 1) >> box_col_bits;
+    // Lines across a band follow each other through all of its boxes.
+    const int64_t run = bands_are_rows == boxes_are_rows ? (bands_are_rows ? col_boxes : row_boxes) * box()
+                        : bands_are_rows                 ? used_cols * box_rows()
+                                                         : used_rows * box_cols();
+    return {bands_are_rows ? row_boxes : col_boxes, run * element_bytes, pitch};
+  }
+};
+
+constexpr AICORE uint8_t bits_of_power(int power_of_two) {
+  uint8_t bits = 0;
+  while ((1 << bits) < power_of_two) ++bits;
+  return bits;
+}
+
+/// By value: device code has no address of a constant.
+template <typename TileData>
+constexpr PTO_INLINE AICORE TileOrder order_of() {
+  constexpr bool kBoxed = TileData::isBoxedLayout;
+  constexpr bool kBandsAreRows = TileData::isRowMajor;
+  constexpr int kBoxRows = TileData::InnerRows;
+  constexpr int kBoxCols = TileData::InnerCols;
+  constexpr int kBand = !kBoxed         ? (kBandsAreRows ? TileData::Cols : TileData::Rows)
+                        : kBandsAreRows ? TileData::Cols * kBoxRows
+                                        : (TileData::Rows + kBoxRows - 1) / kBoxRows * kBoxRows * kBoxCols;
+  return {TileData::Rows,
+          TileData::Cols,
+          kBand,
+          bits_of_power(kBoxRows),
+          bits_of_power(kBoxCols),
+          sizeof(typename TileData::DType),
+          kBoxed,
+          kBandsAreRows,
+          TileData::SFractal == pto::SLayout::RowMajor};
+}
+
+/// The same for a type, where the compiler is to know it.
+template <typename TileData>
+struct Storage {
+  static constexpr int64_t kBox = order_of<TileData>().box();
+  static constexpr int64_t kBand = order_of<TileData>().band;
+  static constexpr bool kBandsAreRows = TileData::isRowMajor;
+  static constexpr int64_t kRowRun = order_of<TileData>().row_run();
+  static constexpr int64_t kColRun = order_of<TileData>().col_run();
+  /// Elements from one run of a row, or column, to the next of the same; for tiles with boxes.
+  static constexpr int64_t kNextRun = kBandsAreRows == (TileData::SFractal == pto::SLayout::RowMajor) ? kBox : kBand;
+
+  static constexpr PTO_INLINE AICORE int64_t offset(int64_t row, int64_t col) {
+    constexpr TileOrder kOrder = order_of<TileData>();
+    return kOrder.offset(row, col);
+  }
+
+  static constexpr PTO_INLINE AICORE Footprint footprint(int64_t rows, int64_t cols) {
+    constexpr TileOrder kOrder = order_of<TileData>();
+    return kOrder.footprint(rows, cols);
   }
 };
 

@@ -24,6 +24,34 @@ constexpr AICORE Box box_of(pto::SLayout layout, int fractal_bytes, int element_
   return {32 / element_bytes, 16};
 }
 
+/// A valid size that is set at run time.
+PTO_SHARED AICORE inline void check_valid_size(const char* what, int most, int64_t got, Where where) {
+  if (!kChecks || (got >= 0 && got <= most)) return;
+  fail(place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, what, most, ", got ", got);
+}
+
+/// One element of a Vec tile, by the scalar pipe.
+PTO_SHARED AICORE inline void begin_scalar_access(const BatonPlace& place, uint32_t access, const void* data,
+                                                  int64_t element_bytes, int64_t elements, int64_t room_bytes,
+                                                  int64_t offset) {
+  if (data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tile has no place; call TASSIGN first");
+  if (offset < 0 || offset >= elements || (offset + 1) * element_bytes > room_bytes) {
+    fail(place, BATON_KERNEL_OUT_OF_RANGE, "offset ", offset, " is outside the tile, which has ", elements,
+         " elements, ", room_bytes, " bytes before the end of the buffer");
+  }
+  BatonCore* const core = watching_core();
+  if (core == nullptr) return;
+  const auto bytes = static_cast<uint64_t>(element_bytes);
+  const BatonTileRange range{static_cast<uint32_t>(pto::TileType::Vec),
+                             access,
+                             static_cast<const unsigned char*>(data) + offset * element_bytes,
+                             1,
+                             bytes,
+                             bytes};
+  const BatonIssue issue{&place, pipe_bit(PIPE_S), 1, &range, nullptr, 0, 0};
+  core->table->issue(core, &issue);
+}
+
 }  // namespace baton::kernel
 
 namespace pto {
@@ -131,33 +159,19 @@ class Tile {
 
  private:
   AICORE void set_rows(int64_t rows, baton::kernel::Where where) {
-    if (baton::kernel::kChecks && (rows < 0 || rows > Rows)) {
-      baton::kernel::fail(baton::kernel::place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, "valid rows are 0 to ",
-                          Rows, ", got ", rows);
-    }
+    baton::kernel::check_valid_size("valid rows are 0 to ", Rows, rows, where);
     RowMaskInternal = static_cast<int>(rows);
   }
   AICORE void set_cols(int64_t cols, baton::kernel::Where where) {
-    if (baton::kernel::kChecks && (cols < 0 || cols > Cols)) {
-      baton::kernel::fail(baton::kernel::place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT,
-                          "valid columns are 0 to ", Cols, ", got ", cols);
-    }
+    baton::kernel::check_valid_size("valid columns are 0 to ", Cols, cols, where);
     ColMaskInternal = static_cast<int>(cols);
   }
   AICORE void access_scalar(const char* name, BatonAccess access, int64_t offset, baton::kernel::Where where) const {
     static_assert(Loc == TileType::Vec, "GetValue and SetValue are for Vec tiles");
     PTO_INSTRUCTION_BOUNDARY();
     if (!baton::kernel::kChecks) return;
-    const BatonPlace place = baton::kernel::place_of(name, where);
-    if (data_ == nullptr) {
-      baton::kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tile has no place; call TASSIGN first");
-    }
-    if (offset < 0 || offset >= Numel || (offset + 1) * int64_t{sizeof(Element)} > room_bytes_) {
-      baton::kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "offset ", offset, " is outside the tile, which has ",
-                          Numel, " elements, ", room_bytes_, " bytes before the end of the buffer");
-    }
-    const BatonTileRange range{static_cast<uint32_t>(Loc), access, data_ + offset, 1, sizeof(Element), sizeof(Element)};
-    baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_S), range);
+    baton::kernel::begin_scalar_access(baton::kernel::place_of(name, where), access, data_, sizeof(Element), Numel,
+                                       room_bytes_, offset);
   }
 
   TileDType data_ = nullptr;

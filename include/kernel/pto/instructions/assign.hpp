@@ -10,14 +10,11 @@
 
 namespace baton::kernel {
 
-template <typename TileData>
-AICORE void assign(TileData& tile, int64_t offset, Where where) {
-  using Element = typename TileData::DType;
-  // What the type leaves open is checked when it is used.
-  constexpr bool kFixed = TileData::ValidRow != pto::DYNAMIC && TileData::ValidCol != pto::DYNAMIC;
-  constexpr int64_t kBytes = kFixed ? Storage<TileData>::footprint(TileData::ValidRow, TileData::ValidCol).reach() : 1;
+/// Where `bytes` bytes at `offset` lie in an on-chip buffer, and how many are left of it from there on.
+PTO_SHARED AICORE inline BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
   const BatonCore& core = current_core();
-  const BatonBuffer& buffer = core.buffers[static_cast<int>(TileData::Loc)];
+  const BatonBuffer& buffer = core.buffers[tile_type];
+  const int64_t room = static_cast<int64_t>(buffer.capacity) - offset;
   if (kChecks) {
     const BatonPlace place = place_of("TASSIGN", where);
     if (core.version != BATON_CORE_VERSION) {
@@ -27,12 +24,21 @@ AICORE void assign(TileData& tile, int64_t offset, Where where) {
     if (offset % pto::BLOCK_BYTE_SIZE != 0) {
       fail(place, BATON_KERNEL_MISALIGNED, "offset ", offset, " is not a multiple of ", pto::BLOCK_BYTE_SIZE, " bytes");
     }
-    if (offset < 0 || kBytes > static_cast<int64_t>(buffer.capacity) - offset) {
-      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile that reaches over ", kBytes, " bytes at offset ", offset,
-           " does not fit into the ", name_of(TileData::Loc), " buffer, which has ", buffer.capacity, " bytes");
+    if (offset < 0 || bytes > room) {
+      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile that reaches over ", bytes, " bytes at offset ", offset,
+           " does not fit into the ", name_of(tile_type), " buffer, which has ", buffer.capacity, " bytes");
     }
   }
-  tile.set_data(reinterpret_cast<Element*>(buffer.base + offset), static_cast<int64_t>(buffer.capacity) - offset);
+  return {buffer.base + offset, static_cast<uint64_t>(room)};
+}
+
+template <typename TileData>
+PTO_INLINE AICORE void assign(TileData& tile, int64_t offset, Where where) {
+  // What the type leaves open is checked when it is used.
+  constexpr bool kFixed = TileData::ValidRow != pto::DYNAMIC && TileData::ValidCol != pto::DYNAMIC;
+  constexpr int64_t kBytes = kFixed ? Storage<TileData>::footprint(TileData::ValidRow, TileData::ValidCol).reach() : 1;
+  const BatonBuffer at = place_in_buffer(static_cast<uint32_t>(TileData::Loc), kBytes, offset, where);
+  tile.set_data(reinterpret_cast<typename TileData::DType*>(at.base), static_cast<int64_t>(at.capacity));
 }
 
 }  // namespace baton::kernel

@@ -44,7 +44,7 @@ AICORE RecordEvent TCONCAT(Dst& dst, First& a, Second& b,
   check_equal(place, "the valid rows of b", b.GetValidRow(), "those of a", rows);
   check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of a", rows);
   check_region(place, "dst", dst, rows, cols);
-  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, rows, cols);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, cols);
   issue(place, pipe_bit(PIPE_V), reads(a), reads(b), written);
   for (int row = 0; row < rows; ++row) {
     // b first: it moves to the right, also where dst lies on either of them.

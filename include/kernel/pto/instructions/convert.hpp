@@ -38,127 +38,123 @@ struct Conversion {
 
 inline constexpr size_t kConvertPiece = 32;
 
-/// function(piece of dst, piece of src) for each piece but the last, if that is smaller. They share no bytes: what a
-/// compiler keeps in registers need not pass through memory. Returns how many elements that is.
-template <typename Dst, typename Src, typename Function>
-PTO_INLINE AICORE size_t convert_apart(Dst* __restrict dst, const Src* __restrict src, size_t count,
-                                       Function function) {
-  size_t i = 0;
-  for (; i + kConvertPiece <= count; i += kConvertPiece) {
-    const auto& before = *reinterpret_cast<const Src(*)[kConvertPiece]>(src + i);
-#if defined(__clang__)
-    Dst after[kConvertPiece];
-    function(after, before);
-    memcpy(static_cast<void*>(dst + i), static_cast<const void*>(after), sizeof after);
-#else
-    function(*reinterpret_cast<Dst(*)[kConvertPiece]>(dst + i), before);
-#endif
-  }
-  return i;
-}
-
-/// function(piece of dst, piece of src) for all elements. A piece is read before it is written: narrowing in place
-/// works.
-template <typename Dst, typename Src, typename Function>
-PTO_INLINE AICORE void convert_pieces(Dst* dst, const Src* src, size_t count, Function function) {
-  const auto* dst_bytes = reinterpret_cast<const unsigned char*>(dst);
-  const auto* src_bytes = reinterpret_cast<const unsigned char*>(src);
-  const bool apart = dst_bytes + count * sizeof(Dst) <= src_bytes || src_bytes + count * sizeof(Src) <= dst_bytes;
-  size_t i = apart ? convert_apart(dst, src, count, function) : 0;
-  for (; i + kConvertPiece <= count; i += kConvertPiece) {
-    Src before[kConvertPiece];
-    Dst after[kConvertPiece];
-    memcpy(static_cast<void*>(before), static_cast<const void*>(src + i), sizeof before);
-    function(after, before);
-    memcpy(static_cast<void*>(dst + i), static_cast<const void*>(after), sizeof after);
-  }
-  if (i == count) return;
-  Src before[kConvertPiece] = {};
-  Dst after[kConvertPiece];
-  memcpy(static_cast<void*>(before), static_cast<const void*>(src + i), (count - i) * sizeof(Src));
-  function(after, before);
-  memcpy(static_cast<void*>(dst + i), static_cast<const void*>(after), (count - i) * sizeof(Dst));
-}
-
-/// Applies a function of one element to each of a piece.
-template <typename Function>
-PTO_INLINE AICORE auto to_each(Function function) {
-  return [function](auto& after, const auto& before) PTO_INLINE_LAMBDA {
-    PTO_VECTOR_LOOP
-    for (size_t k = 0; k < kConvertPiece; ++k) after[k] = function(before[k]);
-  };
-}
-
-/// Choices that are the same for all elements are made outside the loops over them.
 template <typename Dst, typename Src>
-AICORE void convert_run(Dst* dst, const Src* src, size_t count, Conversion how) {
+inline constexpr bool is_exact_conversion = (is_whole<Src> && sizeof(Dst) > sizeof(Src)) ||
+                                            (!is_whole<Src> && std::is_same_v<Dst, float>);
+
+/// Floats as integers, a piece of them. They are lost.
+template <typename Dst>
+PTO_INLINE AICORE void convert_to_whole(Dst* after, float (&values)[kConvertPiece], Conversion how) {
+  round_to_whole(values, how.mode);
+  if (how.saturation == pto::SaturationMode::ON) {
+    for (size_t k = 0; k < kConvertPiece; ++k) after[k] = saturate_to_whole<Dst>(values[k]);
+  } else {
+    for (size_t k = 0; k < kConvertPiece; ++k) after[k] = wrap_to_whole<Dst>(values[k]);
+  }
+}
+
+/// Floats in a narrower format.
+template <typename Dst>
+PTO_SHARED AICORE void convert_to_narrow(Dst* __restrict to, const float* __restrict from, size_t pieces,
+                                         Conversion how) {
+  if (!rounds_to_nearest_even(how.mode)) {
+    for (size_t k = 0; k < pieces * kConvertPiece; ++k) to[k] = narrow<Dst>(from[k], how.mode, how.saturation);
+  } else if (how.saturation == pto::SaturationMode::OFF) {
+    narrow_to_nearest(to, from, pieces * kConvertPiece);
+  } else {
+    for (; pieces > 0; --pieces, to += kConvertPiece, from += kConvertPiece) {
+      narrow_saturating(*reinterpret_cast<Dst(*)[kConvertPiece]>(to),
+                        *reinterpret_cast<const float(*)[kConvertPiece]>(from));
+    }
+  }
+}
+
+/// Whole pieces that share no bytes with what they are made of: a compiler need not take them through memory. Choices
+/// that are the same for all elements are made outside the loops over them.
+template <typename Dst, typename Src>
+PTO_SHARED AICORE void convert_pieces(Dst* __restrict to, const Src* __restrict from, size_t pieces, Conversion how) {
   constexpr bool kToWhole = is_whole<Dst>;
   constexpr bool kFromWhole = is_whole<Src>;
-  constexpr bool kExact = (kFromWhole && kToWhole && sizeof(Dst) > sizeof(Src)) ||
-                          (kFromWhole && !kToWhole && sizeof(Dst) > sizeof(Src)) ||
-                          (!kFromWhole && std::is_same_v<Dst, float>);
-  const bool saturates = how.saturation == pto::SaturationMode::ON;
-  const auto cast = [](Src value) PTO_INLINE_LAMBDA { return static_cast<Dst>(value); };
-  if constexpr (kFromWhole && std::is_same_v<Dst, half> && sizeof(Src) == 4) {
-    // As floats: those that are inexact there are far outside half's range.
-    convert_pieces(dst, src, count, [how, saturates](auto& after, const auto& before) PTO_INLINE_LAMBDA {
-      float wide[kConvertPiece];
-      for (size_t k = 0; k < kConvertPiece; ++k) wide[k] = static_cast<float>(before[k]);
-      if (!rounds_to_nearest_even(how.mode)) {
-        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = narrow<Dst>(wide[k], how.mode, how.saturation);
-      } else if (saturates) {
-        narrow_saturating(after, wide);
-      } else {
-        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = static_cast<Dst>(wide[k]);
-      }
-    });
-  } else if constexpr (kExact) {
-    convert_pieces(dst, src, count, to_each(cast));
-  } else if constexpr (kFromWhole && kToWhole) {
-    if (!saturates) return convert_pieces(dst, src, count, to_each(cast));
-    convert_pieces(dst, src, count, to_each([](Src value) PTO_INLINE_LAMBDA { return saturate_whole<Dst>(value); }));
-  } else if constexpr (kToWhole) {
-    convert_pieces(dst, src, count, [how, saturates](auto& after, const auto& before) PTO_INLINE_LAMBDA {
-      float whole[kConvertPiece];
-      for (size_t k = 0; k < kConvertPiece; ++k) whole[k] = static_cast<float>(before[k]);
-      round_to_whole(whole, how.mode);
-      if (saturates) {
-        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = saturate_to_whole<Dst>(whole[k]);
-      } else {
-        for (size_t k = 0; k < kConvertPiece; ++k) after[k] = wrap_to_whole<Dst>(whole[k]);
-      }
-    });
-  } else if (!rounds_to_nearest_even(how.mode)) {
-    convert_pieces(dst, src, count, to_each([how](Src value) { return narrow<Dst>(value, how.mode, how.saturation); }));
-  } else if constexpr (kFromWhole) {
-    convert_pieces(dst, src, count, to_each(cast));  // no format is too small for these numbers
+  if constexpr (std::is_same_v<Dst, float> && !kFromWhole) {
+    widen(to, from, pieces * kConvertPiece);
+  } else if constexpr (std::is_same_v<Src, float> && !kToWhole) {
+    convert_to_narrow(to, from, pieces, how);
   } else {
-    if (!saturates) return convert_pieces(dst, src, count, to_each(cast));
-    convert_pieces(dst, src, count,
-                   [](auto& after, const auto& before) PTO_INLINE_LAMBDA { narrow_saturating(after, before); });
+    for (; pieces > 0; --pieces, to += kConvertPiece, from += kConvertPiece) {
+      if constexpr (kToWhole != kFromWhole && !is_exact_conversion<Dst, Src> && (kToWhole || sizeof(Src) == 4) &&
+                    !std::is_same_v<Dst, float>) {
+        // Through floats. Integers that are inexact there are far outside half's range.
+        float wide[kConvertPiece];
+        if constexpr (is_one_of<Src, half, bfloat16_t>) {
+          widen<Src>(wide, from, kConvertPiece);
+        } else {
+          for (size_t k = 0; k < kConvertPiece; ++k) wide[k] = static_cast<float>(from[k]);
+        }
+        if constexpr (kToWhole) {
+          convert_to_whole(to, wide, how);
+        } else {
+          convert_to_narrow<Dst>(to, wide, 1, how);
+        }
+      } else if constexpr (!is_exact_conversion<Dst, Src> && kFromWhole && kToWhole) {
+        if (how.saturation == pto::SaturationMode::ON) {
+          for (size_t k = 0; k < kConvertPiece; ++k) to[k] = saturate_whole<Dst>(from[k]);
+        } else {
+          for (size_t k = 0; k < kConvertPiece; ++k) to[k] = static_cast<Dst>(from[k]);
+        }
+      } else if (is_exact_conversion<Dst, Src> || rounds_to_nearest_even(how.mode)) {
+        // No format is too small for integers that come here.
+        PTO_VECTOR_LOOP
+        for (size_t k = 0; k < kConvertPiece; ++k) to[k] = static_cast<Dst>(from[k]);
+      } else if constexpr (!is_exact_conversion<Dst, Src> && !kToWhole) {
+        for (size_t k = 0; k < kConvertPiece; ++k) to[k] = narrow<Dst>(from[k], how.mode, how.saturation);
+      }
+    }
+  }
+}
+
+/// Row by row. Where rows share bytes, a piece is read before it is written: narrowing in place works.
+template <typename Dst, typename Src>
+PTO_SHARED AICORE void convert_rows(const Work& work, Conversion how) {
+  for (int row = 0; row < work.rows; ++row) {
+    auto* to = static_cast<Dst*>(work.dst) + row * work.pitch;
+    const auto* from = static_cast<const Src*>(work.first.data) + row * work.first.pitch;
+    auto left = static_cast<size_t>(work.cols);
+    const auto* to_bytes = reinterpret_cast<const unsigned char*>(to);
+    const auto* from_bytes = reinterpret_cast<const unsigned char*>(from);
+    if (to_bytes + left * sizeof(Dst) <= from_bytes || from_bytes + left * sizeof(Src) <= to_bytes) {
+      const size_t whole = left / kConvertPiece * kConvertPiece;
+      convert_pieces(to, from, whole / kConvertPiece, how);
+      to += whole;
+      from += whole;
+      left -= whole;
+    }
+    while (left > 0) {
+      const size_t here = left < kConvertPiece ? left : kConvertPiece;
+      Src before[kConvertPiece];
+      Dst after[kConvertPiece];
+      memset(static_cast<void*>(before), 0, sizeof before);
+      memcpy(static_cast<void*>(before), static_cast<const void*>(from), here * sizeof(Src));
+      convert_pieces<Dst, Src>(after, before, 1, how);
+      memcpy(static_cast<void*>(to), static_cast<const void*>(after), here * sizeof(Dst));
+      from += here;
+      to += here;
+      left -= here;
+    }
   }
 }
 
 template <typename DstTile, typename SrcTile>
-AICORE void convert(DstTile& dst, SrcTile& src, Conversion how, Where where) {
+PTO_INLINE AICORE void convert(DstTile& dst, SrcTile& src, Conversion how, Where where) {
   using Dst = typename DstTile::DType;
   using Src = typename SrcTile::DType;
   static_assert(is_plain_vec<DstTile> && is_plain_vec<SrcTile>, "TCVT takes row-major Vec tiles");
   static_assert(can_convert<Dst, Src>(), "TCVT does not convert between these element types");
-  const BatonPlace place = place_of("TCVT", where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_same_valid(place, "dst", dst, "src", src);
   if constexpr (!(std::is_same_v<Src, float> && std::is_same_v<Dst, half>)) {
     if (kChecks && how.mode == pto::RoundMode::CAST_ODD) {
-      fail(place, BATON_KERNEL_UNSUPPORTED, "CAST_ODD is for float to half only");
+      fail(place_of("TCVT", where), BATON_KERNEL_UNSUPPORTED, "CAST_ODD is for float to half only");
     }
   }
-  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
-  const auto cols = static_cast<size_t>(src.GetValidCol());
-  for (int row = 0; row < src.GetValidRow(); ++row) {
-    convert_run(dst.data() + row * DstTile::Cols, src.data() + row * SrcTile::Cols, cols, how);
-  }
+  convert_rows<Dst, Src>(begin_unary("TCVT", where, dst, src), how);
 }
 
 }  // namespace baton::kernel
@@ -196,11 +192,8 @@ requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
     TCVT(Dst& dst, Src& src, Tmp& tmp, RoundMode mode, SaturationMode saturation,
          baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  const BatonPlace place = place_of("TCVT", where);
-  check_scratch(place, tmp, 0);
-  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
-  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
-  clobber(tmp);
+  static_assert(lies_in<Tmp, TileType::Vec>, "tmp is a Vec tile");
+  lose_scratch(place_of("TCVT", where), tmp, src);
   return TCVT<NeedSetCtrl>(dst, src, mode, saturation, where);
 }
 template <bool NeedSetCtrl = true, typename Dst, typename Src, typename Tmp>

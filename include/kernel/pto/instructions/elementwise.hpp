@@ -1,4 +1,8 @@
 // Elementwise instructions: dst(r, c) from the sources at (r, c). A destination may be a source.
+//
+// Operands are checked and described in one place, without types; what is compiled for each operation and element type
+// is the loop over elements. It knows one form of source: a line for each row, or a few elements that repeat. So a tile
+// combined with a tile, a number, a column or a row is one loop.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -6,62 +10,168 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/operands.hpp>
+#include <pto/instructions/wide_pieces.hpp>
 #include <pto/target/vector_loop.hpp>
 
 namespace baton::kernel {
 
-/// dst[i] = operation(sources[i]...).
-template <typename Operation, typename Dst, typename... Src>
-PTO_INLINE AICORE void apply_to_run(Operation operation, size_t count, Dst* dst, const Src*... sources) {
-  vector_store(dst, count, [=](size_t i) PTO_INLINE_LAMBDA { return operation(sources[i]...); });
+/// Where the elements for each row are. `pitch` counts elements from row to row; 0 for the same in all rows.
+struct Source {
+  const void* data;
+  int64_t pitch;
+  int32_t period;  // how many elements repeat through a row: 1, those of 32 bytes, or 0 for a line of them
+};
+
+/// rows x cols elements to be written from one or two sources.
+struct Work {
+  void* dst;
+  int64_t pitch;
+  int32_t rows;
+  int32_t cols;
+  Source first;
+  Source second;
+};
+
+PTO_INLINE AICORE Source lines_of(const TileView& tile) { return {tile.data, tile.order.cols, 0}; }
+
+/// All rows as one, where none has gaps behind it.
+PTO_INLINE AICORE bool is_gapless(const Source& source, int32_t cols) {
+  return source.period == 0 ? source.pitch == cols : source.pitch == 0;
 }
 
-/// Over the valid region. Tiles without gaps between their rows are one run.
-template <typename Operation, typename Dst, typename... Src>
-AICORE void apply_to_tile(Operation operation, const Dst& dst, const Src&... sources) {
-  const int rows = dst.GetValidRow();
-  const int cols = dst.GetValidCol();
-  const bool one_run = cols == Dst::Cols && ((Src::Cols == Dst::Cols) && ...);
-  const int runs = one_run ? 1 : rows;
-  const auto count = static_cast<size_t>(one_run ? rows * cols : cols);
-  for (int run = 0; run < runs; ++run) {
-    apply_to_run(operation, count, dst.data() + run * Dst::Cols, sources.data() + run * Src::Cols...);
+PTO_INLINE AICORE Work work_on(const TileView& dst, const Source& first, const Source& second) {
+  Work work{dst.data, dst.order.cols, dst.valid_rows, dst.valid_cols, first, second};
+  if (work.pitch == work.cols && is_gapless(first, work.cols) && is_gapless(second, work.cols)) {
+    work.cols *= work.rows;
+    work.rows = work.rows > 0 ? 1 : 0;
   }
+  return work;
 }
 
-/// Checks, tells the core, applies.
-template <typename Operation, typename Dst, typename Src>
-AICORE void elementwise(const BatonPlace& place, Operation operation, Dst& dst, Src& src) {
-  static_assert(is_plain_vec<Dst> && is_plain_vec<Src>, "elementwise instructions take row-major Vec tiles");
-  static_assert(std::is_same_v<typename Dst::DType, typename Src::DType>, "element types differ");
+/// Checks the tiles, tells the core, and describes the work.
+PTO_SHARED AICORE inline Work begin_unary(const char* name, Where where, const TileView& dst, const TileView& src) {
+  const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
   check_same_valid(place, "dst", dst, "src", src);
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
-  apply_to_tile(operation, dst, src);
+  return work_on(dst, lines_of(src), lines_of(src));
 }
 
-template <typename Operation, typename Dst, typename First, typename Second>
-AICORE void elementwise(const BatonPlace& place, Operation operation, Dst& dst, First& first, Second& second) {
-  static_assert(is_plain_vec<Dst> && is_plain_vec<First> && is_plain_vec<Second>,
-                "elementwise instructions take row-major Vec tiles");
-  static_assert(std::is_same_v<typename Dst::DType, typename First::DType> &&
-                    std::is_same_v<typename Dst::DType, typename Second::DType>,
-                "element types differ");
+PTO_SHARED AICORE inline Work begin_binary(const char* name, Where where, const TileView& dst, const TileView& first,
+                                           const TileView& second) {
+  const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src0", first);
   check_tile(place, "src1", second);
   check_same_valid(place, "dst", dst, "src0", first);
   check_same_valid(place, "dst", dst, "src1", second);
   issue(place, pipe_bit(PIPE_V), reads(first), reads(second), writes(dst));
-  apply_to_tile(operation, dst, first, second);
+  return work_on(dst, lines_of(first), lines_of(second));
 }
 
-/// An operation whose second operand is the same for all elements.
-template <typename Operation, typename Element>
-struct WithScalar {
-  Element scalar;
-  PTO_INLINE AICORE Element operator()(Element value) const { return Operation{}(value, scalar); }
+/// The second operand is one number for all elements.
+PTO_SHARED AICORE inline Work begin_with_scalar(const char* name, Where where, const TileView& dst, const TileView& src,
+                                                const void* scalar) {
+  const BatonPlace place = place_of(name, where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_same_valid(place, "dst", dst, "src", src);
+  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  return work_on(dst, lines_of(src), {scalar, 0, 1});
+}
+
+/// The elements of one row: from piece to piece `step` further, 0 for the same piece again.
+template <typename Number>
+struct Line {
+  const Number* at;
+  size_t step;
 };
+
+template <typename Element>
+PTO_INLINE AICORE Line<Element> line_of(const Source& source, int row, Pattern& pattern) {
+  const auto* at = static_cast<const Element*>(source.data) + row * source.pitch;
+  if (source.period == 0) return {at, kPiece<Element>};
+  repeat(pattern, at, static_cast<size_t>(source.period) * sizeof(Element));
+  return {reinterpret_cast<const Element*>(pattern.bytes), 0};
+}
+
+/// dst[i] = operation(a[i], b[i]).
+template <typename Operation, typename Number>
+PTO_INLINE AICORE void combine_run(Operation operation, Number* dst, size_t count, Line<Number> a, Line<Number> b) {
+  size_t done = 0;
+  for (; done + kPiece<Number> <= count; done += kPiece<Number>, a.at += a.step, b.at += b.step) {
+    store_piece(dst + done, [=](size_t k) PTO_INLINE_LAMBDA { return operation(a.at[k], b.at[k]); });
+  }
+  for (size_t k = 0; done < count; ++done, ++k) dst[done] = operation(a.at[k], b.at[k]);
+}
+
+/// dst = operation(first, second), for each element. What is not calculated with as it is goes through wide pieces.
+template <typename Element, typename Operation>
+PTO_SHARED AICORE void combine(const Work& work, Operation operation) {
+  const auto cols = static_cast<size_t>(work.cols);
+  for (int row = 0; row < work.rows; ++row) {
+    Pattern patterns[2];
+    Element* const dst = static_cast<Element*>(work.dst) + row * work.pitch;
+    const Line<Element> a = line_of<Element>(work.first, row, patterns[0]);
+    const Line<Element> b = line_of<Element>(work.second, row, patterns[1]);
+    if constexpr (std::is_same_v<Element, Computed<Element>>) {
+      combine_run(operation, dst, cols, a, b);
+    } else {
+      for (size_t done = 0; done < cols; done += kWidePiece) {
+        const size_t here = cols - done < kWidePiece ? cols - done : kWidePiece;
+        float wide[3][kWidePiece];
+        widen(wide[0], a.step == 0 ? a.at : a.at + done, a.step == 0 ? kPiece<float> : here);
+        widen(wide[1], b.step == 0 ? b.at : b.at + done, b.step == 0 ? kPiece<float> : here);
+        combine_run<Operation, float>(operation, wide[2], here, {wide[0], a.step == 0 ? 0 : kPiece<float>},
+                                      {wide[1], b.step == 0 ? 0 : kPiece<float>});
+        narrow_to_nearest(dst + done, wide[2], here);
+      }
+    }
+  }
+}
+
+/// dst[i] = operation(src[i]).
+template <typename Operation, typename Number>
+PTO_INLINE AICORE void apply_run(Operation operation, Number* dst, size_t count, const Number* src) {
+  size_t done = 0;
+  for (; done + kPiece<Number> <= count; done += kPiece<Number>) {
+    const Number* from = src + done;
+    store_piece(dst + done, [=](size_t k) PTO_INLINE_LAMBDA { return operation(from[k]); });
+  }
+  for (; done < count; ++done) dst[done] = operation(src[done]);
+}
+
+/// dst = operation(first), for each element.
+template <typename Element, typename Operation>
+PTO_SHARED AICORE void apply(const Work& work, Operation operation) {
+  const auto cols = static_cast<size_t>(work.cols);
+  for (int row = 0; row < work.rows; ++row) {
+    Element* const dst = static_cast<Element*>(work.dst) + row * work.pitch;
+    const Element* const src = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
+    if constexpr (std::is_same_v<Element, Computed<Element>>) {
+      apply_run(operation, dst, cols, src);
+    } else {
+      for (size_t done = 0; done < cols; done += kWidePiece) {
+        const size_t here = cols - done < kWidePiece ? cols - done : kWidePiece;
+        float wide[kWidePiece];
+        widen(wide, src + done, here);
+        apply_run<Operation, float>(operation, wide, here, wide);
+        narrow_to_nearest(dst + done, wide, here);
+      }
+    }
+  }
+}
+
+template <typename... Tiles>
+inline constexpr bool are_plain_vecs = (is_plain_vec<Tiles> && ...);
+template <typename First, typename... Others>
+inline constexpr bool have_one_type = (std::is_same_v<typename First::DType, typename Others::DType> && ...);
+
+template <typename First, typename... Others>
+constexpr AICORE void require_elementwise() {
+  static_assert(are_plain_vecs<First, Others...>, "elementwise instructions take row-major Vec tiles");
+  static_assert(have_one_type<First, Others...>, "element types differ");
+}
 
 }  // namespace baton::kernel

@@ -16,119 +16,101 @@ struct ExponentialOfDifference {
   }
 };
 
-/// Gives the second of two operands.
-struct TakeSecond {
-  template <typename Element>
-  PTO_INLINE AICORE Element operator()(Element, Element second) const {
-    return second;
-  }
-};
+/// A column by itself: N x 1, column-major.
+PTO_INLINE AICORE bool is_single_column(const TileOrder& order) {
+  return !order.boxed && !order.bands_are_rows && order.cols == 1;
+}
 
-template <typename Dst, typename Src, typename Vector>
-AICORE void check_expansion(const BatonPlace& place, const Dst& dst, const Src& src, const Vector& vector) {
-  static_assert(is_plain_vec<Dst> && is_plain_vec<Src>, "expansions take row-major Vec tiles");
-  static_assert(std::is_same_v<typename Dst::DType, typename Src::DType> &&
-                    std::is_same_v<typename Dst::DType, typename Vector::DType>,
-                "element types differ");
+/// vector(r, 0) for each row, or as many elements as 32 bytes hold, again and again.
+PTO_INLINE AICORE Source column_of(const TileView& vector) {
+  const int32_t block = pto::BLOCK_BYTE_SIZE / vector.order.element_bytes;
+  if (is_single_column(vector.order)) return {vector.data, 1, 1};
+  return {vector.data, vector.order.cols, vector.valid_cols == block ? block : 1};
+}
+
+PTO_SHARED AICORE inline void check_expansion(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                              const TileView& vector) {
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
   check_tile(place, "the vector", vector);
   check_same_valid(place, "dst", dst, "src", src);
 }
 
-/// A column by itself: N x 1, column-major.
-template <typename TileData>
-inline constexpr bool is_single_column =
-    lies_in<TileData, pto::TileType::Vec> && !TileData::isBoxedLayout && !TileData::isRowMajor && TileData::Cols == 1;
-
-/// An operation whose operands come the other way round.
-template <typename Operation>
-struct Swapped {
-  template <typename Element>
-  PTO_INLINE AICORE Element operator()(Element first, Element second) const {
-    return Operation{}(second, first);
+PTO_SHARED AICORE inline void check_column(const BatonPlace& place, const TileView& dst, const TileView& vector) {
+  const int32_t block = pto::BLOCK_BYTE_SIZE / vector.order.element_bytes;
+  if (kChecks && !is_single_column(vector.order) && vector.valid_cols != 1 && vector.valid_cols != block &&
+      !dst.is_empty()) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a row-major vector has 1 or ", block, " valid columns, got ",
+         vector.valid_cols);
   }
-};
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of the vector", vector.valid_rows);
+}
 
-/// dst(r, c) = operation(src(r, c), vector(r, 0)), whatever else the vector has.
-template <typename Operation, typename Dst, typename Src, typename Vector>
-AICORE void expand_column(const BatonPlace& place, Dst& dst, Src& src, Vector& vector) {
-  using Element = typename Dst::DType;
-  static_assert(is_column<Vector>, "the vector is a row-major Vec tile, or a column-major one of one column");
+/// dst(r, c) from src(r, c) and vector(r, 0). Either operand may be the vector: the column, or the one that is narrower
+/// than dst.
+PTO_SHARED AICORE inline Work begin_row_expansion(const char* name, Where where, const TileView& dst,
+                                                  const TileView& first, const TileView& second) {
+  const BatonPlace place = place_of(name, where);
+  const bool swapped =
+      !is_single_column(second.order) &&
+      (is_single_column(first.order) || (second.valid_cols == dst.valid_cols && first.valid_cols != dst.valid_cols));
+  const TileView& src = swapped ? second : first;
+  const TileView& vector = swapped ? first : second;
   check_expansion(place, dst, src, vector);
-  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of the vector", vector.GetValidRow());
+  check_column(place, dst, vector);
   issue(place, pipe_bit(PIPE_V), reads(src), reads(vector), writes(dst));
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    const WithScalar<Operation, Element> operation{*element_at(vector, row, 0)};
-    apply_to_run(operation, static_cast<size_t>(dst.GetValidCol()), element_at(dst, row, 0),
-                 static_cast<const Element*>(element_at(src, row, 0)));
-  }
+  return swapped ? work_on(dst, column_of(vector), lines_of(src)) : work_on(dst, lines_of(src), column_of(vector));
 }
 
-/// dst(r, c) = operation(src(r, c), vector(r, c mod n)), where n are as many elements as 32 bytes hold.
-template <typename Operation, typename Dst, typename Src, typename Vector>
-AICORE void expand_block(const BatonPlace& place, Dst& dst, Src& src, Vector& vector) {
-  using Element = typename Dst::DType;
-  constexpr size_t kBlock = pto::BLOCK_BYTE_SIZE / sizeof(Element);
+/// dst(r, c) from src(r, c) and vector(0, c).
+PTO_SHARED AICORE inline Work begin_col_expansion(const char* name, Where where, const TileView& dst,
+                                                  const TileView& src, const TileView& vector) {
+  const BatonPlace place = place_of(name, where);
   check_expansion(place, dst, src, vector);
-  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of the vector", vector.GetValidRow());
+  check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);
   issue(place, pipe_bit(PIPE_V), reads(src), reads(vector), writes(dst));
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    // dst may lie on the vector.
-    Element block[kBlock];
-    memcpy(static_cast<void*>(block), static_cast<const void*>(element_at(vector, row, 0)), sizeof block);
-    const Element* from = element_at(src, row, 0);
-    vector_store(element_at(dst, row, 0), static_cast<size_t>(dst.GetValidCol()),
-                 [&](size_t i) PTO_INLINE_LAMBDA { return Operation{}(from[i], block[i % kBlock]); });
+  return work_on(dst, lines_of(src), {vector.data, 0, 0});
+}
+
+/// dst(r, c) = vector(r, 0), whatever else the vector has.
+PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const TileView& dst,
+                                            const TileView& vector) {
+  const BatonPlace place = place_of(name, where);
+  check_expansion(place, dst, dst, vector);
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of the vector", vector.valid_rows);
+  issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
+  for (int row = 0; row < dst.valid_rows; ++row) {
+    Pattern pattern;
+    repeat(pattern, vector.at(row, 0), dst.order.element_bytes);
+    fill_bytes(dst.at(row, 0), static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes, pattern);
   }
 }
 
-/// A row-major vector has 1 valid column or those of 32 bytes.
-template <typename Operation, typename Dst, typename Src, typename Vector>
-AICORE void expand_rows(const BatonPlace& place, Dst& dst, Src& src, Vector& vector) {
-  constexpr int kBlock = pto::BLOCK_BYTE_SIZE / int{sizeof(typename Dst::DType)};
-  if constexpr (is_single_column<Vector>) {
-    expand_column<Operation>(place, dst, src, vector);
-  } else {
-    static_assert(is_plain_vec<Vector>, "the vector is a row-major Vec tile, or a column-major one of one column");
-    if (vector.GetValidCol() == kBlock) return expand_block<Operation>(place, dst, src, vector);
-    if (kChecks && vector.GetValidCol() != 1 && !is_empty(dst)) {
-      fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a row-major vector has 1 or ", kBlock, " valid columns, got ",
-           vector.GetValidCol());
-    }
-    expand_column<Operation>(place, dst, src, vector);
+/// dst(r, c) = vector(0, c).
+PTO_SHARED AICORE inline void expand_row(const char* name, Where where, const TileView& dst, const TileView& vector) {
+  const BatonPlace place = place_of(name, where);
+  check_expansion(place, dst, dst, vector);
+  check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);
+  issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
+  for (int row = 0; row < dst.valid_rows; ++row) {
+    move_bytes(dst.at(row, 0), vector.data, static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes);
   }
 }
 
-/// Either operand may be the vector: the column, or the one that is narrower than dst.
-template <typename Operation, typename Dst, typename First, typename Second>
-AICORE void expand_either(const BatonPlace& place, Dst& dst, First& first, Second& second) {
-  if constexpr (is_single_column<Second> || !is_plain_vec<Second>) {
-    expand_rows<Operation>(place, dst, first, second);
-  } else if constexpr (is_single_column<First>) {
-    expand_rows<Swapped<Operation>>(place, dst, second, first);
-  } else {
-    const int cols = dst.GetValidCol();
-    if (second.GetValidCol() == cols && first.GetValidCol() != cols) {
-      expand_rows<Swapped<Operation>>(place, dst, second, first);
-    } else {
-      expand_rows<Operation>(place, dst, first, second);
-    }
-  }
+template <typename Dst, typename Src, typename Vector>
+constexpr AICORE void require_expansion() {
+  static_assert(are_plain_vecs<Dst, Src>, "expansions take row-major Vec tiles");
+  static_assert(have_one_type<Dst, Src, Vector>, "element types differ");
 }
 
-/// dst(r, c) = operation(src(r, c), vector(0, c)).
-template <typename Operation, typename Dst, typename Src, typename Vector>
-AICORE void expand_row(const BatonPlace& place, Dst& dst, Src& src, Vector& vector) {
-  using Element = typename Dst::DType;
-  static_assert(is_plain_vec<Vector>, "the vector is a row-major Vec tile");
-  check_expansion(place, dst, src, vector);
-  check_equal(place, "the valid columns of dst", dst.GetValidCol(), "those of the vector", vector.GetValidCol());
-  issue(place, pipe_bit(PIPE_V), reads(src), reads(vector), writes(dst));
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    apply_to_run(Operation{}, static_cast<size_t>(dst.GetValidCol()), element_at(dst, row, 0),
-                 static_cast<const Element*>(element_at(src, row, 0)), static_cast<const Element*>(vector.data()));
-  }
+/// Either operand may be the column.
+template <typename Dst, typename First, typename Second>
+constexpr AICORE void require_row_expansion() {
+  static_assert(is_column<First> && is_column<Second>,
+                "the vector is a row-major Vec tile, or a column-major one of one column");
+  static_assert(is_plain_vec<Dst> && (is_plain_vec<First> || is_plain_vec<Second>),
+                "expansions take row-major Vec tiles");
+  static_assert(have_one_type<Dst, First, Second>, "element types differ");
 }
 
 }  // namespace baton::kernel
@@ -138,7 +120,10 @@ namespace pto {
 /// dst(r, c) = src(r, 0).
 template <typename Dst, typename Src>
 AICORE RecordEvent TROWEXPAND(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) {
-  baton::kernel::expand_column<baton::kernel::TakeSecond>(baton::kernel::place_of("TROWEXPAND", where), dst, dst, src);
+  using namespace baton::kernel;
+  static_assert(is_column<Src>, "the vector is a row-major Vec tile, or a column-major one of one column");
+  require_expansion<Dst, Dst, Src>();
+  expand_column("TROWEXPAND", where, dst, src);
   return {};
 }
 PTO_WITH_EVENTS(TROWEXPAND)
@@ -146,7 +131,10 @@ PTO_WITH_EVENTS(TROWEXPAND)
 /// dst(r, c) = src(0, c).
 template <typename Dst, typename Src>
 AICORE RecordEvent TCOLEXPAND(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) {
-  baton::kernel::expand_row<baton::kernel::TakeSecond>(baton::kernel::place_of("TCOLEXPAND", where), dst, dst, src);
+  using namespace baton::kernel;
+  static_assert(is_plain_vec<Src>, "the vector is a row-major Vec tile");
+  require_expansion<Dst, Dst, Src>();
+  expand_row("TCOLEXPAND", where, dst, src);
   return {};
 }
 PTO_WITH_EVENTS(TCOLEXPAND)
@@ -155,28 +143,33 @@ PTO_WITH_EVENTS(TCOLEXPAND)
   template <typename Dst, typename Src, typename Vector>                                                            \
   requires(baton::kernel::is_tile<Vector>) AICORE RecordEvent TROWEXPAND##SUFFIX(                                   \
       Dst& dst, Src& src, Vector& vector, baton::kernel::Where where = baton::kernel::Where::current()) {           \
-    static_assert(baton::kernel::ACCEPTS<typename Dst::DType>, "TROWEXPAND" #SUFFIX " takes " TYPES);               \
-    const BatonPlace place = baton::kernel::place_of("TROWEXPAND" #SUFFIX, where);                                  \
-    baton::kernel::expand_either<baton::kernel::OPERATION>(place, dst, src, vector);                                \
+    using namespace baton::kernel;                                                                                  \
+    static_assert(ACCEPTS<typename Dst::DType>, "TROWEXPAND" #SUFFIX " takes " TYPES);                              \
+    require_row_expansion<Dst, Src, Vector>();                                                                      \
+    const Work work = begin_row_expansion("TROWEXPAND" #SUFFIX, where, dst, src, vector);                           \
+    combine<typename Dst::DType>(work, OPERATION{});                                                                \
     return {};                                                                                                      \
   }                                                                                                                 \
   template <typename Dst, typename Src, typename Vector, typename Tmp>                                              \
   requires(baton::kernel::is_tile<Vector> && baton::kernel::is_tile<Tmp>) AICORE RecordEvent TROWEXPAND##SUFFIX(    \
       Dst& dst, Src& src, Vector& vector, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) { \
-    const BatonPlace place = baton::kernel::place_of("TROWEXPAND" #SUFFIX, where);                                  \
-    baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_V), baton::kernel::scratch_range(tmp));                \
-    baton::kernel::check_apart(place, "tmp", baton::kernel::scratch_range(tmp), "the vector",                       \
-                               baton::kernel::reads(vector));                                                       \
-    baton::kernel::check_and_clobber(place, tmp, dst, src);                                                         \
+    using namespace baton::kernel;                                                                                  \
+    const BatonPlace place = place_of("TROWEXPAND" #SUFFIX, where);                                                 \
+    issue(place, pipe_bit(PIPE_V), scratch_range(tmp));                                                             \
+    check_apart(place, "tmp", scratch_range(tmp), "the vector", reads(vector));                                     \
+    check_and_clobber(place, tmp, dst, src);                                                                        \
     return TROWEXPAND##SUFFIX(dst, src, vector, where);                                                             \
   }                                                                                                                 \
   PTO_WITH_EVENTS(TROWEXPAND##SUFFIX)                                                                               \
   template <typename Dst, typename Src, typename Vector>                                                            \
   requires(baton::kernel::is_tile<Vector>) AICORE RecordEvent TCOLEXPAND##SUFFIX(                                   \
       Dst& dst, Src& src, Vector& vector, baton::kernel::Where where = baton::kernel::Where::current()) {           \
-    static_assert(baton::kernel::ACCEPTS<typename Dst::DType>, "TCOLEXPAND" #SUFFIX " takes " TYPES);               \
-    const BatonPlace place = baton::kernel::place_of("TCOLEXPAND" #SUFFIX, where);                                  \
-    baton::kernel::expand_row<baton::kernel::OPERATION>(place, dst, src, vector);                                   \
+    using namespace baton::kernel;                                                                                  \
+    static_assert(ACCEPTS<typename Dst::DType>, "TCOLEXPAND" #SUFFIX " takes " TYPES);                              \
+    static_assert(is_plain_vec<Vector>, "the vector is a row-major Vec tile");                                      \
+    require_expansion<Dst, Src, Vector>();                                                                          \
+    const Work work = begin_col_expansion("TCOLEXPAND" #SUFFIX, where, dst, src, vector);                           \
+    combine<typename Dst::DType>(work, OPERATION{});                                                                \
     return {};                                                                                                      \
   }                                                                                                                 \
   PTO_WITH_EVENTS(TCOLEXPAND##SUFFIX)
@@ -194,9 +187,12 @@ PTO_EXPANSION(MIN, SmallerNumber, is_vector_number, "half, float, int16, int32")
 template <typename Dst, typename Src, typename Vector>
 AICORE RecordEvent TCOLEXPANDEXPDIF(Dst& dst, Src& src, Vector& vector,
                                     baton::kernel::Where where = baton::kernel::Where::current()) {
-  static_assert(baton::kernel::is_vector_real<typename Dst::DType>, "TCOLEXPANDEXPDIF takes half, float");
-  const BatonPlace place = baton::kernel::place_of("TCOLEXPANDEXPDIF", where);
-  baton::kernel::expand_row<baton::kernel::ExponentialOfDifference>(place, dst, src, vector);
+  using namespace baton::kernel;
+  static_assert(is_vector_real<typename Dst::DType>, "TCOLEXPANDEXPDIF takes half, float");
+  static_assert(is_plain_vec<Vector>, "the vector is a row-major Vec tile");
+  require_expansion<Dst, Src, Vector>();
+  const Work work = begin_col_expansion("TCOLEXPANDEXPDIF", where, dst, src, vector);
+  combine<typename Dst::DType>(work, ExponentialOfDifference{});
   return {};
 }
 PTO_WITH_EVENTS(TCOLEXPANDEXPDIF)

@@ -68,10 +68,12 @@ AICORE void fill_pad(const BatonPlace& place, Dst& dst, Src& src) {
     move_bytes(static_cast<void*>(element_at(dst, row, 0)), static_cast<const void*>(element_at(src, row, 0)),
                static_cast<size_t>(kept_cols) * sizeof(Element));
   }
+  const Element pad = pad_of<Dst>();
+  Pattern pattern;
+  repeat(pattern, &pad, sizeof pad);
   for (int row = 0; row < rows; ++row) {
     const int first = row < kept_rows ? kept_cols : 0;
-    vector_store(element_at(dst, row, first), static_cast<size_t>(cols - first),
-                 [](size_t) PTO_INLINE_LAMBDA { return pad_of<Dst>(); });
+    fill_bytes(element_at(dst, row, first), static_cast<size_t>(cols - first) * sizeof(Element), pattern);
   }
 }
 

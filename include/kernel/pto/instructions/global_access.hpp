@@ -15,7 +15,7 @@ struct Extents {
 };
 
 template <typename GlobalData>
-AICORE Extents extents_of(const GlobalData& tensor) {
+PTO_SHARED AICORE Extents extents_of(const GlobalData& tensor) {
   Extents extents;
   for (int dim = 0; dim < 5; ++dim) {
     extents.shape[dim] = tensor.GetShape(dim);
@@ -30,22 +30,34 @@ PTO_INLINE AICORE typename GlobalData::RawDType* data_of(const GlobalData& tenso
   return const_cast<typename GlobalData::RawDType*>(tensor.data());
 }
 
+/// A tensor without its type.
+struct GlobalView {
+  unsigned char* data;
+  int64_t element_bytes;
+  pto::Layout layout;
+  Extents extents;
+};
+
+template <typename GlobalData>
+PTO_INLINE AICORE GlobalView view_of(const GlobalData& tensor) {
+  return {reinterpret_cast<unsigned char*>(data_of(tensor)), sizeof(typename GlobalData::RawDType), GlobalData::layout,
+          extents_of(tensor)};
+}
+
 /// Rows and columns of a tile that holds the tensor.
-template <pto::Layout layout>
-constexpr AICORE int64_t rows_of(const Extents& extents) {
+constexpr PTO_INLINE AICORE int64_t rows_of(pto::Layout layout, const Extents& extents) {
   if (layout == pto::Layout::NZ) return extents.shape[2] * extents.shape[3];
   if (layout == pto::Layout::DN) return extents.shape[3];
   return extents.shape[0] * extents.shape[1] * extents.shape[2] * extents.shape[3];
 }
 
-template <pto::Layout layout>
-constexpr AICORE int64_t cols_of(const Extents& extents) {
+constexpr PTO_INLINE AICORE int64_t cols_of(pto::Layout layout, const Extents& extents) {
   if (layout == pto::Layout::DN) return extents.shape[0] * extents.shape[1] * extents.shape[2] * extents.shape[4];
   if (layout == pto::Layout::NZ) return extents.shape[0] * extents.shape[1] * extents.shape[4];
   return extents.shape[4];
 }
 
-AICORE inline void check_extents(const BatonPlace& place, const Extents& extents) {
+PTO_SHARED AICORE inline void check_extents(const BatonPlace& place, const Extents& extents) {
   if (!kChecks) return;
   for (int dim = 0; dim < 5; ++dim) {
     if (extents.shape[dim] < 1) {
@@ -55,25 +67,23 @@ AICORE inline void check_extents(const BatonPlace& place, const Extents& extents
   }
 }
 
-/// The dimension along which elements must be neighbours in memory.
-constexpr AICORE int inner_dimension(pto::Layout layout) { return layout == pto::Layout::DN ? 3 : 4; }
+/// The dimension along which elements must be neighbours in memory, and the one that enumerates such lines.
+constexpr PTO_INLINE AICORE int inner_dimension(pto::Layout layout) { return layout == pto::Layout::DN ? 3 : 4; }
+constexpr PTO_INLINE AICORE int outer_dimension(pto::Layout layout) { return layout == pto::Layout::DN ? 4 : 3; }
 
-template <pto::Layout layout>
-AICORE void check_inner_stride(const BatonPlace& place, const Extents& extents) {
-  constexpr int kInner = inner_dimension(layout);
-  if (kChecks && extents.shape[kInner] > 1 && extents.stride[kInner] != 1) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the stride of dimension ", kInner, " is ", extents.stride[kInner],
+PTO_SHARED AICORE inline void check_inner_stride(const BatonPlace& place, pto::Layout layout, const Extents& extents) {
+  const int inner = inner_dimension(layout);
+  if (kChecks && extents.shape[inner] > 1 && extents.stride[inner] != 1) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the stride of dimension ", inner, " is ", extents.stride[inner],
          "; elements along it must be neighbours (stride 1)");
   }
 }
 
 /// Whether the lines follow each other in memory without gaps.
-template <pto::Layout layout>
-AICORE bool is_packed(const Extents& extents) {
-  constexpr int kInner = inner_dimension(layout);
-  constexpr int kOrder[4] = {kInner == 4 ? 3 : 4, 2, 1, 0};
-  int64_t packed = extents.shape[kInner];
-  for (const int dim : kOrder) {
+PTO_SHARED AICORE inline bool is_packed(pto::Layout layout, const Extents& extents) {
+  const int order[4] = {outer_dimension(layout), 2, 1, 0};
+  int64_t packed = extents.shape[inner_dimension(layout)];
+  for (const int dim : order) {
     if (extents.shape[dim] > 1 && extents.stride[dim] != packed) return false;
     packed *= extents.shape[dim];
   }
@@ -92,7 +102,8 @@ PTO_COLD AICORE inline void fail_unknown_address(const BatonPlace& place, const 
 }
 
 /// [begin, begin + bytes) must be memory that the kernel may touch.
-AICORE inline void check_address(const BatonPlace& place, const char* name, const void* begin, uint64_t bytes) {
+PTO_SHARED AICORE inline void check_address(const BatonPlace& place, const char* name, const void* begin,
+                                            uint64_t bytes) {
   if (!kChecks) return;
   if (begin == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
   BatonCore& core = current_core();
@@ -100,46 +111,52 @@ AICORE inline void check_address(const BatonPlace& place, const char* name, cons
 }
 
 /// All elements of an access, from the lowest address to the highest.
-template <typename Element>
-AICORE void check_access(const BatonPlace& place, const char* name, const Element* data, const Extents& extents) {
+PTO_SHARED AICORE inline void check_access(const BatonPlace& place, const char* name, const GlobalView& tensor) {
   if (!kChecks) return;
   int64_t lowest = 0;
   int64_t highest = 0;
   for (int dim = 0; dim < 5; ++dim) {
-    const int64_t reach = (extents.shape[dim] - 1) * extents.stride[dim];
+    const int64_t reach = (tensor.extents.shape[dim] - 1) * tensor.extents.stride[dim];
     (reach < 0 ? lowest : highest) += reach;
   }
-  if (data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
-  check_address(place, name, data + lowest, static_cast<uint64_t>(highest - lowest + 1) * sizeof(Element));
+  if (tensor.data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
+  check_address(place, name, tensor.data + lowest * tensor.element_bytes,
+                static_cast<uint64_t>((highest - lowest + 1) * tensor.element_bytes));
 }
 
-template <typename Element>
-AICORE BatonGlobalRange range_of(const Element* data, const Extents& extents, BatonAccess access) {
-  BatonGlobalRange range{data, access, sizeof(Element), {}, {}};
+/// As the core is told of it.
+PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, BatonAccess access) {
+  BatonGlobalRange range{tensor.data, access, static_cast<uint32_t>(tensor.element_bytes), {}, {}};
   for (int dim = 0; dim < 5; ++dim) {
-    range.shape[dim] = extents.shape[dim];
-    range.stride_bytes[dim] = extents.stride[dim] * static_cast<int64_t>(sizeof(Element));
+    range.shape[dim] = tensor.extents.shape[dim];
+    range.stride_bytes[dim] = tensor.extents.stride[dim] * tensor.element_bytes;
   }
   return range;
 }
 
-/// Calls body(line, offset) for each run of elements along the inner dimension: the line's number within the tile (a
-/// row, or a column for DN) and where in the tensor it begins. NZ: body(row, first column, offset).
-template <pto::Layout layout, typename Body>
-PTO_INLINE AICORE void for_each_line(const Extents& extents, Body body) {
-  constexpr int kOuter = layout == pto::Layout::DN ? 4 : 3;
+/// A tile, and the tensor that it is copied to or from.
+PTO_SHARED AICORE inline void issue_transfer(const BatonPlace& place, uint32_t pipes, const TileUse& tile,
+                                             const GlobalView& tensor, BatonAccess access) {
+  BatonCore* const core = watching_core();
+  if (core == nullptr) return;
+  const BatonGlobalRange range = range_of(tensor, access);
+  tell(*core, place, pipes, &tile, 1, &range, 1);
+}
+
+/// Calls body(offset, line, first) for each plane of the inner two dimensions: where in the tensor it begins, which
+/// line of the tile its first one is (a row, or a column for DN), and from which element of those lines on.
+template <typename Body>
+PTO_INLINE AICORE void for_each_plane(pto::Layout layout, const Extents& extents, Body body) {
   int64_t line = 0;
   for (int64_t i0 = 0; i0 < extents.shape[0]; ++i0) {
     for (int64_t i1 = 0; i1 < extents.shape[1]; ++i1) {
       for (int64_t i2 = 0; i2 < extents.shape[2]; ++i2) {
-        const int64_t plane = i0 * extents.stride[0] + i1 * extents.stride[1] + i2 * extents.stride[2];
-        for (int64_t i = 0; i < extents.shape[kOuter]; ++i) {
-          const int64_t offset = plane + i * extents.stride[kOuter];
-          if constexpr (layout == pto::Layout::NZ) {
-            body(i2 * extents.shape[3] + i, (i0 * extents.shape[1] + i1) * extents.shape[4], offset);
-          } else {
-            body(line++, int64_t{0}, offset);
-          }
+        const int64_t offset = i0 * extents.stride[0] + i1 * extents.stride[1] + i2 * extents.stride[2];
+        if (layout == pto::Layout::NZ) {
+          body(offset, i2 * extents.shape[3], (i0 * extents.shape[1] + i1) * extents.shape[4]);
+        } else {
+          body(offset, line, int64_t{0});
+          line += extents.shape[outer_dimension(layout)];
         }
       }
     }

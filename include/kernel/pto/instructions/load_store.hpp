@@ -3,12 +3,8 @@
 
 #include <pto/target/qualifiers.hpp>
 
-#include <string.h>
 #include <pto/instructions/events.hpp>
-#include <pto/instructions/global_access.hpp>
-#include <pto/instructions/numbers.hpp>
-#include <pto/instructions/tile_lines.hpp>
-#include <pto/target/atomics.hpp>
+#include <pto/instructions/transfer.hpp>
 
 namespace baton::kernel {
 
@@ -33,8 +29,7 @@ inline constexpr bool leading_shapes_are_one =
     GlobalData::staticShape[0] == 1 && GlobalData::staticShape[1] == 1 && GlobalData::staticShape[2] == 1;
 
 template <typename TileData, typename GlobalData, bool kIsStore>
-AICORE void check_transfer(const BatonPlace& place, const TileData& tile, const GlobalData& tensor,
-                           const Extents& extents) {
+constexpr AICORE void require_transfer() {
   static_assert(TileData::Rows <= 4095 || lies_in<TileData, pto::TileType::Mat>,
                 "TLOAD, TSTORE: a tile has at most 4095 rows");
   static_assert(TileData::Rows <= 16384, "TLOAD, TSTORE: a Mat tile has at most 16384 rows");
@@ -45,103 +40,45 @@ AICORE void check_transfer(const BatonPlace& place, const TileData& tile, const 
   static_assert(!lies_in<TileData, pto::TileType::Mat> || !TileData::isBoxedLayout ||
                     GlobalData::layout == pto::Layout::NZ || leading_shapes_are_one<GlobalData>,
                 "TLOAD, TSTORE: a boxed Mat tile takes a tensor whose first three sizes are 1 in its type");
-  check_tile(place, kIsStore ? "src" : "dst", tile);
-  check_not_empty(place, kIsStore ? "src" : "dst", tile);
-  check_extents(place, extents);
-  check_inner_stride<GlobalData::layout>(place, extents);
-  const int64_t rows = rows_of<GlobalData::layout>(extents);
-  const int64_t cols = cols_of<GlobalData::layout>(extents);
-  if (kChecks && (rows != tile.GetValidRow() || cols != tile.GetValidCol())) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tensor is ", rows, " x ", cols, ", the valid region of the tile ",
-         tile.GetValidRow(), " x ", tile.GetValidCol());
-  }
-  check_access(place, kIsStore ? "dst" : "src", data_of(tensor), extents);
 }
 
-/// Calls body(address, done, count) for the runs of the line-th line of the transfer in the tile.
-template <pto::Layout layout, typename TileData, typename Body>
-PTO_INLINE AICORE void for_runs_of_line(const TileData& tile, int64_t line, int64_t first, int64_t count, Body body) {
-  if constexpr (layout == pto::Layout::DN) {
-    for_runs_of_col(tile, 0, line, count, body);
-  } else {
-    for_runs_of_row(tile, line, first, count, body);
+PTO_SHARED AICORE inline void begin_transfer(const char* name, Where where, uint32_t pipes, const TileView& tile,
+                                             const GlobalView& tensor, Way way) {
+  const BatonPlace place = place_of(name, where);
+  const char* const tile_name = way == Way::to_tile ? "dst" : "src";
+  check_tile(place, tile_name, tile);
+  check_not_empty(place, tile_name, tile);
+  check_extents(place, tensor.extents);
+  check_inner_stride(place, tensor.layout, tensor.extents);
+  const int64_t rows = rows_of(tensor.layout, tensor.extents);
+  const int64_t cols = cols_of(tensor.layout, tensor.extents);
+  if (kChecks && (rows != tile.valid_rows || cols != tile.valid_cols)) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tensor is ", rows, " x ", cols, ", the valid region of the tile ",
+         tile.valid_rows, " x ", tile.valid_cols);
   }
+  check_access(place, way == Way::to_tile ? "src" : "dst", tensor);
+  issue_transfer(place, pipes, way == Way::to_tile ? writes(tile) : reads(tile), tensor,
+                 way == Way::to_tile ? BATON_READS : BATON_WRITES);
 }
 
 /// A transfer moves blocks of 32 bytes. Makes what lies behind the valid region in the last block of each line unlike
-/// any data: NaN, or a conspicuous number. What lies beyond is another tile's, or as undefined as it was.
-template <typename TileData>
-AICORE void poison_last_blocks(const TileData& tile) {
+/// any data: NaN, or, of integers, a conspicuous number. What lies beyond is another tile's, or as undefined as it was.
+PTO_SHARED AICORE inline void poison_last_blocks(const TileView& tile, int pattern) {
   if (!kChecks) return;
-  using Element = typename TileData::DType;
-  constexpr bool kByRows = lies_by_rows<TileData>;
-  constexpr int kBlock = pto::BLOCK_BYTE_SIZE / int{sizeof(Element)};
-  constexpr int kPattern = is_whole<Element> ? 0xa5 : 0xff;
-  const int valid = kByRows ? tile.GetValidCol() : tile.GetValidRow();
-  const int lines = kByRows ? tile.GetValidRow() : tile.GetValidCol();
-  const int rest = (kBlock - valid % kBlock) % kBlock;
+  const bool by_rows = lies_in_rows(tile.order);
+  const int block = pto::BLOCK_BYTE_SIZE / tile.order.element_bytes;
+  const int valid = by_rows ? tile.valid_cols : tile.valid_rows;
+  const int lines = by_rows ? tile.valid_rows : tile.valid_cols;
+  const int rest = (block - valid % block) % block;
   if (rest == 0) return;
   for (int line = 0; line < lines; ++line) {
-    Element* behind = kByRows ? element_at(tile, line, valid) : element_at(tile, valid, line);
-    memset(static_cast<void*>(behind), kPattern, static_cast<size_t>(rest) * sizeof(Element));
+    unsigned char* behind = by_rows ? tile.at(line, valid) : tile.at(valid, line);
+    memset(behind, pattern, static_cast<size_t>(rest) * tile.order.element_bytes);
   }
 }
 
-/// Whether tile and tensor are the same run of elements.
-template <pto::Layout layout, typename TileData>
-AICORE bool is_without_gaps(const TileData& tile, const Extents& extents) {
-  if (TileData::isBoxedLayout) return false;
-  const bool tile_has_none = TileData::ColStride == 1 ? tile.GetValidCol() == TileData::Cols || tile.GetValidRow() == 1
-                                                      : tile.GetValidRow() == TileData::Rows || tile.GetValidCol() == 1;
-  return tile_has_none && is_packed<layout>(extents);
-}
-
-/// Copies a tensor into the tile's valid region; all is checked.
-template <pto::Layout layout, typename TileData, typename Element>
-AICORE void copy_to_tile(const TileData& tile, const Element* data, const Extents& extents) {
-  if (is_without_gaps<layout>(tile, extents)) {
-    const auto count = static_cast<size_t>(tile.GetValidRow()) * static_cast<size_t>(tile.GetValidCol());
-    memcpy(static_cast<void*>(tile.data()), static_cast<const void*>(data), count * sizeof(Element));
-    return;
-  }
-  const int64_t length = extents.shape[inner_dimension(layout)];
-  for_each_line<layout>(extents, [&](int64_t line, int64_t first, int64_t offset) {
-    for_runs_of_line<layout>(tile, line, first, length, [&](auto* at, int64_t done, int64_t count) PTO_INLINE_LAMBDA {
-      memcpy(static_cast<void*>(at), static_cast<const void*>(data + offset + done),
-             static_cast<size_t>(count) * sizeof(Element));
-    });
-  });
-}
-
-/// What becomes of elements whose type is not the tensor's: accumulators are converted, other bytes are copied.
-enum class OtherTypes { copied, converted };
-
-template <pto::AtomicType atomic, OtherTypes others, typename Target, typename Source>
-PTO_INLINE AICORE void store_line(Target* target, const Source* source, int64_t count) {
-  if constexpr (atomic == pto::AtomicType::AtomicAdd) {
-    for (int64_t i = 0; i < count; ++i) atomic_update(target + i, stored_as<Target>(source[i]), AddNumbers{});
-  } else if constexpr (std::is_same_v<Target, Source> || others == OtherTypes::copied) {
-    memcpy(static_cast<void*>(target), static_cast<const void*>(source), static_cast<size_t>(count) * sizeof(Target));
-  } else {
-    for (int64_t i = 0; i < count; ++i) target[i] = stored_as<Target>(source[i]);
-  }
-}
-
-/// Copies, or adds, the tile's valid region to a tensor; all is checked.
-template <pto::Layout layout, pto::AtomicType atomic, typename TileData, typename Element>
-AICORE void copy_from_tile(const TileData& tile, Element* data, const Extents& extents) {
-  constexpr OtherTypes kOthers = lies_in<TileData, pto::TileType::Acc> ? OtherTypes::converted : OtherTypes::copied;
-  if (is_without_gaps<layout>(tile, extents)) {
-    store_line<atomic, kOthers>(data, tile.data(), int64_t{tile.GetValidRow()} * tile.GetValidCol());
-    return;
-  }
-  const int64_t length = extents.shape[inner_dimension(layout)];
-  for_each_line<layout>(extents, [&](int64_t line, int64_t first, int64_t offset) {
-    for_runs_of_line<layout>(tile, line, first, length, [&](auto* at, int64_t done, int64_t count) PTO_INLINE_LAMBDA {
-      store_line<atomic, kOthers>(data + offset + done, at, count);
-    });
-  });
-}
+template <typename Element>
+inline constexpr int poison_of = is_whole<Element> ? 0xa5 : 0xff;
 
 /// The pipe on which a tile is stored.
 template <typename TileData>
@@ -149,21 +86,39 @@ constexpr AICORE int store_pipe() {
   return lies_in<TileData, pto::TileType::Acc> ? PIPE_FIX : PIPE_MTE3;
 }
 
+PTO_SHARED AICORE inline void load_tile(Where where, const TileView& dst, const GlobalView& src, int poison) {
+  begin_transfer("TLOAD", where, pipe_bit(PIPE_MTE2), dst, src, Way::to_tile);
+  copy_bytes(dst, src, Way::to_tile);
+  poison_last_blocks(dst, poison);
+}
+
 template <typename TileData, typename GlobalData>
-AICORE void load(TileData& dst, GlobalData& src, Where where) {
-  using Element = typename GlobalData::RawDType;
+PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   static_assert(lies_in<TileData, pto::TileType::Vec, pto::TileType::Mat>, "TLOAD takes a Vec or Mat tile");
-  static_assert(sizeof(typename TileData::DType) == sizeof(Element), "TLOAD: element sizes differ");
-  const BatonPlace place = place_of("TLOAD", where);
-  const Extents extents = extents_of(src);
-  check_transfer<TileData, GlobalData, false>(place, dst, src, extents);
-  issue_with_tile(place, pipe_bit(PIPE_MTE2), writes(dst), range_of(data_of(src), extents, BATON_READS));
-  copy_to_tile<GlobalData::layout>(dst, data_of(src), extents);
-  poison_last_blocks(dst);
+  static_assert(sizeof(typename TileData::DType) == sizeof(typename GlobalData::RawDType),
+                "TLOAD: element sizes differ");
+  require_transfer<TileData, GlobalData, false>();
+  load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
+}
+
+/// Copies, converts or adds the tile's valid region to a tensor; all is checked.
+template <pto::AtomicType atomic, typename Element, typename Stored>
+PTO_INLINE AICORE void store_elements(const TileView& tile, const GlobalView& tensor, bool from_accumulator) {
+  if constexpr (atomic == pto::AtomicType::AtomicAdd) {
+    add_elements<Element, Stored>(tile, tensor);
+  } else if constexpr (std::is_same_v<Element, Stored>) {
+    copy_bytes(tile, tensor, Way::from_tile);
+  } else if constexpr (sizeof(Element) == sizeof(Stored)) {
+    // Accumulators are converted, other bytes are copied.
+    if (from_accumulator) return convert_elements<Element, Stored>(tile, tensor);
+    copy_bytes(tile, tensor, Way::from_tile);
+  } else {
+    convert_elements<Element, Stored>(tile, tensor);
+  }
 }
 
 template <pto::AtomicType atomic, typename GlobalData, typename TileData>
-AICORE void store(GlobalData& dst, TileData& src, Where where) {
+PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
   using Element = typename GlobalData::RawDType;
   using Stored = typename TileData::DType;
   static_assert(!std::is_const_v<typename GlobalData::DType>, "TSTORE: the tensor is const");
@@ -180,11 +135,11 @@ AICORE void store(GlobalData& dst, TileData& src, Where where) {
     static_assert(lies_in<TileData, pto::TileType::Acc> || std::is_same_v<Stored, Element>,
                   "TSTORE with AtomicAdd: element types differ");
   }
-  const BatonPlace place = place_of("TSTORE", where);
-  const Extents extents = extents_of(dst);
-  check_transfer<TileData, GlobalData, true>(place, src, dst, extents);
-  issue_with_tile(place, pipe_bit(store_pipe<TileData>()), reads(src), range_of(data_of(dst), extents, BATON_WRITES));
-  copy_from_tile<GlobalData::layout, atomic>(src, data_of(dst), extents);
+  require_transfer<TileData, GlobalData, true>();
+  const TileView tile(src);
+  const GlobalView tensor = view_of(dst);
+  begin_transfer("TSTORE", where, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile);
+  store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
 }
 
 }  // namespace baton::kernel

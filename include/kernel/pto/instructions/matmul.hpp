@@ -6,12 +6,13 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/matrix_product.hpp>
 #include <pto/instructions/operands.hpp>
+#include <pto/instructions/transfer.hpp>
 #include <pto/target/vector_loop.hpp>
 
 namespace baton::kernel {
 
 template <typename Acc, typename Left, typename Right>
-AICORE void check_matmul(const BatonPlace& place, const Acc& acc, const Left& left, const Right& right) {
+constexpr AICORE void require_matmul() {
   using Sum = typename Acc::DType;
   using Element = typename Left::DType;
   static_assert(
@@ -28,54 +29,91 @@ AICORE void check_matmul(const BatonPlace& place, const Acc& acc, const Left& le
   static_assert(Right::SFractal == pto::SLayout::ColMajor && Right::SFractalSize == 512 && Right::isRowMajor,
                 "TMATMUL: right lies in boxes of 512 bytes, each by columns, row of boxes after row (TileRight)");
   static_assert(Left::Rows <= 4095 && Left::Cols <= 4095 && Right::Cols <= 4095, "TMATMUL: sizes are 1 to 4095");
-  check_tile(place, "left", left);
-  check_tile(place, "right", right);
-  check_not_empty(place, "left", left);
-  check_not_empty(place, "right", right);
-  if (kChecks && right.GetValidRow() < left.GetValidCol()) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid columns of left are ", left.GetValidCol(),
-         ", but right has only ", right.GetValidRow(), " valid rows");
+}
+
+/// acc = [in or a row of bias +] left * right. `in` may be acc itself.
+struct Product {
+  TileView acc;
+  TileView left;
+  TileView right;
+
+  PTO_INLINE AICORE int rows() const { return left.valid_rows; }
+  PTO_INLINE AICORE int depth() const { return left.valid_cols; }
+  PTO_INLINE AICORE int cols() const { return right.valid_cols; }
+  PTO_INLINE AICORE TileUse part_of(const TileView& accumulator, BatonAccess access) const {
+    return region_of(accumulator, access, 0, 0, rows(), cols());
+  }
+  /// What is read of right: as many rows as left has columns.
+  PTO_INLINE AICORE TileUse factor() const { return region_of(right, BATON_READS, 0, 0, depth(), cols()); }
+  /// Bytes of a band of an accumulator: 16 columns, of which the rows follow each other.
+  PTO_INLINE AICORE size_t band_bytes() const {
+    return static_cast<size_t>(rows() * acc.order.box_cols()) * acc.order.element_bytes;
+  }
+};
+
+PTO_SHARED AICORE inline void check_product(const BatonPlace& place, const Product& product) {
+  check_tile(place, "left", product.left);
+  check_tile(place, "right", product.right);
+  check_not_empty(place, "left", product.left);
+  check_not_empty(place, "right", product.right);
+  if (kChecks && product.right.valid_rows < product.depth()) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid columns of left are ", product.depth(),
+         ", but right has only ", product.right.valid_rows, " valid rows");
   }
   // The valid size of acc says nothing: kernels multiply fewer rows or columns than they store.
-  check_region(place, "acc", acc, left.GetValidRow(), right.GetValidCol());
+  check_region(place, "acc", product.acc, product.rows(), product.cols());
 }
 
-/// What a product writes: m x n elements of acc.
-template <typename Acc, typename Left, typename Right>
-PTO_INLINE AICORE BatonTileRange product_range(const Acc& acc, BatonAccess access, const Left& left,
-                                               const Right& right) {
-  return region_of(acc, access, 0, 0, left.GetValidRow(), right.GetValidCol());
+/// acc = 0.
+PTO_SHARED AICORE inline void begin_product(Where where, const Product& product) {
+  const BatonPlace place = place_of("TMATMUL", where);
+  check_product(place, product);
+  issue(place, pipe_bit(PIPE_M), reads(product.left), product.factor(), product.part_of(product.acc, BATON_WRITES));
+  for (int col = 0; col < product.cols(); col += product.acc.order.box_cols()) {
+    memset(product.acc.at(0, col), 0, product.band_bytes());
+  }
 }
 
-/// What a product reads of right: as many rows as left has columns.
-template <typename Left, typename Right>
-PTO_INLINE AICORE BatonTileRange factor_range(const Left& left, const Right& right) {
-  return region_of(right, BATON_READS, 0, 0, left.GetValidCol(), right.GetValidCol());
+/// acc = in.
+PTO_SHARED AICORE inline void begin_product_onto(Where where, const Product& product, const TileView& in) {
+  const BatonPlace place = place_of("TMATMUL_ACC", where);
+  check_product(place, product);
+  check_region(place, "in", in, product.rows(), product.cols());
+  issue(place, pipe_bit(PIPE_M), reads(product.left), product.factor(), product.part_of(in, BATON_READS),
+        product.part_of(product.acc, BATON_WRITES));
+  if (product.acc.data == in.data) return;
+  for (int col = 0; col < product.cols(); col += product.acc.order.box_cols()) {
+    move_bytes(product.acc.at(0, col), in.at(0, col), product.band_bytes());
+  }
 }
 
-/// Calls body(first element, first column) for each 16 columns of an accumulator. The rows of such a band, 16 elements
-/// each, follow each other.
-template <typename Acc, typename Body>
-PTO_INLINE AICORE void for_bands(const Acc& acc, int cols, Body body) {
-  for (int col = 0; col < cols; col += Acc::InnerCols) body(element_at(acc, 0, col), col);
-}
-
-template <typename Acc>
-PTO_INLINE AICORE size_t band_bytes(int rows) {
-  return static_cast<size_t>(rows) * Acc::InnerCols * sizeof(typename Acc::DType);
+/// Every row of acc = bias.
+PTO_SHARED AICORE inline void begin_product_onto_bias(Where where, const Product& product, const TileView& bias) {
+  const BatonPlace place = place_of("TMATMUL_BIAS", where);
+  check_product(place, product);
+  check_tile(place, "bias", bias);
+  check_equal(place, "the valid columns of bias", bias.valid_cols, "those of right", product.cols());
+  issue(place, pipe_bit(PIPE_M), reads(product.left), product.factor(), reads(bias),
+        product.part_of(product.acc, BATON_WRITES));
+  const int band = product.acc.order.box_cols();
+  for (int col = 0; col < product.cols(); col += band) {
+    const int here = product.cols() - col < band ? product.cols() - col : band;
+    copy_lines(product.acc.at(0, col), int64_t{band} * bias.order.element_bytes,
+               bias.data + int64_t{col} * bias.order.element_bytes, 0, product.rows(),
+               int64_t{here} * bias.order.element_bytes);
+  }
 }
 
 /// acc(r, c) += sum over k of left(r, k) * right(k, c); all is checked.
-template <typename Acc, typename Left, typename Right>
-AICORE void add_tile_product(Acc& acc, Left& left, Right& right) {
-  using Number = typename Acc::DType;
-  using Element = typename Left::DType;
-  using LeftStorage = Storage<Left>;
-  const Accumulator<Number> to{acc.data(), Storage<Acc>::kBand};
-  const LeftMatrix<Element> from{left.data(), Left::isRowMajor ? LeftStorage::kBox : LeftStorage::kBand,
-                                 Left::isRowMajor ? LeftStorage::kBand : LeftStorage::kBox};
-  const RightMatrix<Element> by{right.data(), Storage<Right>::kBand};
-  add_product(to, from, by, left.GetValidRow(), left.GetValidCol(), right.GetValidCol());
+template <typename Number, typename Element>
+PTO_SHARED AICORE void add_tile_product(const Product& product) {
+  const TileOrder& left = product.left.order;
+  const Accumulator<Number> to{reinterpret_cast<Number*>(product.acc.data), product.acc.order.band};
+  const LeftMatrix<Element> from{reinterpret_cast<const Element*>(product.left.data),
+                                 left.bands_are_rows ? left.box() : left.band,
+                                 left.bands_are_rows ? left.band : left.box()};
+  const RightMatrix<Element> by{reinterpret_cast<const Element*>(product.right.data), product.right.order.band};
+  add_product(to, from, by, product.rows(), product.depth(), product.cols());
 }
 
 }  // namespace baton::kernel
@@ -86,11 +124,10 @@ template <typename Acc, typename Left, typename Right>
 AICORE RecordEvent TMATMUL(Acc& acc, Left& left, Right& right,
                            baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  const BatonPlace place = place_of("TMATMUL", where);
-  check_matmul(place, acc, left, right);
-  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), product_range(acc, BATON_WRITES, left, right));
-  for_bands(acc, right.GetValidCol(), [&](auto* band, int) { memset(band, 0, band_bytes<Acc>(left.GetValidRow())); });
-  add_tile_product(acc, left, right);
+  require_matmul<Acc, Left, Right>();
+  const Product product{acc, left, right};
+  begin_product(where, product);
+  add_tile_product<typename Acc::DType, typename Left::DType>(product);
   return {};
 }
 PTO_WITH_EVENTS(TMATMUL)
@@ -101,19 +138,12 @@ requires(baton::kernel::is_tile<Right>) AICORE RecordEvent
     TMATMUL_ACC(Out& out, In& in, Left& left, Right& right,
                 baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  const BatonPlace place = place_of("TMATMUL_ACC", where);
   static_assert(lies_in<In, TileType::Acc> && std::is_same_v<typename Out::DType, typename In::DType>,
                 "TMATMUL_ACC: in is an Acc tile of out's element type");
-  check_matmul(place, out, left, right);
-  check_region(place, "in", in, left.GetValidRow(), right.GetValidCol());
-  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), product_range(in, BATON_READS, left, right),
-        product_range(out, BATON_WRITES, left, right));
-  if (static_cast<const void*>(out.data()) != static_cast<const void*>(in.data())) {
-    for_bands(out, right.GetValidCol(), [&](auto* band, int col) {
-      move_bytes(band, element_at(in, 0, col), band_bytes<Out>(left.GetValidRow()));
-    });
-  }
-  add_tile_product(out, left, right);
+  require_matmul<Out, Left, Right>();
+  const Product product{out, left, right};
+  begin_product_onto(where, product, in);
+  add_tile_product<typename Out::DType, typename Left::DType>(product);
   return {};
 }
 
@@ -130,19 +160,13 @@ template <typename Acc, typename Left, typename Right, typename Bias>
 AICORE RecordEvent TMATMUL_BIAS(Acc& acc, Left& left, Right& right, Bias& bias,
                                 baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  const BatonPlace place = place_of("TMATMUL_BIAS", where);
   static_assert(lies_in<Bias, TileType::Bias> && Bias::Rows == 1 && Bias::ColStride == 1 &&
                     std::is_same_v<typename Acc::DType, typename Bias::DType>,
                 "TMATMUL_BIAS: bias is a Bias tile of one row and acc's element type");
-  check_matmul(place, acc, left, right);
-  check_tile(place, "bias", bias);
-  check_equal(place, "the valid columns of bias", bias.GetValidCol(), "those of right", right.GetValidCol());
-  issue(place, pipe_bit(PIPE_M), reads(left), factor_range(left, right), reads(bias),
-        product_range(acc, BATON_WRITES, left, right));
-  for (int row = 0; row < left.GetValidRow(); ++row) {
-    for (int col = 0; col < right.GetValidCol(); ++col) *element_at(acc, row, col) = bias.data()[col];
-  }
-  add_tile_product(acc, left, right);
+  require_matmul<Acc, Left, Right>();
+  const Product product{acc, left, right};
+  begin_product_onto_bias(where, product, bias);
+  add_tile_product<typename Acc::DType, typename Left::DType>(product);
   return {};
 }
 PTO_WITH_EVENTS(TMATMUL_BIAS)

@@ -218,21 +218,20 @@ AICORE void add_product(const Accumulator<Number>& acc, const LeftMatrix<Element
         BlockTargets<Number> targets;
         targets.band = acc.band;
         for (int i = 0; i < kBlockRows; ++i) targets.first[i] = acc_cols + int64_t{row + i} * kAccCols;
-        if (rows == kBlockRows && cols == Block::kPanelCols) {
-          multiply_block<Number>(targets, lines, panel, steps);
-          continue;
-        }
-        BlockTargets<Number> aside;
-        aside.band = kAccCols;
-        for (int i = 0; i < kBlockRows; ++i) aside.first[i] = edge[i];
+        const bool whole = rows == kBlockRows && cols == Block::kPanelCols;
+        BlockTargets<Number> aside = targets;
         const auto exchange = [&](const BlockTargets<Number>& to, const BlockTargets<Number>& from) {
           for (int i = 0; i < rows; ++i) {
             for (int c = 0; c < cols; ++c) *to.at(i, c) = *from.at(i, c);
           }
         };
-        exchange(aside, targets);
+        if (!whole) {
+          aside.band = kAccCols;
+          for (int i = 0; i < kBlockRows; ++i) aside.first[i] = edge[i];
+          exchange(aside, targets);
+        }
         multiply_block<Number>(aside, lines, panel, steps);
-        exchange(targets, aside);
+        if (!whole) exchange(targets, aside);
       }
     }
   }

@@ -1,73 +1,72 @@
-// What every instruction asks of its tiles, and how it reports them to the core.
+// What every instruction asks of its tiles, and how it reports them to the core. Nothing here is a template over tiles:
+// an instruction makes views of them and calls.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/common/order.hpp>
-#include <pto/common/storage.hpp>
 #include <pto/common/tile.hpp>
+#include <pto/common/tile_view.hpp>
 #include <pto/target/issue.hpp>
 
 namespace baton::kernel {
 
-constexpr AICORE const char* name_of(pto::TileType type) {
+AICORE inline const char* name_of(uint32_t tile_type) {
   constexpr const char* kNames[] = {"Vec", "Mat", "Left", "Right", "Acc", "Bias", "Scaling"};
-  return kNames[static_cast<int>(type)];
+  return kNames[tile_type];
 }
 
-/// The bytes of a tile's valid region.
-template <typename TileData>
-PTO_INLINE AICORE Footprint footprint_of(const TileData& tile) {
-  return Storage<TileData>::footprint(tile.GetValidRow(), tile.GetValidCol());
+PTO_COLD AICORE inline void fail_without_place(const BatonPlace& place, const char* name, const TileView& tile) {
+  fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has no place in the ", name_of(tile.loc),
+       " buffer; call TASSIGN first");
 }
 
-/// A tile that has a place and a valid region, which may be empty, and which the buffer holds.
-template <typename TileData>
-AICORE void check_tile(const BatonPlace& place, const char* name, const TileData& tile) {
-  if (!kChecks) return;
-  if (tile.data() == nullptr) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has no place in the ", name_of(TileData::Loc),
-         " buffer; call TASSIGN first");
-  }
-  const int rows = tile.GetValidRow();
-  const int cols = tile.GetValidCol();
+/// Says what is wrong with a tile that is_usable() refused.
+PTO_COLD AICORE inline void fail_unusable(const BatonPlace& place, const char* name, const TileView& tile) {
+  const int rows = tile.valid_rows;
+  const int cols = tile.valid_cols;
+  if (tile.data == nullptr) fail_without_place(place, name, tile);
   if (rows == pto::DYNAMIC || cols == pto::DYNAMIC) {
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid size of ", name,
          " is not set; pass it to the constructor or call SetValidShape");
   }
   // The masks are public members: what the setters refuse can still be written there.
-  if (rows < 0 || rows > TileData::Rows || cols < 0 || cols > TileData::Cols) {
+  if (rows < 0 || rows > tile.order.rows || cols < 0 || cols > tile.order.cols) {
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid size of ", name, " is ", rows, " x ", cols, ", the tile is ",
-         TileData::Rows, " x ", TileData::Cols);
+         tile.order.rows, " x ", tile.order.cols);
   }
-  if (footprint_of(tile).reach() > tile.room_bytes()) {
-    fail(place, BATON_KERNEL_OUT_OF_RANGE, name, " reaches over ", footprint_of(tile).reach(), " bytes, but the ",
-         name_of(TileData::Loc), " buffer ends ", tile.room_bytes(), " bytes behind its beginning");
-  }
+  fail(place, BATON_KERNEL_OUT_OF_RANGE, name, " reaches over ", tile.footprint().reach(), " bytes, but the ",
+       name_of(tile.loc), " buffer ends ", tile.room_bytes, " bytes behind its beginning");
+}
+
+/// Whether a tile has a place and a valid region, which may be empty, and which the buffer holds.
+PTO_INLINE AICORE bool is_usable(const TileView& tile) {
+  return tile.data != nullptr && static_cast<uint32_t>(tile.valid_rows) <= static_cast<uint32_t>(tile.order.rows) &&
+         static_cast<uint32_t>(tile.valid_cols) <= static_cast<uint32_t>(tile.order.cols) &&
+         tile.footprint().reach() <= tile.room_bytes;
+}
+
+PTO_SHARED AICORE inline void check_tile(const BatonPlace& place, const char* name, const TileView& tile) {
+  if (kChecks && !is_usable(tile)) fail_unusable(place, name, tile);
 }
 
 /// A tile of which an instruction uses rows x cols elements, whatever its valid size.
-template <typename TileData>
-AICORE void check_region(const BatonPlace& place, const char* name, const TileData& tile, int64_t rows, int64_t cols) {
+PTO_SHARED AICORE inline void check_region(const BatonPlace& place, const char* name, const TileView& tile,
+                                           int64_t rows, int64_t cols) {
   if (!kChecks) return;
-  if (tile.data() == nullptr) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has no place in the ", name_of(TileData::Loc),
-         " buffer; call TASSIGN first");
-  }
-  if (rows > TileData::Rows || cols > TileData::Cols ||
-      Storage<TileData>::footprint(rows, cols).reach() > tile.room_bytes()) {
+  if (tile.data == nullptr) fail_without_place(place, name, tile);
+  if (rows > tile.order.rows || cols > tile.order.cols || tile.order.footprint(rows, cols).reach() > tile.room_bytes) {
     fail(place, BATON_KERNEL_OUT_OF_RANGE, rows, " x ", cols, " elements do not fit into ", name, ", which is ",
-         TileData::Rows, " x ", TileData::Cols, " and begins ", tile.room_bytes(), " bytes before the end of the ",
-         name_of(TileData::Loc), " buffer");
+         tile.order.rows, " x ", tile.order.cols, " and begins ", tile.room_bytes, " bytes before the end of the ",
+         name_of(tile.loc), " buffer");
   }
 }
 
 /// A valid region with at least one element.
-template <typename TileData>
-AICORE void check_not_empty(const BatonPlace& place, const char* name, const TileData& tile) {
-  if (!kChecks || (tile.GetValidRow() > 0 && tile.GetValidCol() > 0)) return;
-  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid size of ", name, " is ", tile.GetValidRow(), " x ",
-       tile.GetValidCol());
+PTO_SHARED AICORE inline void check_not_empty(const BatonPlace& place, const char* name, const TileView& tile) {
+  if (!kChecks || (tile.valid_rows > 0 && tile.valid_cols > 0)) return;
+  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid size of ", name, " is ", tile.valid_rows, " x ",
+       tile.valid_cols);
 }
 
 template <typename TileData>
@@ -75,17 +74,19 @@ PTO_INLINE AICORE bool is_empty(const TileData& tile) {
   return tile.GetValidRow() == 0 || tile.GetValidCol() == 0;
 }
 
-template <typename First, typename Second>
-AICORE void check_same_valid(const BatonPlace& place, const char* first_name, const First& first,
-                             const char* second_name, const Second& second) {
-  if (!kChecks) return;
-  if (first.GetValidRow() == second.GetValidRow() && first.GetValidCol() == second.GetValidCol()) return;
-  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "valid sizes differ: ", first_name, " ", first.GetValidRow(), " x ",
-       first.GetValidCol(), ", ", second_name, " ", second.GetValidRow(), " x ", second.GetValidCol());
+PTO_COLD AICORE inline void fail_valid_sizes(const BatonPlace& place, const char* first_name, const TileView& first,
+                                             const char* second_name, const TileView& second) {
+  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "valid sizes differ: ", first_name, " ", first.valid_rows, " x ",
+       first.valid_cols, ", ", second_name, " ", second.valid_rows, " x ", second.valid_cols);
+}
+PTO_INLINE AICORE void check_same_valid(const BatonPlace& place, const char* first_name, const TileView& first,
+                                        const char* second_name, const TileView& second) {
+  if (!kChecks || (first.valid_rows == second.valid_rows && first.valid_cols == second.valid_cols)) return;
+  fail_valid_sizes(place, first_name, first, second_name, second);
 }
 
-AICORE inline void check_equal(const BatonPlace& place, const char* first_name, int64_t first, const char* second_name,
-                               int64_t second) {
+PTO_SHARED AICORE inline void check_equal(const BatonPlace& place, const char* first_name, int64_t first,
+                                          const char* second_name, int64_t second) {
   if (!kChecks || first == second) return;
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, first_name, " is ", first, ", but ", second_name, " is ", second);
 }
@@ -110,43 +111,47 @@ AICORE inline bool share_bytes(const BatonTileRange& first, const BatonTileRange
   return false;
 }
 
-AICORE inline void check_apart(const BatonPlace& place, const char* first_name, const BatonTileRange& first,
-                               const char* second_name, const BatonTileRange& second) {
-  if (!kChecks || !share_bytes(first, second)) return;
+PTO_SHARED AICORE inline void check_apart(const BatonPlace& place, const char* first_name, const TileUse& first,
+                                          const char* second_name, const TileUse& second) {
+  if (!kChecks || !share_bytes(range_of(first), range_of(second))) return;
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, first_name, " and ", second_name, " overlap");
 }
 
-/// rows x cols elements from (row, col) on, as the core is told of them; of boxed tiles from the box on in which they
-/// begin.
-template <typename TileData>
-AICORE BatonTileRange region_of(const TileData& tile, uint32_t access, int64_t row, int64_t col, int64_t rows,
-                                int64_t cols) {
-  const int64_t row_in_box = row % TileData::InnerRows;
-  const int64_t col_in_box = col % TileData::InnerCols;
-  const Footprint touched = rows == 0 || cols == 0 ? Storage<TileData>::footprint(0, 0)
-                                                   : Storage<TileData>::footprint(rows + row_in_box, cols + col_in_box);
-  return {static_cast<uint32_t>(TileData::Loc),
+/// A part of a tile: rows x cols elements from (row, col) on.
+PTO_INLINE AICORE TileUse region_of(const TileView& tile, uint32_t access, int64_t row, int64_t col, int64_t rows,
+                                    int64_t cols) {
+  return {tile,
           access,
-          tile.data() + Storage<TileData>::offset(row - row_in_box, col - col_in_box),
-          static_cast<uint64_t>(touched.runs),
-          static_cast<uint64_t>(touched.run_bytes),
-          static_cast<uint64_t>(touched.pitch_bytes)};
+          static_cast<int32_t>(row),
+          static_cast<int32_t>(col),
+          static_cast<int32_t>(rows),
+          static_cast<int32_t>(cols)};
 }
 
-/// The valid region of a tile, as the core is told of it.
-template <typename TileData>
-PTO_INLINE AICORE BatonTileRange range_of(const TileData& tile, uint32_t access) {
-  return region_of(tile, access, 0, 0, tile.GetValidRow(), tile.GetValidCol());
+/// The valid region of a tile.
+PTO_INLINE AICORE TileUse use_of(const TileView& tile, uint32_t access) {
+  return {tile, access, 0, 0, tile.valid_rows, tile.valid_cols};
+}
+PTO_INLINE AICORE TileUse reads(const TileView& tile) { return use_of(tile, BATON_READS); }
+PTO_INLINE AICORE TileUse writes(const TileView& tile) { return use_of(tile, BATON_WRITES); }
+
+/// Tells a core that watches. `uses` are at most six: no instruction has more tiles.
+PTO_COLD AICORE inline void tell(BatonCore& core, const BatonPlace& place, uint32_t pipes, const TileUse* uses,
+                                 uint32_t use_count, const BatonGlobalRange* globals, uint32_t global_count) {
+  BatonTileRange tiles[6];
+  for (uint32_t i = 0; i < use_count; ++i) tiles[i] = range_of(uses[i]);
+  const BatonIssue issue{&place, pipes, use_count, tiles, globals, global_count, 0};
+  core.table->issue(&core, &issue);
 }
 
-template <typename TileData>
-PTO_INLINE AICORE BatonTileRange reads(const TileData& tile) {
-  return range_of(tile, BATON_READS);
-}
-
-template <typename TileData>
-PTO_INLINE AICORE BatonTileRange writes(const TileData& tile) {
-  return range_of(tile, BATON_WRITES);
+/// Tile operands only.
+template <typename... Uses>
+PTO_INLINE AICORE void issue(const BatonPlace& place, uint32_t pipes, const Uses&... uses) {
+  static_assert(sizeof...(Uses) <= 6);
+  BatonCore* const core = watching_core();
+  if (core == nullptr) return;
+  const TileUse all[] = {uses...};
+  tell(*core, place, pipes, all, sizeof...(Uses), nullptr, 0);
 }
 
 /// The address of element (row, column).

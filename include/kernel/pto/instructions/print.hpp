@@ -11,8 +11,6 @@
 #if !defined(__CUDACC__)
 #include <stdio.h>
 #include <string.h>
-#include <string>
-#include <vector>
 #endif
 
 namespace pto {
@@ -55,21 +53,32 @@ inline bool converts_a_double(const char* format) {
   return conversions == 1;
 }
 
+/// A number as text. Kernels read these headers each time they are compiled, so there is no std::string here.
+struct Digits {
+  char text[512];
+};
+
 template <typename Element>
-void add_element(std::string& text, Element value, const char* format) {
-  char digits[512];
+Digits digits_of(Element value, const char* format) {
+  Digits digits;
   const auto number = static_cast<Computed<Element> >(value);
   if (format != nullptr) {
     // NOLINTNEXTLINE(cert-*,clang-diagnostic-format-nonliteral): converts_a_double() has looked at it
-    snprintf(digits, sizeof digits, format, static_cast<double>(number));
+    snprintf(digits.text, sizeof digits.text, format, static_cast<double>(number));
   } else if constexpr (!is_whole<Element>) {
-    snprintf(digits, sizeof digits, "%g", static_cast<double>(number));
+    snprintf(digits.text, sizeof digits.text, "%g", static_cast<double>(number));
   } else if constexpr (std::is_signed_v<Element>) {
-    snprintf(digits, sizeof digits, "%lld", static_cast<long long>(number));
+    snprintf(digits.text, sizeof digits.text, "%lld", static_cast<long long>(number));
   } else {
-    snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(number));
+    snprintf(digits.text, sizeof digits.text, "%llu", static_cast<unsigned long long>(number));
   }
-  text += digits;
+  return digits;
+}
+
+/// Shows words as they come; the core puts lines together.
+inline void show(const char* words) {
+  BatonCore& core = current_core();
+  core.table->print(&core, BATON_STANDARD_OUTPUT, words, strlen(words));
 }
 
 template <typename TileData>
@@ -82,28 +91,33 @@ PTO_COLD void print_tile(const BatonPlace& place, const TileData& tile, const pt
   PTO_INSTRUCTION_BOUNDARY();
   const int rows = options.rows < tile.GetValidRow() ? options.rows : tile.GetValidRow();
   const int cols = options.columns < tile.GetValidCol() ? options.columns : tile.GetValidCol();
-  std::vector<std::string> cells;
   size_t width = 0;
   for (int row = 0; row < rows; ++row) {
     for (int col = 0; col < cols; ++col) {
-      add_element(cells.emplace_back(), *element_at(tile, row, col), options.format);
-      if (cells.back().size() > width) width = cells.back().size();
+      const size_t length = strlen(digits_of(*element_at(tile, row, col), options.format).text);
+      if (length > width) width = length;
     }
   }
-  std::string text = std::string(name_of(TileData::Loc)) + " tile, " + std::to_string(tile.GetValidRow()) + " x " +
-                     std::to_string(tile.GetValidCol()) + " of " + element_name<typename TileData::DType>();
-  if (place.line != 0) text += std::string(", ") + place.file + ":" + std::to_string(place.line);
-  text += '\n';
+  Message head;
+  const MessagePart parts[] = {
+      name_of(static_cast<uint32_t>(TileData::Loc)), " tile, ", tile.GetValidRow(), " x ", tile.GetValidCol(), " of ",
+      element_name<typename TileData::DType>()};
+  for (const MessagePart& part : parts) head.add(part);
+  if (place.line != 0) {
+    const MessagePart where[] = {", ", place.file, ":", place.line};
+    for (const MessagePart& part : where) head.add(part);
+  }
+  show(head.text());
+  show("\n");
   for (int row = 0; row < rows; ++row) {
     for (int col = 0; col < cols; ++col) {
-      const std::string& cell = cells[static_cast<size_t>(row) * static_cast<size_t>(cols) + static_cast<size_t>(col)];
-      text += std::string(col == 0 ? 2 : 1, ' ') + std::string(width - cell.size(), ' ') + cell;
+      const Digits digits = digits_of(*element_at(tile, row, col), options.format);
+      for (size_t blanks = width - strlen(digits.text) + (col == 0 ? 2 : 1); blanks > 0; --blanks) show(" ");
+      show(digits.text);
     }
-    text += cols < tile.GetValidCol() ? " ...\n" : "\n";
+    show(cols < tile.GetValidCol() ? " ...\n" : "\n");
   }
-  if (rows < tile.GetValidRow()) text += "  ...\n";
-  BatonCore& core = current_core();
-  core.table->print(&core, BATON_STANDARD_OUTPUT, text.data(), text.size());
+  if (rows < tile.GetValidRow()) show("  ...\n");
 }
 
 /// NumPy's word for an element. It has none for bfloat16, which becomes float.
@@ -123,15 +137,20 @@ PTO_COLD void dump_tile(const BatonPlace& place, const TileData& tile, const cha
   using Written = std::conditional_t<std::is_same_v<Element, bfloat16_t>, float, Element>;
   check_tile(place, "the tile", tile);
   PTO_INSTRUCTION_BOUNDARY();
-  std::vector<Written> elements;
+  struct Elements {
+    Written* first;
+    ~Elements() { delete[] first; }
+  };
+  const Elements elements{new Written[static_cast<size_t>(TileData::Numel)]};
+  size_t count = 0;
   for (int row = 0; row < tile.GetValidRow(); ++row) {
     for (int col = 0; col < tile.GetValidCol(); ++col) {
-      elements.push_back(static_cast<Written>(*element_at(tile, row, col)));
+      elements.first[count++] = static_cast<Written>(*element_at(tile, row, col));
     }
   }
   const BatonDump dump{path,
                        numpy_type<Element>(),
-                       elements.data(),
+                       elements.first,
                        static_cast<uint64_t>(tile.GetValidRow()),
                        static_cast<uint64_t>(tile.GetValidCol()),
                        sizeof(Written),

@@ -13,83 +13,151 @@ template <typename TileData>
 inline constexpr bool is_column =
     lies_in<TileData, pto::TileType::Vec> && !TileData::isBoxedLayout && (TileData::isRowMajor || TileData::Cols == 1);
 
-/// Lanes side by side first, then across: sums of floats associate freely.
-template <typename Operation, typename Element>
-AICORE Element reduce_run(Operation operation, const Element* run, int count) {
-  using Number = Computed<Element>;
-  constexpr int kLanes = 16;
-  if (count < 2 * kLanes) {
-    Number result = widened(run[0]);
-    for (int i = 1; i < count; ++i) result = operation(result, widened(run[i]));
-    return static_cast<Element>(result);
-  }
-  Number lanes[kLanes];
-  for (int k = 0; k < kLanes; ++k) lanes[k] = widened(run[k]);
-  int i = kLanes;
-  for (; i + kLanes <= count; i += kLanes) {
-    PTO_VECTOR_LOOP
-    for (int k = 0; k < kLanes; ++k) lanes[k] = operation(lanes[k], widened(run[i + k]));
-  }
-  for (; i < count; ++i) lanes[0] = operation(lanes[0], widened(run[i]));
-  Number result = lanes[0];
-  for (int k = 1; k < kLanes; ++k) result = operation(result, lanes[k]);
-  return static_cast<Element>(result);
-}
-
-template <typename Operation, typename Dst, typename Src, typename Tmp>
-AICORE void reduce_rows(const BatonPlace& place, Dst& dst, Src& src, Tmp& tmp) {
-  using Element = typename Src::DType;
-  static_assert(is_plain_vec<Src>, "row reductions take a row-major Vec tile");
-  static_assert(is_column<Dst>, "row reductions write to a row-major Vec tile, or a column-major one of one column");
-  static_assert(std::is_same_v<typename Dst::DType, Element>, "dst and src have different element types");
-  static_assert(is_vector_number<Element>, "row reductions take half, float, int16, int32");
+/// What is reduced: `first` is the source, row by row; dst has one element for each row, `pitch` elements apart, or one
+/// row.
+PTO_SHARED AICORE inline Work begin_row_reduction(const char* name, Where where, const TileView& dst,
+                                                  const TileView& src, const TileView& tmp) {
+  const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
-  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of src", src.GetValidRow());
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of src", src.valid_rows);
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst), scratch_range(tmp));
-  check_and_clobber(place, tmp, dst, src);
-  if (is_empty(src)) return;
-  for (int row = 0; row < src.GetValidRow(); ++row) {
-    *element_at(dst, row, 0) = reduce_run(Operation{}, element_at(src, row, 0), src.GetValidCol());
+  check_and_clobber_view(place, tmp, dst, src);
+  const int64_t pitch = dst.order.bands_are_rows ? dst.order.cols : 1;
+  return {dst.data, pitch, src.is_empty() ? 0 : src.valid_rows, src.valid_cols, lines_of(src), lines_of(src)};
+}
+
+PTO_SHARED AICORE inline Work begin_col_reduction(const char* name, Where where, const TileView& dst,
+                                                  const TileView& src) {
+  const BatonPlace place = place_of(name, where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_equal(place, "the valid columns of dst", dst.valid_cols, "those of src", src.valid_cols);
+  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  return {dst.data, 0, src.is_empty() ? 0 : src.valid_rows, src.valid_cols, lines_of(src), lines_of(src)};
+}
+
+inline constexpr int kReducedLanes = 16;
+
+/// `count` of kReducedLanes elements as numbers to calculate with; the others stay what they are.
+template <typename Number, typename Element>
+PTO_INLINE AICORE void load_lanes(Number (&lanes)[kReducedLanes], const Element* from, int count) {
+  if constexpr (!std::is_same_v<Number, Element>) {
+    widen(lanes, from, static_cast<size_t>(count));
+  } else if (count == kReducedLanes) {
+    memcpy(lanes, from, sizeof lanes);
+  } else {
+    for (int k = 0; k < count; ++k) lanes[k] = from[k];
   }
 }
 
-template <typename Operation, typename Dst, typename Src>
-AICORE void reduce_cols(const BatonPlace& place, Dst& dst, Src& src) {
-  using Element = typename Src::DType;
-  static_assert(is_plain_vec<Src> && is_plain_vec<Dst>, "column reductions take row-major Vec tiles");
-  static_assert(std::is_same_v<typename Dst::DType, Element>, "dst and src have different element types");
-  static_assert(is_vector_number<Element>, "column reductions take half, float, int16, int32");
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_equal(place, "the valid columns of dst", dst.GetValidCol(), "those of src", src.GetValidCol());
-  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
-  if (is_empty(src)) return;
-  constexpr int kPiece = 16;
-  const int cols = src.GetValidCol();
-  for (int first = 0; first < cols; first += kPiece) {
-    const int here = cols - first < kPiece ? cols - first : kPiece;
-    Computed<Element> sums[kPiece];
-    for (int k = 0; k < here; ++k) sums[k] = widened(src.data()[first + k]);
-    for (int row = 1; row < src.GetValidRow(); ++row) {
-      const Element* run = src.data() + row * Src::Cols + first;
-      for (int k = 0; k < here; ++k) sums[k] = Operation{}(sums[k], widened(run[k]));
-    }
-    for (int k = 0; k < here; ++k) dst.data()[first + k] = static_cast<Element>(sums[k]);
+template <typename Operation, typename Number>
+PTO_INLINE AICORE void reduce_lanes(Operation operation, Number (&lanes)[kReducedLanes],
+                                    const Number (&with)[kReducedLanes]) {
+  PTO_VECTOR_LOOP
+  for (int k = 0; k < kReducedLanes; ++k) lanes[k] = operation(lanes[k], with[k]);
+}
+
+/// The upper half onto the lower one, until the first has all.
+template <typename Operation, typename Number>
+PTO_INLINE AICORE void fold_lanes(Operation operation, Number (&lanes)[kReducedLanes]) {
+  PTO_UNROLL
+  for (int half = kReducedLanes / 2; half > 0; half /= 2) {
+    PTO_VECTOR_LOOP
+    for (int k = 0; k < half; ++k) lanes[k] = operation(lanes[k], lanes[k + half]);
   }
+}
+
+/// Lanes side by side first, then across: sums of floats associate freely.
+template <typename Element, typename Operation>
+PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
+  for (int row = 0; row < work.rows; ++row) {
+    const Element* run = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
+    Computed<Element> lanes[kReducedLanes] = {};
+    Computed<Element> next[kReducedLanes] = {};
+    const int used = work.cols < kReducedLanes ? work.cols : kReducedLanes;
+    load_lanes(lanes, run, used);
+    for (int i = kReducedLanes; i < work.cols; i += kReducedLanes) {
+      const int here = work.cols - i < kReducedLanes ? work.cols - i : kReducedLanes;
+      load_lanes(next, run + i, here);
+      if (here == kReducedLanes) {
+        reduce_lanes(operation, lanes, next);
+      } else {
+        for (int k = 0; k < here; ++k) lanes[k] = operation(lanes[k], next[k]);
+      }
+    }
+    if (used == kReducedLanes) {
+      fold_lanes(operation, lanes);
+    } else {
+      for (int k = 1; k < used; ++k) lanes[0] = operation(lanes[0], lanes[k]);
+    }
+    static_cast<Element*>(work.dst)[row * work.pitch] = static_cast<Element>(lanes[0]);
+  }
+}
+
+template <typename Element, typename Operation>
+PTO_SHARED AICORE void reduce_wide_cols(const Work& work, Operation operation) {
+  for (int first = 0; first < work.cols; first += kReducedLanes) {
+    const int here = work.cols - first < kReducedLanes ? work.cols - first : kReducedLanes;
+    const Element* from = static_cast<const Element*>(work.first.data) + first;
+    Computed<Element> lanes[kReducedLanes] = {};
+    Computed<Element> next[kReducedLanes] = {};
+    load_lanes(lanes, from, here);
+    for (int row = 1; row < work.rows; ++row) {
+      from += work.first.pitch;
+      load_lanes(next, from, here);
+      reduce_lanes(operation, lanes, next);
+    }
+    narrow_to_nearest(static_cast<Element*>(work.dst) + first, lanes, static_cast<size_t>(here));
+  }
+}
+
+/// Row after row onto the first one, aside: dst may lie on any of them. What is not calculated with as it is stays wide
+/// until the last row.
+template <typename Element, typename Operation>
+PTO_INLINE AICORE void reduce_cols(const Work& work, Operation operation) {
+  if (work.rows == 0) return;
+  if constexpr (std::is_same_v<Element, Computed<Element>>) {
+    constexpr int kAside = 128;
+    const auto* from = static_cast<const Element*>(work.first.data);
+    for (int done = 0; done < work.cols; done += kAside) {
+      const int here = work.cols - done < kAside ? work.cols - done : kAside;
+      const size_t bytes = static_cast<size_t>(here) * sizeof(Element);
+      Element aside[kAside];
+      memcpy(aside, from + done, bytes);
+      const Source others{from + done + work.first.pitch, work.first.pitch, 0};
+      combine<Element>({aside, 0, work.rows - 1, here, {aside, 0, 0}, others}, operation);
+      memcpy(static_cast<Element*>(work.dst) + done, aside, bytes);
+    }
+  } else {
+    reduce_wide_cols<Element>(work, operation);
+  }
+}
+
+template <typename Dst, typename Src>
+constexpr AICORE void require_reduction() {
+  static_assert(have_one_type<Dst, Src>, "dst and src have different element types");
+  static_assert(is_vector_number<typename Src::DType>, "reductions take half, float, int16, int32");
 }
 
 }  // namespace baton::kernel
 
 namespace pto {
 
-#define PTO_ROW_REDUCTION(NAME, OPERATION)                                                                      \
-  template <typename Dst, typename Src, typename Tmp>                                                           \
-  requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent NAME(                                                \
-      Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {             \
-    baton::kernel::reduce_rows<baton::kernel::OPERATION>(baton::kernel::place_of(#NAME, where), dst, src, tmp); \
-    return {};                                                                                                  \
-  }                                                                                                             \
+#define PTO_ROW_REDUCTION(NAME, OPERATION)                                                              \
+  template <typename Dst, typename Src, typename Tmp>                                                   \
+  requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent NAME(                                        \
+      Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {     \
+    using namespace baton::kernel;                                                                      \
+    static_assert(is_plain_vec<Src>, "row reductions take a row-major Vec tile");                       \
+    static_assert(is_column<Dst>,                                                                       \
+                  "row reductions write to a row-major Vec tile, or a column-major one of one column"); \
+    require_reduction<Dst, Src>();                                                                      \
+    require_scratch<Tmp, Src>();                                                                        \
+    const Work work = begin_row_reduction(#NAME, where, dst, src, tmp);                                 \
+    reduce_rows<typename Src::DType>(work, OPERATION{});                                                \
+    return {};                                                                                          \
+  }                                                                                                     \
   PTO_WITH_EVENTS(NAME)
 
 PTO_ROW_REDUCTION(TROWSUM, AddNumbers)
@@ -102,7 +170,11 @@ PTO_ROW_REDUCTION(TROWPROD, MultiplyNumbers)
 #define PTO_COL_REDUCTION(NAME, OPERATION)                                                                    \
   template <typename Dst, typename Src>                                                                       \
   AICORE RecordEvent NAME(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) { \
-    baton::kernel::reduce_cols<baton::kernel::OPERATION>(baton::kernel::place_of(#NAME, where), dst, src);    \
+    using namespace baton::kernel;                                                                            \
+    static_assert(are_plain_vecs<Dst, Src>, "column reductions take row-major Vec tiles");                    \
+    require_reduction<Dst, Src>();                                                                            \
+    const Work work = begin_col_reduction(#NAME, where, dst, src);                                            \
+    reduce_cols<typename Src::DType>(work, OPERATION{});                                                      \
     return {};                                                                                                \
   }                                                                                                           \
   PTO_WITH_EVENTS(NAME)

@@ -33,7 +33,7 @@ PTO_INLINE AICORE void change_each(float (&values)[count], Function function) {
 
 /// Whole numbers, still as floats. NONE truncates.
 template <size_t count>
-AICORE void round_to_whole(float (&values)[count], pto::RoundMode mode) {
+PTO_SHARED AICORE void round_to_whole(float (&values)[count], pto::RoundMode mode) {
   switch (mode) {
     case pto::RoundMode::CAST_RINT: return change_each(values, [](float x) { return to_nearest_even(x); });
     case pto::RoundMode::CAST_ROUND: return change_each(values, [](float x) { return to_nearest_away(x); });
@@ -126,7 +126,7 @@ PTO_INLINE AICORE void narrow_saturating(Real (&after)[count], const float (&bef
 
 /// Any number in a float format that may not hold it exactly.
 template <typename Real, typename Number>
-AICORE Real narrow(Number value, pto::RoundMode mode, pto::SaturationMode saturation) {
+PTO_SHARED AICORE Real narrow(Number value, pto::RoundMode mode, pto::SaturationMode saturation) {
   if constexpr (is_whole<Number>) {
     const bool negative = value < 0;
     const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);

@@ -18,28 +18,27 @@ struct LeakySlope {
 };
 
 /// dst + scalar * src: float rounds twice, as TMULS and TADD do; half, calculated in float, once more.
-template <typename Element>
 struct AddScaled {
-  Element scalar;
-  PTO_INLINE AICORE Element operator()(Element sum, Element value) const {
-    return static_cast<Element>(add_product(widened(sum), widened(scalar), widened(value)));
-  }
+  float scalar;
+  PTO_INLINE AICORE float operator()(float sum, float value) const { return add_product(sum, scalar, value); }
 };
 
 }  // namespace baton::kernel
 
 namespace pto {
 
-#define PTO_SCALAR(NAME, OPERATION, ACCEPTS, TYPES)                                                             \
-  template <typename Dst, typename Src, typename Scalar>                                                        \
-  requires std::is_convertible_v<Scalar, typename Src::DType> AICORE RecordEvent NAME(                          \
-      Dst& dst, Src& src, Scalar scalar, baton::kernel::Where where = baton::kernel::Where::current()) {        \
-    using Element = typename Src::DType;                                                                        \
-    static_assert(baton::kernel::ACCEPTS<Element>, #NAME " takes " TYPES);                                      \
-    const baton::kernel::WithScalar<baton::kernel::OPERATION, Element> operation{static_cast<Element>(scalar)}; \
-    baton::kernel::elementwise(baton::kernel::place_of(#NAME, where), operation, dst, src);                     \
-    return {};                                                                                                  \
-  }                                                                                                             \
+#define PTO_SCALAR(NAME, OPERATION, ACCEPTS, TYPES)                                                      \
+  template <typename Dst, typename Src, typename Scalar>                                                 \
+  requires std::is_convertible_v<Scalar, typename Src::DType> AICORE RecordEvent NAME(                   \
+      Dst& dst, Src& src, Scalar scalar, baton::kernel::Where where = baton::kernel::Where::current()) { \
+    using namespace baton::kernel;                                                                       \
+    using Element = typename Src::DType;                                                                 \
+    static_assert(ACCEPTS<Element>, #NAME " takes " TYPES);                                              \
+    require_elementwise<Dst, Src>();                                                                     \
+    const auto number = static_cast<Element>(scalar);                                                    \
+    combine<Element>(begin_with_scalar(#NAME, where, dst, src, &number), OPERATION{});                   \
+    return {};                                                                                           \
+  }                                                                                                      \
   PTO_WITH_EVENTS(NAME)
 
 PTO_SCALAR(TADDS, AddNumbers, is_vector_number, "half, float, int16, int32")
@@ -56,10 +55,12 @@ PTO_SCALAR(TLRELU, LeakySlope, is_vector_real, "half, float")
 template <typename Dst, typename Src, typename Scalar>
 requires std::is_convertible_v<Scalar, typename Src::DType> AICORE RecordEvent
 TAXPY(Dst& dst, Src& src, Scalar scalar, baton::kernel::Where where = baton::kernel::Where::current()) {
+  using namespace baton::kernel;
   using Element = typename Src::DType;
-  static_assert(baton::kernel::is_vector_real<Element>, "TAXPY takes half, float");
-  const baton::kernel::AddScaled<Element> operation{static_cast<Element>(scalar)};
-  baton::kernel::elementwise(baton::kernel::place_of("TAXPY", where), operation, dst, dst, src);
+  static_assert(is_vector_real<Element>, "TAXPY takes half, float");
+  require_elementwise<Dst, Src>();
+  const AddScaled operation{widened(static_cast<Element>(scalar))};
+  combine<Element>(begin_binary("TAXPY", where, dst, dst, src), operation);
   return {};
 }
 PTO_WITH_EVENTS(TAXPY)

@@ -70,18 +70,21 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
   const BatonPlace place = place_of("MSCATTER", where);
   check_tile(place, "src", src);
   check_tile(place, "idx", idx);
-  const Extents extents = extents_of(dst);
+  const GlobalView tensor = view_of(dst);
+  const Extents& extents = tensor.extents;
   check_extents(place, extents);
-  check_access(place, "dst", data_of(dst), extents);
+  check_access(place, "dst", tensor);
   const int rows = src.GetValidRow();
   const int cols = src.GetValidCol();
-  const BatonTileRange tiles[] = {reads(src), reads(idx)};
-  const BatonGlobalRange globals[] = {range_of(data_of(dst), extents, BATON_WRITES)};
   // Behind earlier work of the vector unit, and done before what waits for stores.
-  issue_all(place, pipe_bit(PIPE_V) | pipe_bit(PIPE_MTE3), tiles, globals);
+  if (BatonCore* const core = watching_core()) {
+    const TileUse uses[] = {reads(src), reads(idx)};
+    const BatonGlobalRange written = range_of(tensor, BATON_WRITES);
+    tell(*core, place, pipe_bit(PIPE_V) | pipe_bit(PIPE_MTE3), uses, 2, &written, 1);
+  }
   if constexpr (coalesce == Coalesce::Elem) {
     check_same_valid(place, "src", src, "idx", idx);
-    if (kChecks && !is_packed<GlobalData::layout>(extents)) {
+    if (kChecks && !is_packed(GlobalData::layout, extents)) {
       fail(place, BATON_KERNEL_INVALID_ARGUMENT, "indices count elements of dst, which is not contiguous");
     }
     int64_t count = 1;
@@ -95,7 +98,7 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
   } else {
     check_equal(place, "the valid columns of idx", idx.GetValidCol(), "the valid rows of src", rows);
     check_equal(place, "the valid columns of src", cols, "the tensor's size of dimension 4", extents.shape[4]);
-    check_inner_stride<Layout::ND>(place, extents);
+    check_inner_stride(place, Layout::ND, extents);
     check_equal(place, "the product of the tensor's first three sizes",
                 extents.shape[0] * extents.shape[1] * extents.shape[2], "what rows are counted in", 1);
     for (int row = 0; row < rows; ++row) {

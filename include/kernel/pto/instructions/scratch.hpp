@@ -10,46 +10,73 @@
 namespace baton::kernel {
 
 /// The bytes of a scratch tile: those of its valid region, or of all of it where that is not set.
-template <typename Tmp>
-AICORE BatonTileRange scratch_range(const Tmp& tmp) {
-  const bool is_set = tmp.GetValidRow() != pto::DYNAMIC && tmp.GetValidCol() != pto::DYNAMIC;
-  return region_of(tmp, BATON_READS | BATON_WRITES, 0, 0, is_set ? tmp.GetValidRow() : Tmp::Rows,
-                   is_set ? tmp.GetValidCol() : Tmp::Cols);
+PTO_INLINE AICORE TileUse scratch_range(const TileView& tmp) {
+  const bool is_set = tmp.valid_rows != pto::DYNAMIC && tmp.valid_cols != pto::DYNAMIC;
+  return {tmp,
+          BATON_READS | BATON_WRITES,
+          0,
+          0,
+          is_set ? tmp.valid_rows : tmp.order.rows,
+          is_set ? tmp.valid_cols : tmp.order.cols};
 }
 
 /// A scratch tile of Vec with a place and `elements` elements at least.
-template <typename Tmp>
-AICORE void check_scratch(const BatonPlace& place, const Tmp& tmp, int64_t elements) {
-  static_assert(lies_in<Tmp, pto::TileType::Vec>, "tmp is a Vec tile");
+PTO_SHARED AICORE inline void check_scratch_view(const BatonPlace& place, const TileView& tmp, int64_t elements) {
   if (!kChecks) return;
-  if (tmp.data() == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has no place; call TASSIGN first");
-  const BatonTileRange range = scratch_range(tmp);
-  const auto reach = range.rows == 0 ? 0 : static_cast<int64_t>((range.rows - 1) * range.pitch_bytes + range.row_bytes);
-  if (reach > tmp.room_bytes()) {
-    fail(place, BATON_KERNEL_OUT_OF_RANGE, "tmp reaches over ", reach, " bytes, but the buffer ends ", tmp.room_bytes(),
+  if (tmp.data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has no place; call TASSIGN first");
+  const TileUse used = scratch_range(tmp);
+  const int64_t reach = tmp.order.footprint(used.rows, used.cols).reach();
+  if (reach > tmp.room_bytes) {
+    fail(place, BATON_KERNEL_OUT_OF_RANGE, "tmp reaches over ", reach, " bytes, but the buffer ends ", tmp.room_bytes,
          " bytes behind its beginning");
   }
-  if (Tmp::Numel < elements) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has ", Tmp::Numel, " elements, but ", elements, " are needed");
+  const int64_t has = int64_t{tmp.order.rows} * tmp.order.cols;
+  if (has < elements) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has ", has, " elements, but ", elements, " are needed");
   }
+}
+template <typename Tmp>
+PTO_INLINE AICORE void check_scratch(const BatonPlace& place, const Tmp& tmp, int64_t elements) {
+  static_assert(lies_in<Tmp, pto::TileType::Vec>, "tmp is a Vec tile");
+  check_scratch_view(place, tmp, elements);
 }
 
 /// What was in a scratch tile is lost.
-template <typename Tmp>
-AICORE void clobber(const Tmp& tmp) {
+PTO_SHARED AICORE inline void clobber(const TileView& tmp) {
   if (!kChecks) return;
-  const BatonTileRange range = scratch_range(tmp);
-  auto* first = reinterpret_cast<unsigned char*>(tmp.data());
-  for (uint64_t row = 0; row < range.rows; ++row) memset(first + row * range.pitch_bytes, 0xff, range.row_bytes);
+  const TileUse used = scratch_range(tmp);
+  const Footprint touched = tmp.order.footprint(used.rows, used.cols);
+  for (int64_t run = 0; run < touched.runs; ++run) {
+    memset(tmp.data + run * touched.pitch_bytes, 0xff, static_cast<size_t>(touched.run_bytes));
+  }
+}
+
+PTO_SHARED AICORE inline void check_and_clobber_view(const BatonPlace& place, const TileView& tmp, const TileView& dst,
+                                                     const TileView& src) {
+  check_scratch_view(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  clobber(tmp);
+}
+
+template <typename Tmp, typename Src>
+constexpr AICORE void require_scratch() {
+  static_assert(std::is_same_v<typename Tmp::DType, typename Src::DType>, "tmp and src have different element types");
+  static_assert(lies_in<Tmp, pto::TileType::Vec>, "tmp is a Vec tile");
 }
 
 /// A scratch tile of src's type that shares no byte with the operands. Its content is lost.
 template <typename Tmp, typename Dst, typename Src>
-AICORE void check_and_clobber(const BatonPlace& place, const Tmp& tmp, const Dst& dst, const Src& src) {
-  static_assert(std::is_same_v<typename Tmp::DType, typename Src::DType>, "tmp and src have different element types");
-  check_scratch(place, tmp, 0);
-  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+PTO_INLINE AICORE void check_and_clobber(const BatonPlace& place, const Tmp& tmp, const Dst& dst, const Src& src) {
+  require_scratch<Tmp, Src>();
+  check_and_clobber_view(place, tmp, dst, src);
+}
+
+/// A scratch tile that an instruction does not need, apart from what it reads. Its content is lost.
+PTO_SHARED AICORE inline void lose_scratch(const BatonPlace& place, const TileView& tmp, const TileView& src) {
+  check_scratch_view(place, tmp, 0);
   check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
   clobber(tmp);
 }
 

@@ -107,7 +107,7 @@ AICORE void sort_rows(const BatonPlace& place, Dst& dst, Src& src, Index& idx) {
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "idx is ", idx.GetValidRow(), " x ", idx.GetValidCol(), ", src is ",
          rows, " x ", cols);
   }
-  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, rows, int64_t{blocks} * kSorted * kWide);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, int64_t{blocks} * kSorted * kWide);
   check_apart(place, "dst", written, "src", reads(src));
   check_apart(place, "dst", written, "idx", reads(idx));
   issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), written);
@@ -216,7 +216,7 @@ AICORE PairList list_in(const TileData& tile) {
 }
 
 template <typename Dst, typename TileData>
-AICORE void check_list(const BatonPlace& place, const BatonTileRange& written, const TileData& tile) {
+AICORE void check_list(const BatonPlace& place, const TileUse& written, const TileData& tile) {
   using Element = typename TileData::DType;
   static_assert(is_plain_vec<TileData> && TileData::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
   static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
@@ -294,7 +294,7 @@ AICORE RecordEvent TMRGSORT(Dst& dst, Src& src, uint32_t len,
   const int64_t group = int64_t{4} * len;
   const int64_t cols = src.GetValidCol();
   check_region(place, "dst", dst, 1, cols);
-  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidRow(), cols);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidRow(), cols);
   check_list<Dst>(place, written, src);
   if (kChecks && (len == 0 || len % 64 != 0 || cols % group != 0 || cols / group > 255)) {
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "runs have a multiple of 64 elements, src 1 to 255 times four of them; ",

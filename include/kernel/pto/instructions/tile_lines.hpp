@@ -40,8 +40,30 @@ PTO_INLINE AICORE void for_runs_of_col(const TileData& tile, int64_t row, int64_
 }
 
 /// Rows if its elements are neighbours along rows, else columns.
+constexpr PTO_INLINE AICORE bool lies_in_rows(const TileOrder& order) {
+  return order.row_run() > 1 || order.col_run() == 1;
+}
 template <typename TileData>
-inline constexpr bool lies_by_rows = Storage<TileData>::kRowRun > 1 || Storage<TileData>::kColRun == 1;
+inline constexpr bool lies_by_rows = lies_in_rows(order_of<TileData>());
+
+/// Calls body(address, line, done, bytes) for the runs of memory of `lines` rows, or columns, of `count` elements from
+/// (row, col) on; `done` elements of the line came before.
+template <typename Body>
+PTO_INLINE AICORE void for_byte_runs(const TileView& tile, int64_t row, int64_t col, int64_t lines, int64_t count,
+                                     Body body) {
+  const bool along_row = lies_in_rows(tile.order);
+  const int64_t run = along_row ? tile.order.row_run() : tile.order.col_run();
+  const int64_t first = along_row ? col : row;
+  for (int64_t line = 0; line < lines; ++line) {
+    for (int64_t done = 0; done < count;) {
+      const int64_t whole = run - (first + done) % run;
+      const int64_t here = count - done < whole ? count - done : whole;
+      body(along_row ? tile.at(row + line, col + done) : tile.at(row + done, col + line), line, done,
+           here * tile.order.element_bytes);
+      done += here;
+    }
+  }
+}
 
 /// Calls body(address, line, done, count) for the runs of `lines` rows, or columns, of `count` elements from (row, col)
 /// on.

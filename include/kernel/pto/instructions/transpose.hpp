@@ -50,7 +50,7 @@ AICORE RecordEvent TTRANS(Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where whe
   check_tile(place, "src", src);
   check_region(place, "dst", dst, src.GetValidCol(), src.GetValidRow());
   check_scratch(place, tmp, transposition_scratch(src));
-  const BatonTileRange written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidCol(), src.GetValidRow());
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidCol(), src.GetValidRow());
   check_apart(place, "dst", written, "src", reads(src));
   check_apart(place, "tmp", scratch_range(tmp), "dst", written);
   check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));

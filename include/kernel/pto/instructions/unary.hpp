@@ -48,13 +48,18 @@ PTO_FUNCTION(Rectified, larger_of<Computed<Element>>(x, 0))
 
 #undef PTO_FUNCTION
 
-template <typename Dst>
-AICORE void fill(const Dst& dst, typename Dst::DType value) {
-  constexpr bool kByRows = lies_by_rows<Dst>;
-  const int lines = kByRows ? dst.GetValidRow() : dst.GetValidCol();
-  const int count = kByRows ? dst.GetValidCol() : dst.GetValidRow();
-  for_runs(dst, 0, 0, lines, count, [=](auto* at, int64_t, int64_t, int64_t here) PTO_INLINE_LAMBDA {
-    vector_store(at, static_cast<size_t>(here), [=](size_t) PTO_INLINE_LAMBDA { return value; });
+/// Every element of the valid region, whatever the layout.
+PTO_SHARED AICORE inline void fill(const TileView& dst, const void* value) {
+  Pattern pattern;
+  repeat(pattern, value, dst.order.element_bytes);
+  if (!dst.order.boxed && dst.order.bands_are_rows && dst.valid_cols == dst.order.cols) {
+    return fill_bytes(dst.data, static_cast<size_t>(dst.footprint().reach()), pattern);
+  }
+  const bool by_rows = lies_in_rows(dst.order);
+  const int64_t lines = by_rows ? dst.valid_rows : dst.valid_cols;
+  const int64_t count = by_rows ? dst.valid_cols : dst.valid_rows;
+  for_byte_runs(dst, 0, 0, lines, count, [&](unsigned char* at, int64_t, int64_t, int64_t bytes) {
+    fill_bytes(at, static_cast<size_t>(bytes), pattern);
   });
 }
 
@@ -65,8 +70,10 @@ namespace pto {
 #define PTO_UNARY(NAME, OPERATION, ACCEPTS, TYPES)                                                            \
   template <typename Dst, typename Src>                                                                       \
   AICORE RecordEvent NAME(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) { \
-    static_assert(baton::kernel::ACCEPTS<typename Dst::DType>, #NAME " takes " TYPES);                        \
-    baton::kernel::elementwise(baton::kernel::place_of(#NAME, where), baton::kernel::OPERATION{}, dst, src);  \
+    using namespace baton::kernel;                                                                            \
+    static_assert(ACCEPTS<typename Dst::DType>, #NAME " takes " TYPES);                                       \
+    require_elementwise<Dst, Src>();                                                                          \
+    apply<typename Dst::DType>(begin_unary(#NAME, where, dst, src), OPERATION{});                             \
     return {};                                                                                                \
   }                                                                                                           \
   PTO_WITH_EVENTS(NAME)
@@ -88,11 +95,8 @@ template <typename Dst, typename Src, typename Tmp>
 requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
     TRSQRT(Dst& dst, Src& src, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  const BatonPlace place = place_of("TRSQRT", where);
-  check_scratch(place, tmp, 0);
-  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
-  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
-  clobber(tmp);
+  static_assert(lies_in<Tmp, TileType::Vec>, "tmp is a Vec tile");
+  lose_scratch(place_of("TRSQRT", where), tmp, src);
   return TRSQRT(dst, src, where);
 }
 
@@ -103,7 +107,8 @@ TEXPANDS(Dst& dst, Scalar scalar, baton::kernel::Where where = baton::kernel::Wh
   const BatonPlace place = baton::kernel::place_of("TEXPANDS", where);
   baton::kernel::check_tile(place, "dst", dst);
   baton::kernel::issue(place, baton::kernel::pipe_bit(PIPE_V), baton::kernel::writes(dst));
-  baton::kernel::fill(dst, static_cast<typename Dst::DType>(scalar));
+  const auto number = static_cast<typename Dst::DType>(scalar);
+  baton::kernel::fill(dst, &number);
   return {};
 }
 PTO_WITH_EVENTS(TEXPANDS)

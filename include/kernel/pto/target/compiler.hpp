@@ -35,6 +35,14 @@
 #endif
 #define PTO_COLD __attribute__((noinline, cold))
 
+// What all instructions of a kernel share: compiled once, called from each of them. A GPU's compiler decides for
+// itself.
+#if defined(__CUDACC__)
+#define PTO_SHARED
+#else
+#define PTO_SHARED __attribute__((noinline))
+#endif
+
 // Before a function that hosts call, too.
 #if defined(__CUDACC__)
 #define PTO_ANYWHERE __host__ __device__

@@ -17,22 +17,36 @@ inline constexpr bool kChecks = true;
 
 PTO_INLINE AICORE BatonCore& current_core() { return *baton_core_current(); }
 
+/// A word or a whole number of a message.
+struct MessagePart {
+  const char* words;  // null for a number
+  uint64_t magnitude;
+  bool negative;
+
+  PTO_INLINE AICORE MessagePart(const char* text)  // NOLINT(google-explicit-constructor): lists of both are written
+      : words(text), magnitude(0), negative(false) {}
+  template <typename Number>
+  PTO_INLINE AICORE MessagePart(Number number)  // NOLINT(google-explicit-constructor)
+      : words(nullptr), magnitude(static_cast<uint64_t>(number)), negative(false) {
+    if constexpr (static_cast<Number>(-1) < static_cast<Number>(0)) {
+      negative = number < 0;
+      if (negative) magnitude = 0 - magnitude;
+    }
+  }
+};
+
 /// A message put together from words and numbers, cut at its end if it is too long.
 class Message {
  public:
-  AICORE void add(const char* words) {
-    while (*words != '\0') add(*words++);
-  }
-  AICORE void add(char character) {
-    if (length_ + 1 < sizeof text_) text_[length_++] = character;
-  }
-  template <typename Number>
-  AICORE void add(Number number) {
-    if constexpr (static_cast<Number>(-1) < static_cast<Number>(0)) {
-      add_number(number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number), number < 0);
+  AICORE void add(const MessagePart& part) {
+    if (part.words == nullptr) {
+      add_number(part.magnitude, part.negative);
     } else {
-      add_number(static_cast<uint64_t>(number), false);
+      for (const char* words = part.words; *words != '\0'; ++words) add_character(*words);
     }
+  }
+  AICORE void add_character(char character) {
+    if (length_ + 1 < sizeof text_) text_[length_++] = character;
   }
   AICORE const char* text() {
     text_[length_] = '\0';
@@ -47,23 +61,30 @@ class Message {
       digits[count++] = static_cast<char>('0' + magnitude % 10);
       magnitude /= 10;
     } while (magnitude != 0);
-    if (negative) add('-');
-    while (count > 0) add(digits[--count]);
+    if (negative) add_character('-');
+    while (count > 0) add_character(digits[--count]);
   }
 
   size_t length_ = 0;
   char text_[400];
 };
 
-/// Ends the kernel with an error. `parts` are words and integers.
-template <typename... Parts>
-[[noreturn]] PTO_COLD AICORE void fail(const BatonPlace& place, BatonKernelError code, Parts... parts) {
+/// One function for all errors: what is compiled into each instruction is a list of parts.
+[[noreturn]] PTO_COLD AICORE inline void fail_with(const BatonPlace& place, BatonKernelError code,
+                                                   const MessagePart* parts, size_t count) {
   Message message;
-  (message.add(parts), ...);
+  for (size_t i = 0; i < count; ++i) message.add(parts[i]);
   const BatonFailure failure{code, 0, &place, message.text()};
   BatonCore& core = current_core();
   core.table->fail(&core, &failure);
   PTO_TRAP();
+}
+
+/// Ends the kernel with an error. `parts` are words and integers.
+template <typename... Parts>
+[[noreturn]] PTO_INLINE AICORE void fail(const BatonPlace& place, BatonKernelError code, Parts... parts) {
+  const MessagePart all[] = {MessagePart(parts)...};
+  fail_with(place, code, all, sizeof...(Parts));
 }
 
 }  // namespace baton::kernel
