@@ -1,0 +1,78 @@
+// The changes of one signal, and what a wait for it guarantees.
+//
+// A wait for `>= k` has returned because changes added up to k, but which ones they were is chance. It guarantees an
+// event only if the changes that can come without that event, and without the wait, add up to less than k. So of each
+// actor it acquires the time that the k-th change has, in the order of how much they have seen of that actor: for k = 1
+// what all changes have in common, for k = their sum what any of them has. Changes that came later in this run count,
+// unless something says that they had to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "check/clock.hpp"
+
+namespace baton::check {
+
+/// A wait as the word sees it: everything with a smaller time of its actor, and what `seen` says, is before it.
+struct Waiter {
+  Actor actor;
+  Time time;
+  const Clock& seen;
+  WaitCmp comparison;
+  std::int64_t value;
+};
+
+struct Change {
+  Stamp stamp;
+  NotifyOp op = NotifyOp::add;
+  std::int64_t value = 0;
+  std::uint32_t place = 0;
+  /// Of all additions of its actor up to it.
+  std::int64_t sum = 0;
+};
+
+class Word {
+ public:
+  /// In the order of each actor.
+  void add(Change change);
+  /// What a change that was added has seen. True if that is more than was known.
+  bool update(Actor actor, Time time, const std::shared_ptr<const Clock>& seen);
+
+  /// What the wait guarantees.
+  [[nodiscard]] Clock guaranteed(const Waiter& waiter) const;
+
+  /// Changes that let the wait return without the event `time` of `actor`; nothing if there are none.
+  [[nodiscard]] std::optional<std::vector<Change>> way_without(const Waiter& waiter, Actor actor, Time time) const;
+
+  /// The first change that has the event behind it.
+  [[nodiscard]] std::optional<Change> first_that_knows(Actor actor, Time time) const;
+
+  /// Changes that everybody has behind them become a part of the first value, or are forgotten.
+  void fold(const Clock& seen_by_all);
+
+ private:
+  using Changes = std::vector<Change>;  // of one actor
+  /// What may come before a wait: all that must, and some of what can.
+  struct Ways {
+    Changes known;
+    Changes open;
+    std::int64_t value = 0;  // the first one and all additions that are known
+    bool suffice(const Waiter& waiter, std::span<const Change> some) const;
+  };
+
+  [[nodiscard]] Ways ways_to(const Waiter& waiter) const;
+  /// Of words that are only added to, and of those that are only set.
+  [[nodiscard]] Clock guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
+  [[nodiscard]] Clock guaranteed_by_set(const Waiter& waiter) const;
+
+  std::vector<Changes> senders_;
+  std::int64_t first_value_ = 0;
+  bool has_sets_ = false;
+  bool has_additions_ = false;
+  bool has_decrements_ = false;
+};
+
+}  // namespace baton::check
