@@ -77,6 +77,8 @@ struct BATON_API Options {
 
   /// BATON_TRACE: "off", "last" (the last events, in memory) or the file to which all processes of a run write events.
   std::string trace = "last";
+  /// BATON_CHECK: on or off: a trace has what `baton check` needs to find races. Set by it.
+  bool check = false;
 
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
   std::optional<int> rank;

@@ -43,8 +43,9 @@ class BATON_API RawWindow {
 
   /// Copies to, or from, `peer`'s part; complete when it returns.
   /// A put is visible to `peer` after a notify that follows it, or a barrier.
-  void put(int peer, std::size_t offset, const void* source, std::size_t count_bytes) const;
-  void get(int peer, std::size_t offset, void* target, std::size_t count_bytes) const;
+  void put(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
+           Place where = Place::here()) const;
+  void get(int peer, std::size_t offset, void* target, std::size_t count_bytes, Place where = Place::here()) const;
 
   /// put, then notify of the signal at `signal_offset` in `signals`, which a waiter sees after the bytes.
   void put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes, const RawWindow& signals,
@@ -64,7 +65,8 @@ class BATON_API RawWindow {
             Place where = Place::here()) const;
 
   /// Asks once. An acquire if it holds.
-  [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+  [[nodiscard]] bool test(std::size_t offset, WaitCmp comparison, std::int32_t value,
+                          Place where = Place::here()) const;
 
   /// For 64-bit words that only grow. advance() stores `value` in the word at `offset` of `owner`'s part and wakes
   /// those that wait for it; a release. wait_reached() blocks until the word is at least `value`, or throws:
@@ -76,6 +78,19 @@ class BATON_API RawWindow {
   /// The same, but false at the deadline.
   [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                                     std::chrono::nanoseconds timeout) const;
+
+  /// For `baton check`, which does not see loads and stores through pointers: this rank is about to read, or write,
+  /// these bytes of any window of its job. Nothing happens unless it runs.
+  void note_read(const void* address, std::size_t count_bytes, Place where = Place::here(),
+                 const char* what = "load") const;
+  void note_write(const void* address, std::size_t count_bytes, Place where = Place::here(),
+                  const char* what = "store") const;
+  /// The same for 64-bit words of this window that are changed and looked at by other means than advance(): it is about
+  /// to change, and it was seen to compare so.
+  void note_change(int owner, std::size_t offset, NotifyOp op, std::int64_t value) const;
+  void note_seen(int owner, std::size_t offset, WaitCmp comparison, std::int64_t value) const;
+  /// Whether anybody wants to know.
+  [[nodiscard]] static bool is_checked() noexcept;
 
   /// What a member does now, for reports: "rank 3 (pid 4711) is running".
   [[nodiscard]] std::string activity_of(int rank) const;
@@ -122,8 +137,9 @@ class Signals : public RawWindow {
             Place where = Place::here()) const {
     RawWindow::wait(offset_of(index, sizeof(std::int32_t)), comparison, value, timeout, where);
   }
-  [[nodiscard]] bool test(std::size_t index, WaitCmp comparison, std::int32_t value) const {
-    return RawWindow::test(offset_of(index, sizeof(std::int32_t)), comparison, value);
+  [[nodiscard]] bool test(std::size_t index, WaitCmp comparison, std::int32_t value,
+                          Place where = Place::here()) const {
+    return RawWindow::test(offset_of(index, sizeof(std::int32_t)), comparison, value, where);
   }
 
  private:
@@ -150,18 +166,20 @@ class Window : public RawWindow {
   [[nodiscard]] std::span<T> peer(int rank) const { return {reinterpret_cast<T*>(part(rank)), count_}; }
 
   /// As above, in elements: several, or one.
-  void put(int peer, std::size_t first, std::span<const T> source) const {
-    RawWindow::put(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes());
+  void put(int peer, std::size_t first, std::span<const T> source, Place where = Place::here()) const {
+    RawWindow::put(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes(), where);
   }
-  void get(int peer, std::size_t first, std::span<T> target) const {
-    RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes());
+  void get(int peer, std::size_t first, std::span<T> target, Place where = Place::here()) const {
+    RawWindow::get(peer, offset_of(first, sizeof(T)), target.data(), target.size_bytes(), where);
   }
   void put_signal(int peer, std::size_t first, std::span<const T> source, const Signals& signals, std::size_t index,
                   std::int32_t value = 1, NotifyOp op = NotifyOp::add, Place where = Place::here()) const {
     RawWindow::put_signal(peer, offset_of(first, sizeof(T)), source.data(), source.size_bytes(), signals,
                           offset_of(index, sizeof(std::int32_t)), value, op, where);
   }
-  void put(int peer, std::size_t first, const T& element) const { put(peer, first, std::span(&element, 1)); }
+  void put(int peer, std::size_t first, const T& element, Place where = Place::here()) const {
+    put(peer, first, std::span(&element, 1), where);
+  }
   void put_signal(int peer, std::size_t first, const T& element, const Signals& signals, std::size_t index,
                   std::int32_t value = 1, NotifyOp op = NotifyOp::add, Place where = Place::here()) const {
     put_signal(peer, first, std::span(&element, 1), signals, index, value, op, where);

@@ -104,13 +104,13 @@ void bind_window(nb::module_& module) {
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source) {
              const Array array = array_of(source, "what is put", Writable::no);
              const Unlocked unlocked;
-             window.get().put(peer, offset, data_of(array), bytes_of(array));
+             window.get().put(peer, offset, data_of(array), bytes_of(array), Place{});
            })
       .def("get",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& target) {
              const Array array = array_of(target, "where it is put", Writable::yes);
              const Unlocked unlocked;
-             window.get().get(peer, offset, data_of(array), bytes_of(array));
+             window.get().get(peer, offset, data_of(array), bytes_of(array), Place{});
            })
       .def("put_signal",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source,

@@ -15,7 +15,8 @@ namespace baton {
 enum class EventLevel : std::uint8_t {
   off,
   last,   // what happens seldom enough to be recorded always: a ring of each thread keeps the last of it
-  trace,  // everything, to a file
+  trace,  // everything that happens, to a file
+  check,  // also what it touches and what orders it, for `baton check`
 };
 
 /// Numbers are those of files: they stay.
@@ -40,6 +41,11 @@ enum class EventKind : std::uint8_t {
   lane = 17,
   process = 18,
   reach = 19,
+  touch = 20,
+  change = 21,
+  saw = 22,
+  hand = 23,
+  take = 24,
 };
 
 /// What a span of time counts as, in tables and colours.
@@ -91,6 +97,14 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::process, "process", EventLevel::trace, EventClass::mark, "program", {"pid"}},
     // A wait inside a collective, for a word of a rank that only grows. The rank is 2^64 - 1 if it is for all of them.
     {EventKind::reach, "wait for rank", EventLevel::last, EventClass::waiting, "domain", {"owner", "word", "needs"}},
+    // For `baton check`; base/checked_event.hpp has the numbers. A touch is written before the access, a change before
+    // the word changes, what was seen after it was.
+    {EventKind::touch, "touch", EventLevel::check, EventClass::mark, "window", {"memory", "owner, use", "begin", "end"}},
+    {EventKind::change, "change", EventLevel::check, EventClass::mark, "window", {"memory", "owner, operation", "offset", "value"}},
+    {EventKind::saw, "saw", EventLevel::check, EventClass::mark, "window", {"memory", "owner, comparison", "offset", "value"}},
+    // Who takes a token comes after all who handed it over, of whom there are so many.
+    {EventKind::hand, "hand", EventLevel::check, EventClass::mark, "", {"token"}},
+    {EventKind::take, "take", EventLevel::check, EventClass::mark, "", {"token", "givers"}},
 };
 // clang-format on
 inline constexpr std::size_t kEventKindCount = std::size(kEventKinds);

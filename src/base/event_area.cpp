@@ -65,6 +65,11 @@ std::string what(const Event& event, const LastEvents& texts) {
     case EventKind::reach:
       return event.a == kAllOwners ? fmt::format("{} for all ranks of {} in a collective", waits(event), object)
                                    : fmt::format("{} for rank {} of {} in a collective", waits(event), event.a, object);
+    case EventKind::touch: return fmt::format("touched bytes {} to {} of {}", event.c, event.d - 1, object);
+    case EventKind::change: return fmt::format("changed the word at byte {} of {}", event.c, object);
+    case EventKind::saw: return fmt::format("saw the word at byte {} of {}", event.c, object);
+    case EventKind::hand: return "came to a barrier";
+    case EventKind::take: return "passed a barrier";
     case EventKind::process: return fmt::format("is process {} {}", event.a, object);
   }
   return "did something that this version does not know";

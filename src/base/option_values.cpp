@@ -172,6 +172,12 @@ std::string parse_trace(std::string_view source, std::string_view text) {
   return parse_word_or_file(source, text, kTraceForm, "last");
 }
 
+bool parse_check(std::string_view source, std::string_view text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  refuse(source, text, kCheckForm, text.empty() ? "is empty" : "is neither of them");
+}
+
 std::string parse_name(std::string_view source, std::string_view text, std::string_view form) {
   if (text.empty()) refuse(source, text, form, "is empty");
   return std::string(text);

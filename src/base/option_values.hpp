@@ -20,6 +20,7 @@ inline constexpr std::string_view kProfileForm =
     "off, summary, or a file with a dot or a slash in its name, such as tasks.bin or ./tasks";
 inline constexpr std::string_view kTraceForm =
     "off, last, or a file with a dot or a slash in its name, such as run.trace";
+inline constexpr std::string_view kCheckForm = "on or off";
 inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// Always longer than zero.
@@ -45,6 +46,8 @@ inline constexpr std::string_view kInPlaceForm = "auto, never or always";
 
 /// "off", "last", or a file, likewise.
 [[nodiscard]] std::string parse_trace(std::string_view source, std::string_view text);
+
+[[nodiscard]] bool parse_check(std::string_view source, std::string_view text);
 
 /// Any text but the empty one.
 [[nodiscard]] std::string parse_name(std::string_view source, std::string_view text, std::string_view form);

@@ -101,6 +101,9 @@ constexpr Row kOptions[] = {
       "What is recorded of what happens: nothing; the last events, in memory; or all of it, to a file for `baton "
       "trace`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.trace = parse_trace(i.name, text); }},
+    {{"BATON_CHECK", kCheckForm, "off",
+      "Whether a trace has what `baton check` needs to find races: every access, and what orders it. Set by it."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.check = parse_check(i.name, text); }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.rank = parse_integer(i.name, text, 0, i.form); }},
     {{"BATON_SIZE", "a number, 1 or more", "", "How many ranks the job has. Set by `baton run`."},

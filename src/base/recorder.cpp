@@ -283,14 +283,14 @@ void begin() {
     if (wish == "off") {
       recorded_level.store(EventLevel::off, std::memory_order_relaxed);
     } else if (wish != "last") {
-      start_trace(wish);
+      start_trace(wish, options().check ? EventLevel::check : EventLevel::trace);
     }
     return true;
   }();
   static_cast<void>(done);
 }
 
-void start_trace(const std::string& path) {
+void start_trace(const std::string& path, EventLevel level) {
   Registry& all = registry();
   {
     const std::lock_guard lock(all.mutex);
@@ -300,7 +300,7 @@ void start_trace(const std::string& path) {
     }
     all.open_session(std::filesystem::absolute(path).string());
     trace_number.fetch_add(1, std::memory_order_relaxed);
-    recorded_level.store(EventLevel::trace, std::memory_order_relaxed);
+    recorded_level.store(level, std::memory_order_relaxed);
   }
   static const int at_exit = std::atexit([] { stop_trace(); });
   static_cast<void>(at_exit);

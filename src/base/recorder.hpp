@@ -27,7 +27,7 @@ extern std::atomic<EventLevel> recorded_level;
 }
 /// Whether a trace is being written: for what must be noted beforehand.
 [[nodiscard]] inline bool tracing() noexcept {
-  return recorded_level.load(std::memory_order_relaxed) == EventLevel::trace;
+  return recorded_level.load(std::memory_order_relaxed) >= EventLevel::trace;
 }
 
 /// Writes the event to the rings that want its kind. Any thread; never waits for another one but when it takes a new
@@ -44,9 +44,9 @@ void record(const Event& event) noexcept;
 /// Does what BATON_TRACE says; the first call of the process. Whoever makes something that records calls it.
 void begin();
 
-/// Records everything, to a file, until stop_trace(). Throws Error (invalid_argument) if a trace is being written,
-/// Error (system) if the file cannot be made.
-void start_trace(const std::string& path);
+/// Records everything up to `level`, to a file, until stop_trace(). Throws Error (invalid_argument) if a trace is being
+/// written, Error (system) if the file cannot be made.
+void start_trace(const std::string& path, EventLevel level = EventLevel::trace);
 /// Does nothing if none is written. Threads that are recording an event may still complete it.
 void stop_trace() noexcept;
 /// The file of the trace that is being written.

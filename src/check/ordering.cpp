@@ -26,8 +26,7 @@ bool Ordering::step(const Event& event, Actors& actors, Tokens& tokens, Pass pas
     }
     case Kind::wait: {
       if (const auto word = words_.find({event.subject, event.begin}); word != words_.end()) {
-        acquire(state, word->second.guaranteed(
-                           {event.actor, state.time, *state.seen, event.comparison, event.value}));
+        acquire(state, word->second.guaranteed({event.actor, state.time, *state.seen, event.comparison, event.value}));
       }
       return false;
     }
@@ -47,7 +46,10 @@ bool Ordering::step(const Event& event, Actors& actors, Tokens& tokens, Pass pas
   return false;
 }
 
-void Ordering::enter(Actor actor) { actors_.try_emplace(actor); }
+void Ordering::enter(Actor actor) {
+  actors_.try_emplace(actor);
+  gone_.erase(actor);
+}
 
 void Ordering::settle(const History& history) {
   {
@@ -55,8 +57,10 @@ void Ordering::settle(const History& history) {
     Actors actors = actors_;
     Tokens tokens = tokens_;
     for (const Event& event : history) {
-      if (event.kind != Kind::wait) step(event, actors, tokens, Pass::first);
-      else ++actors[event.actor].time;
+      if (event.kind != Kind::wait)
+        step(event, actors, tokens, Pass::first);
+      else
+        ++actors[event.actor].time;
     }
   }
   for (bool is_new = true; is_new;) {
@@ -67,8 +71,7 @@ void Ordering::settle(const History& history) {
   }
 }
 
-void Ordering::commit(const History& history, std::size_t count,
-                      FunctionRef<void(const Event&, const Stamp&)> visit) {
+void Ordering::commit(const History& history, std::size_t count, FunctionRef<void(const Event&, const Stamp&)> visit) {
   for (std::size_t i = 0; i < count; ++i) {
     static_cast<void>(step(history[i], actors_, tokens_, Pass::next));
     const ActorState& state = actors_[history[i].actor];
@@ -85,6 +88,7 @@ Clock Ordering::seen_by_all() const {
   Clock common;
   bool is_first = true;
   for (const auto& [actor, state] : actors_) {
+    if (gone_.contains(actor)) continue;
     Clock own = *state.seen;
     own.raise(actor, state.time);
     if (std::exchange(is_first, false)) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ class Ordering {
  public:
   /// An actor that begins without anything behind it. Others begin by taking a token.
   void enter(Actor actor);
+  /// The actor has no more events than those it has had: nothing is kept for it.
+  void leave(Actor actor) { gone_.insert(actor); }
 
   /// Goes through all events until nothing new is found. Earlier ones have been committed.
   void settle(const History& history);
@@ -36,7 +39,7 @@ class Ordering {
   /// The changes of a word, as far as they are known.
   [[nodiscard]] const Word* word(const WordKey& key) const;
 
-  /// What all actors have behind them.
+  /// What all actors that go on have behind them.
   [[nodiscard]] Clock seen_by_all() const;
   void forget_what_is_over();
 
@@ -54,6 +57,7 @@ class Ordering {
   static void acquire(ActorState& state, const Clock& clock);
 
   Actors actors_;
+  std::set<Actor> gone_;
   Tokens tokens_;
   std::map<WordKey, Word> words_;
   /// Events up to which changes have been added to words, by actor.

@@ -43,6 +43,8 @@ class RaceFinder {
 
   /// An actor that begins without anything behind it, such as a rank: what it has not seen is kept for it.
   void enter(Actor actor) { ordering_.enter(actor); }
+  /// An actor does no more.
+  void leave(Actor actor) { ordering_.leave(actor); }
   void add(const Event& event);
   /// After the last event.
   void finish();

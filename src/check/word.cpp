@@ -19,8 +19,8 @@ std::size_t count_known(const std::vector<Change>& changes, const Waiter& waiter
 
 std::size_t count_not_after(const std::vector<Change>& changes, const Waiter& waiter) {
   return static_cast<std::size_t>(
-      std::ranges::partition_point(
-          changes, [&](const Change& change) { return change.stamp[waiter.actor] < waiter.time; }) -
+      std::ranges::partition_point(changes,
+                                   [&](const Change& change) { return change.stamp[waiter.actor] < waiter.time; }) -
       changes.begin());
 }
 
@@ -103,8 +103,8 @@ void Word::add(Change change) {
 }
 
 bool Word::update(Actor actor, Time time, const std::shared_ptr<const Clock>& seen) {
-  const auto changes = std::ranges::find_if(
-      senders_, [actor](const Changes& of_one) { return of_one.front().stamp.actor == actor; });
+  const auto changes =
+      std::ranges::find_if(senders_, [actor](const Changes& of_one) { return of_one.front().stamp.actor == actor; });
   if (changes == senders_.end()) return false;
   const auto at = std::ranges::lower_bound(*changes, time, {}, [](const Change& change) { return change.stamp.time; });
   if (at == changes->end() || at->stamp.time != time) return false;
@@ -138,8 +138,8 @@ bool Word::Ways::suffice(const Waiter& waiter, std::span<const Change> some) con
       return most >= *least;
     }
     const auto sums = sums_of(from, additions);
-    return !sums || std::ranges::any_of(
-                        *sums, [&](std::int64_t sum) { return holds(sum, waiter.comparison, waiter.value); });
+    return !sums ||
+           std::ranges::any_of(*sums, [&](std::int64_t sum) { return holds(sum, waiter.comparison, waiter.value); });
   };
   const auto is_set = [](const Change& change) { return change.op == NotifyOp::set; };
   if (std::ranges::none_of(known, is_set) && reaches(value, some)) return true;

@@ -1,6 +1,7 @@
 // The subcommands of `baton`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ class Command {
   CLI::App* app_ = nullptr;
 };
 
+/// The program and its arguments, of a command that takes them. Throws Error (invalid_argument) if there is none.
+[[nodiscard]] std::vector<std::string> program_of(const CLI::App& command,
+                                                  const std::vector<std::string>& after_dashes);
+
 /// baton run -n 4 ./program: starts the ranks of a job.
 class RunCommand : public Command {
  public:
@@ -40,7 +45,6 @@ class RunCommand : public Command {
 
  private:
   [[nodiscard]] int rank_count() const;
-  [[nodiscard]] std::vector<std::string> program(const std::vector<std::string>& after_dashes) const;
   /// A folder with main.py and its arguments.
   void run_folder(std::vector<std::string> command) const;
 
@@ -51,6 +55,24 @@ class RunCommand : public Command {
   std::string kill_after_ = "2s";
   bool bind_ = false;
   bool no_prefix_ = false;
+};
+
+/// baton check -n 4 ./program: runs a program and reports its races.
+class CheckCommand : public Command {
+ public:
+  explicit CheckCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  /// The seeds to run with; nothing: as it is.
+  [[nodiscard]] std::vector<std::optional<int>> schedules() const;
+  [[nodiscard]] std::string repeat(const std::vector<std::string>& program, std::optional<int> seed) const;
+
+  std::string ranks_ = "1";
+  std::string seeds_;
+  std::string seed_;
+  std::string suppress_;
+  std::string timeout_;
 };
 
 /// baton ps: lists the jobs that run now and what their ranks wait for.

@@ -74,17 +74,19 @@ int RunCommand::rank_count() const {
   return count;
 }
 
-std::vector<std::string> RunCommand::program(const std::vector<std::string>& after_dashes) const {
-  std::vector<std::string> command = app_->remaining();
-  if (!command.empty() && command.front().starts_with('-')) {
-    fail(Code::invalid_argument, "baton run has no option {}; `--` before a program lets its name begin with a dash",
-         quote(command.front()));
+std::vector<std::string> program_of(const CLI::App& command, const std::vector<std::string>& after_dashes) {
+  std::vector<std::string> program = command.remaining();
+  if (!program.empty() && program.front().starts_with('-')) {
+    fail(Code::invalid_argument, "baton {} has no option {}; `--` before a program lets its name begin with a dash",
+         command.get_name(), quote(program.front()));
   }
   // Behind a program's name a `--` is the program's own.
-  const std::size_t skip = command.empty() && !after_dashes.empty() ? 1 : 0;
-  command.insert(command.end(), after_dashes.begin() + static_cast<std::ptrdiff_t>(skip), after_dashes.end());
-  if (command.empty()) fail(Situation::missing_argument, "PROGRAM is missing, as in: baton run -n 4 ./program");
-  return command;
+  const std::size_t skip = program.empty() && !after_dashes.empty() ? 1 : 0;
+  program.insert(program.end(), after_dashes.begin() + static_cast<std::ptrdiff_t>(skip), after_dashes.end());
+  if (program.empty()) {
+    fail(Situation::missing_argument, "PROGRAM is missing, as in: baton {} -n 4 ./program", command.get_name());
+  }
+  return program;
 }
 
 void RunCommand::run_folder(std::vector<std::string> command) const {
@@ -100,7 +102,7 @@ void RunCommand::run_folder(std::vector<std::string> command) const {
 
 int RunCommand::run(const std::vector<std::string>& after_dashes) {
   job::LaunchOptions options;
-  options.command = program(after_dashes);
+  options.command = program_of(*app_, after_dashes);
   std::error_code ignored;
   const auto main = std::filesystem::path(options.command.front()) / "main.py";
   if (std::filesystem::is_regular_file(main, ignored)) run_folder(options.command);

@@ -42,6 +42,8 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   timeout_ = timeout;
   all_have_begun_ = false;
   past_caches_ = false;
+  checked_ = RawWindow::is_checked();
+  operation_ = name_of(call.operation).data();
   begin_round();
   // The records and the contributions that this call and the next ones replace are no longer needed; until then there
   // is no room for others.
@@ -126,8 +128,12 @@ void HostMover::wait_finished(std::uint64_t call) {
 std::uint64_t HostMover::wait_begun(int peer, std::uint64_t call) {
   // Pairs with the stores in record() and announce(). More often than not the other is further than needed.
   const Word latest(at<RecordLine>(peer, record_offset(calls_ - 1)).state);
-  const std::uint64_t last = call_in(latest.load(std::memory_order_acquire));
-  if (last >= call) return last;
+  const std::uint64_t state = latest.load(std::memory_order_acquire);
+  const std::uint64_t last = call_in(state);
+  if (last >= call) {
+    if (checked_) note_seen(peer, record_offset(calls_ - 1) + offsetof(RecordLine, state), state);
+    return last;
+  }
   wait_word(peer, record_offset(call) + offsetof(RecordLine, state), begun(call), Needed::owner);
   return call;
 }
@@ -155,15 +161,22 @@ const std::byte* HostMover::contribution(int peer) const {
 
 bool HostMover::arrive() {
   if (fill_record()) {
+    if (checked_) {
+      scratch_.note_change(rank(), record_offset() + offsetof(RecordLine, state), NotifyOp::set,
+                           static_cast<std::int64_t>(begun(calls_)));
+    }
     // Pairs with the load in agrees(). A rank that would wait for it waits at this meeting.
     Word(at<RecordLine>(rank(), record_offset()).state).store(begun(calls_), std::memory_order_release);
   }
   ++meetings_;
   Word arrived(at<ArrivalLine>(0, Layout::kArrivalsAt).arrived);
+  constexpr std::size_t kArrivedAt = Layout::kArrivalsAt + offsetof(ArrivalLine, arrived);
+  if (checked_) scratch_.note_change(0, kArrivedAt, NotifyOp::add, 1);
   // Releases what this rank wrote before, and acquires what the others released: the last has all.
   const std::uint64_t earlier = arrived.fetch_add(1, std::memory_order_acq_rel);
   missing_ = meetings_ * static_cast<std::uint64_t>(size()) - earlier - 1;
   if (missing_ != 0) return false;
+  if (checked_) note_seen(0, kArrivedAt, meetings_ * static_cast<std::uint64_t>(size()));
   if (!all_have_begun_) {
     all_have_begun_ = true;
     for (int peer = 0; peer < size(); ++peer) {
@@ -221,6 +234,8 @@ void HostMover::wait_step(int peer, std::uint64_t steps) {
 void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kWorthIt = 4096;
   if (bytes == 0 || to == from) return;
+  note_read(from, bytes);
+  note_write(to, bytes);
   // Others take what lies in the scratch window soon.
   const bool past_caches = past_caches_ && bytes >= kWorthIt && !is_in_scratch(to);
   for (std::size_t done = 0; done < bytes; done += kBlockBytes) {
@@ -234,9 +249,15 @@ void HostMover::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   }
 }
 
+void HostMover::note_reads(std::span<const std::byte* const> from, std::size_t bytes) const {
+  for (const std::byte* source : from) note_read(source, bytes);
+}
+
 void HostMover::reduce(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                        ReduceOp op, std::uint32_t divisor) {
   const std::size_t element_bytes = size_of(element);
+  if (checked_) note_reads(from, count * element_bytes);
+  note_write(to, count * element_bytes);
   const std::size_t block = std::max<std::size_t>(kBlockBytes / (from.size() * element_bytes), 1);
   if (count <= block) return reduce_elements(to, from, count, element, op, divisor);
   Sources rest(static_cast<int>(from.size()));

@@ -91,6 +91,12 @@ class HostMover final : public Mover {
   }
   [[nodiscard]] const std::vector<std::byte*>& parts() const noexcept { return parts_; }
   /// For data anywhere, where all members reach all memory of all.
+  /// For `baton check`: what this call reads without copy() and reduce().
+  void note_read(const std::byte* from, std::size_t bytes) const {
+    if (checked_) [[unlikely]]
+      scratch_.note_read(from, bytes, {}, operation_);
+  }
+
   [[nodiscard]] MemoryMover& memory() noexcept { return memory_; }
   [[nodiscard]] const MemoryMover& memory() const noexcept { return memory_; }
 
@@ -147,7 +153,20 @@ class HostMover final : public Mover {
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
     // Pairs with the store in RawWindow::advance().
     const std::atomic_ref word(at<std::uint64_t>(owner, offset));
-    if (word.load(std::memory_order_acquire) < value) wait_longer(owner, offset, value, needed);
+    if (word.load(std::memory_order_acquire) < value) {
+      wait_longer(owner, offset, value, needed);
+    } else if (checked_) [[unlikely]] {
+      note_seen(owner, offset, value);
+    }
+  }
+  /// For `baton check`: what wait_reached() would tell it.
+  void note_seen(int owner, std::size_t offset, std::uint64_t value) const {
+    scratch_.note_seen(owner, offset, WaitCmp::ge, static_cast<std::int64_t>(value));
+  }
+  void note_reads(std::span<const std::byte* const> from, std::size_t bytes) const;
+  void note_write(const std::byte* to, std::size_t bytes) const {
+    if (checked_) [[unlikely]]
+      scratch_.note_write(to, bytes, {}, operation_);
   }
   void wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed);
   /// Shows that this rank has begun this call, and what it called; at the latest before it waits for anything.
@@ -212,6 +231,9 @@ class HostMover final : public Mover {
   /// The record has been filled.
   bool is_recorded_ = false;
   bool past_caches_ = false;
+  /// `baton check` wants to know what this call does.
+  bool checked_ = false;
+  const char* operation_ = "a collective";
   std::size_t contribution_bytes_ = 0;
   std::array<Plan, kOperations> last_plan_;
   std::uint64_t fingerprint_ = 0;

@@ -63,7 +63,10 @@ void HostMover::receive(int from, std::byte* data, std::size_t bytes, std::uint6
 
 void HostMover::wait_message(int partner, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout) {
   // Pairs with the store in RawWindow::advance().
-  if (Word(at<std::uint64_t>(partner, offset)).load(std::memory_order_acquire) >= value) return;
+  if (Word(at<std::uint64_t>(partner, offset)).load(std::memory_order_acquire) >= value) {
+    if (RawWindow::is_checked()) note_seen(partner, offset, value);
+    return;
+  }
   scratch_.wait_reached(partner, offset, value, Needed::owner, timeout_or_default(timeout));
 }
 

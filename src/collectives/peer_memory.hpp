@@ -39,6 +39,10 @@ class PeerMemory {
   /// Both return 0 or the error of the system.
   [[nodiscard]] int read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
   [[nodiscard]] int write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const noexcept;
+  /// Whether its addresses are those of this process.
+  [[nodiscard]] bool is_same_process(int peer) const noexcept {
+    return pids_[static_cast<std::size_t>(peer)] == own_pid_;
+  }
   /// Whether that process has ended, so that it does nothing any more.
   [[nodiscard]] bool is_gone(int peer) const noexcept;
 

@@ -87,6 +87,7 @@ class ReadRun {
   [[nodiscard]] Addresses addresses_of(int rank) const {
     if (rank == host_.rank()) return {in(), out()};
     Addresses addresses;
+    host_.note_read(mover_.contribution(rank), sizeof addresses);
     std::memcpy(&addresses, mover_.contribution(rank), sizeof addresses);
     return addresses;
   }

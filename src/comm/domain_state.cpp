@@ -6,6 +6,7 @@
 #include "base/fail.hpp"
 #include "comm/allocation.hpp"
 #include "comm/barrier_protocol.hpp"
+#include "comm/checked_accesses.hpp"
 #include "comm/health.hpp"
 
 namespace baton::comm {
@@ -72,9 +73,15 @@ DomainState::BarrierTurn::~BarrierTurn() {
 
 void DomainState::barrier(std::chrono::nanoseconds timeout) {
   const BarrierTurn turn(*this);
+  const std::uint64_t epoch = ++epoch_;
+  if (is_checked()) note_arrival(*this, epoch);
+  pass_barrier(epoch, timeout);
+  if (is_checked()) note_passing(*this, epoch);
+}
+
+void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds timeout) {
   world_->note(wire::Operation::in_barrier);
   const std::uint64_t began = events::tracing() ? ticks() : 0;
-  const std::uint64_t epoch = ++epoch_;
   barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);
   Event event{.begin = began, .kind = EventKind::barrier, .object = event_text_, .a = epoch, .b = size()};
   if (Barrier::arrive(*barrier_, epoch, size()) == Barrier::Arrival::completed) {

@@ -104,6 +104,8 @@ class DomainState {
   /// A wait is about to sleep for the first time: it is recorded from now on, if it was not before.
   void record_sleep(Event& event) const noexcept;
 
+  /// The barrier `epoch`, at which this rank has not arrived yet.
+  void pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds timeout);
   /// Those of `state` other than this rank; the dead in the order in which they ended.
   [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
   [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);

@@ -21,12 +21,12 @@ bool RawWindow::is_local(const void* address, std::size_t count_bytes) const {
 const CommContext* RawWindow::context() const { return state().context(); }
 void RawWindow::release() { state().release(); }
 
-void RawWindow::put(int peer, std::size_t offset, const void* source, std::size_t count_bytes) const {
-  state().put(peer, offset, source, count_bytes);
+void RawWindow::put(int peer, std::size_t offset, const void* source, std::size_t count_bytes, Place where) const {
+  state().put(peer, offset, source, count_bytes, where);
 }
 
-void RawWindow::get(int peer, std::size_t offset, void* target, std::size_t count_bytes) const {
-  state().get(peer, offset, target, count_bytes);
+void RawWindow::get(int peer, std::size_t offset, void* target, std::size_t count_bytes, Place where) const {
+  state().get(peer, offset, target, count_bytes, where);
 }
 
 void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
@@ -35,7 +35,7 @@ void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std
   if (&signals.state().domain() != &state().domain()) {
     fail(Situation::other_domain, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
   }
-  state().put(peer, offset, source, count_bytes);
+  state().put(peer, offset, source, count_bytes, where);
   signals.state().notify(peer, signal_offset, value, op, where);
 }
 
@@ -52,8 +52,29 @@ void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value,
   state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout, where);
 }
 
-bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
-  return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value);
+bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where) const {
+  return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value, where);
+}
+
+bool RawWindow::is_checked() noexcept { return comm::is_checked(); }
+
+void RawWindow::note_read(const void* address, std::size_t count_bytes, Place where, const char* what) const {
+  if (comm::is_checked())
+    comm::note_touch(state().domain().world(), address, count_bytes, CheckedUse::read, what, where);
+}
+
+void RawWindow::note_write(const void* address, std::size_t count_bytes, Place where, const char* what) const {
+  if (comm::is_checked())
+    comm::note_touch(state().domain().world(), address, count_bytes, CheckedUse::write, what, where);
+}
+
+void RawWindow::note_change(int owner, std::size_t offset, NotifyOp op, std::int64_t value) const {
+  if (comm::is_checked()) comm::note_change(state().checked_part(owner), offset, sizeof value, op, value, "change", {});
+}
+
+void RawWindow::note_seen(int owner, std::size_t offset, WaitCmp comparison, std::int64_t value) const {
+  if (comm::is_checked())
+    comm::note_seen(state().checked_part(owner), offset, sizeof value, comparison, value, "look", {});
 }
 
 void RawWindow::advance(int owner, std::size_t offset, std::uint64_t value) const {

@@ -104,17 +104,25 @@ bool WindowState::is_local(const void* address, std::size_t count) const {
   return offset <= bytes_ && count <= bytes_ - offset;
 }
 
-void WindowState::put(int peer, std::size_t offset, const void* source, std::size_t count) const {
+void WindowState::put(int peer, std::size_t offset, const void* source, std::size_t count, const Place& where) const {
   std::byte* to = checked("put", peer, offset, count);
   domain_->world().note(wire::Operation::putting);
+  if (is_checked()) {
+    note_touch(domain_->world(), source, count, CheckedUse::read, "put", where);
+    note_touch(checked_part(peer), offset, count, CheckedUse::write, "put", where);
+  }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (count != 0) std::memmove(to, source, count);
   if (began != 0) record_copy(EventKind::put, began, peer, offset, count);
 }
 
-void WindowState::get(int peer, std::size_t offset, void* target, std::size_t count) const {
+void WindowState::get(int peer, std::size_t offset, void* target, std::size_t count, const Place& where) const {
   const std::byte* from = checked("get", peer, offset, count);
   domain_->world().note(wire::Operation::getting);
+  if (is_checked()) {
+    note_touch(checked_part(peer), offset, count, CheckedUse::read, "get", where);
+    note_touch(domain_->world(), target, count, CheckedUse::write, "get", where);
+  }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (count != 0) std::memmove(target, from, count);
   if (began != 0) record_copy(EventKind::get, began, peer, offset, count);
@@ -135,6 +143,7 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   note_notify(peer, offset);
   // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
   const std::uint64_t began = events::tracing() ? ticks() : 0;
+  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", where);
   std::int32_t after = value;
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
@@ -178,10 +187,13 @@ void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
   record.when_ns.store(coarse_monotonic_ns(), std::memory_order_relaxed);
 }
 
-bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                       const Place& where) const {
   const auto own = signal("test", owner, offset);
   // Pairs with the change in notify().
-  return holds(own.load(std::memory_order_acquire), comparison, value);
+  const bool held = holds(own.load(std::memory_order_acquire), comparison, value);
+  if (held) note_waited(owner, offset, comparison, value, where);
+  return held;
 }
 
 void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
@@ -196,7 +208,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
     event.d = static_cast<std::uint32_t>(has);
     return holds(has, comparison, value);
   };
-  if (satisfied()) return;
+  if (satisfied()) return note_waited(owner, offset, comparison, value, where);
   event.kind = EventKind::wait;
   event.object = event_text_;
   event.place = events::text_of(where);
@@ -209,7 +221,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   };
   if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, WaitsOn::any_member, event,
                     static_cast<std::uint32_t>(owner))) {
-    return;
+    return note_waited(owner, offset, comparison, value, where);
   }
   throw_wait_timeout(owner, offset, comparison, value, has, timeout);
 }
@@ -224,6 +236,10 @@ std::atomic_ref<std::uint64_t> WindowState::growing_word(const char* what, int o
 }
 
 void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) const {
+  if (is_checked()) {
+    note_change(checked_part(owner), offset, sizeof value, NotifyOp::set, static_cast<std::int64_t>(value), "advance",
+                {});
+  }
   // Releases all that this rank wrote before; pairs with the load in wait_reached(). Sequentially consistent because
   // the doorbell is rung after it.
   growing_word("advance", owner, offset).store(value, std::memory_order_seq_cst);
@@ -237,6 +253,15 @@ WaitDescription WindowState::describe_reaching(int owner, Needed needed) const {
 
 bool WindowState::reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                                  std::chrono::nanoseconds timeout) const {
+  if (!reach(owner, offset, value, needed, timeout)) return false;
+  if (is_checked()) {
+    note_seen(checked_part(owner), offset, sizeof value, WaitCmp::ge, static_cast<std::int64_t>(value), "wait", {});
+  }
+  return true;
+}
+
+bool WindowState::reach(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                        std::chrono::nanoseconds timeout) const {
   const auto word = growing_word("wait_reached", owner, offset);
   const auto reached = [&] {
     // Pairs with the store in advance(); sequentially consistent because it is tested before sleeping.

@@ -13,6 +13,7 @@
 #include <baton/place.hpp>
 #include <baton/signal.hpp>
 
+#include "comm/checked_accesses.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/shared_memory.hpp"
 
@@ -33,13 +34,14 @@ class WindowState {
 
   [[nodiscard]] std::byte* part(int rank) const;
   [[nodiscard]] bool is_local(const void* address, std::size_t count) const;
-  void put(int peer, std::size_t offset, const void* source, std::size_t count) const;
-  void get(int peer, std::size_t offset, void* target, std::size_t count) const;
+  void put(int peer, std::size_t offset, const void* source, std::size_t count, const Place& where) const;
+  void get(int peer, std::size_t offset, void* target, std::size_t count, const Place& where) const;
   void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const Place& where) const;
   /// The signal may be any member's, though notifies wake its owner first of all.
   void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
             const Place& where) const;
-  [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
+  [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                          const Place& where) const;
 
   /// See RawWindow.
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
@@ -47,6 +49,11 @@ class WindowState {
                     std::chrono::nanoseconds timeout) const;
   [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                                     std::chrono::nanoseconds timeout) const;
+
+  /// For `baton check`.
+  [[nodiscard]] CheckedPart checked_part(int owner) const noexcept {
+    return {domain_->world(), event_text_, tag_, member(owner)};
+  }
 
   [[nodiscard]] std::string activity_of(int rank) const;
 
@@ -66,6 +73,12 @@ class WindowState {
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
+  /// reaches_within() without a word to `baton check`.
+  [[nodiscard]] bool reach(int owner, std::size_t offset, std::uint64_t value, Needed needed,
+                           std::chrono::nanoseconds timeout) const;
+  void note_waited(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, const Place& where) const {
+    if (is_checked()) note_seen(checked_part(owner), offset, sizeof value, comparison, value, "wait", where);
+  }
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
   void record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset, std::size_t count) const noexcept;
   /// The last notify of this rank, for the reports of others.

@@ -7,6 +7,7 @@
 #include "cases.hpp"
 #include "collectives/run.hpp"
 #include "seeded.hpp"
+#include "support/recorded.hpp"
 #include "support/scale.hpp"
 
 namespace baton::test {
@@ -130,12 +131,15 @@ Outcome run_mutant(const Case& one, std::uint64_t seed, int mutant, int left_out
       request.algorithm = made.algorithm;
       // Ranks that lost each other over a mutant need not be waited for.
       request.timeout = left_out == kNone ? std::chrono::milliseconds(20'000) : std::chrono::milliseconds(15);
+      // What the caller did with the data before, and does after.
+      if (in.window() != nullptr) in.window()->note_write(in.address(), in.count() * size_of(in.element()));
       const std::vector<std::size_t> counts(kRanks, made.count);
       if (made.operation == Operation::all_to_all_v) {
         run_all_to_all_v(domain, host, mover, request, counts, counts);
       } else {
         run(domain, host, mover, request);
       }
+      if (out.window() != nullptr) out.window()->note_read(out.address(), out.count() * size_of(out.element()));
     };
     me.barrier();
     for (int round = 0; round < kCalls; ++round) {
@@ -201,6 +205,41 @@ TEST(Seeds, FindEveryWaitThatIsLeftOut) {
   std::string text;
   for (const std::string& survivor : survivors) text += "\n  " + survivor;
   EXPECT_TRUE(survivors.empty()) << survivors.size() << " of " << mutants << " mutants survive:" << text;
+}
+
+TEST(Races, AreNotInWholeAlgorithms) {
+  for (const Case& one : mutated_cases()) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(3)); ++seed) {
+      const Recorded recorded = record([&] { static_cast<void>(run_mutant(one, seed, 0, kNone)); });
+      ASSERT_TRUE(recorded.findings.races.empty()) << describe(one) << ", seed " << seed << '\n' << recorded.text();
+      ASSERT_GT(recorded.findings.accesses, 0U) << describe(one);
+    }
+  }
+}
+
+TEST(Races, AreWhereAWaitIsLeftOut) {
+#if defined(BATON_SANITIZE_ADDRESS) || defined(BATON_SANITIZE_THREAD)
+  GTEST_SKIP() << "mutants do what sanitizers report";
+#endif
+  constexpr std::uint64_t kSeeds = 60;
+  int mutants = 0;
+  std::string survivors;
+  for (const Case& one : mutated_cases()) {
+    // What lies outside of windows is not checked.
+    if (one.memory != Memory::windows) continue;
+    int most = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) most = std::max(most, run_mutant(one, seed, 1, kNone).waits);
+    for (int wait = 1; wait <= most; ++wait) {
+      ++mutants;
+      bool found = false;
+      for (std::uint64_t seed = 1; seed <= kSeeds && !found; ++seed) {
+        found = !record([&] { static_cast<void>(run_mutant(one, seed, 1, wait)); }).findings.races.empty();
+      }
+      if (!found) survivors += "\n  " + describe(one) + ", wait " + std::to_string(wait);
+    }
+  }
+  EXPECT_GT(mutants, 50);
+  EXPECT_EQ(survivors, "") << "of " << mutants << " mutants";
 }
 
 }  // namespace

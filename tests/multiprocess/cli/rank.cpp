@@ -15,6 +15,19 @@ constexpr auto kLong = std::chrono::hours(1);
 
 void say(const std::string& text) { std::cout << text << std::endl; }
 
+/// Ranks above 0 hand their number to rank 0, which adds them up: after all have notified, or one too early.
+void add_up(baton::Domain& me, int notifies) {
+  auto numbers = me.window<int>("numbers", static_cast<std::size_t>(me.size()));
+  auto handed = me.signals("handed", 1);
+  if (me.rank() != 0) {
+    numbers.put(0, static_cast<std::size_t>(me.rank()), me.rank());
+    handed.notify(0, 0);
+    return;
+  }
+  handed.wait(0, baton::WaitCmp::ge, notifies);
+  numbers.note_read(numbers.data(), numbers.bytes());
+}
+
 /// Nobody catches anything.
 void run_carelessly(const std::string& what) {
   auto me = baton::join();
@@ -46,6 +59,8 @@ int main(int argc, char** argv) {
     }
     if (what == "die" || what == "throw" || what == "quit" || what == "because") me.barrier(kLong);
     if (what == "leave") me.barrier();
+    if (what == "add_up") add_up(me, me.size() - 1);
+    if (what == "add_up_early") add_up(me, me.size() - 2);
     if (what == "allreduce") {
       std::vector<float> x(100, 1);
       baton::allreduce(me, x);

@@ -25,65 +25,143 @@ constexpr std::uint64_t z = 2;
 
 const Case kCases[] = {
     // One sender.
-    {"one_notify_one_wait", 2, Verdict::clean, [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 1).read(x); }},
-    {"no_wait", 2, Verdict::racy, [](Program& p) { p[0].write(x).notify(0); p[1].read(x); }},
-    {"notify_before_the_write", 2, Verdict::racy, [](Program& p) { p[0].notify(0).write(x); p[1].wait(0, 1).read(x); }},
-    {"wait_for_nothing", 2, Verdict::racy, [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 0).read(x); }},
+    {"one_notify_one_wait", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 1).read(x);
+     }},
+    {"no_wait", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].read(x);
+     }},
+    {"notify_before_the_write", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].notify(0).write(x);
+       p[1].wait(0, 1).read(x);
+     }},
+    {"wait_for_nothing", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 0).read(x);
+     }},
     {"wait_for_more_than_zero", 2, Verdict::clean,
-     [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 0, WaitCmp::gt).read(x); }},
-    {"one_notify_of_two", 2, Verdict::clean, [](Program& p) { p[0].write(x).notify(0, 2); p[1].wait(0, 2).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 0, WaitCmp::gt).read(x);
+     }},
+    {"one_notify_of_two", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].write(x).notify(0, 2);
+       p[1].wait(0, 2).read(x);
+     }},
     {"second_of_two_notifies_is_needed", 2, Verdict::clean,
-     [](Program& p) { p[0].notify(0).write(x).notify(0); p[1].wait(0, 2).read(x); }},
-    {"off_by_one", 2, Verdict::racy, [](Program& p) { p[0].notify(0).write(x).notify(0); p[1].wait(0, 1).read(x); }},
+     [](Program& p) {
+       p[0].notify(0).write(x).notify(0);
+       p[1].wait(0, 2).read(x);
+     }},
+    {"off_by_one", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].notify(0).write(x).notify(0);
+       p[1].wait(0, 1).read(x);
+     }},
     {"equal_to_what_it_becomes", 2, Verdict::clean,
-     [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 1, WaitCmp::eq).read(x); }},
-    {"other_signal", 2, Verdict::racy, [](Program& p) { p[0].write(x).notify(0).notify(1); p[0].write(x); p[1].wait(1, 1).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 1, WaitCmp::eq).read(x);
+     }},
+    {"other_signal", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].write(x).notify(0).notify(1);
+       p[0].write(x);
+       p[1].wait(1, 1).read(x);
+     }},
     // Several senders.
     {"two_senders_both_awaited", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).notify(0); p[1].write(y).notify(0); p[2].wait(0, 2).read(x).read(y); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].write(y).notify(0);
+       p[2].wait(0, 2).read(x).read(y);
+     }},
     {"two_senders_one_awaited", 3, Verdict::racy,
-     [](Program& p) { p[0].write(x).notify(0); p[1].write(y).notify(0); p[2].wait(0, 1).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].write(y).notify(0);
+       p[2].wait(0, 1).read(x);
+     }},
     {"three_senders_of_one", 4, Verdict::clean,
      [](Program& p) {
-       p[0].write(x).notify(0); p[1].write(y).notify(0); p[2].write(z).notify(0);
+       p[0].write(x).notify(0);
+       p[1].write(y).notify(0);
+       p[2].write(z).notify(0);
        p[3].wait(0, 3).read(x).read(y).read(z);
      }},
     {"three_senders_two_awaited", 4, Verdict::racy,
      [](Program& p) {
-       p[0].write(x).notify(0); p[1].notify(0); p[2].notify(0);
+       p[0].write(x).notify(0);
+       p[1].notify(0);
+       p[2].notify(0);
        p[3].wait(0, 2).read(x);
      }},
     {"a_sender_a_round_ahead", 4, Verdict::racy,
      [](Program& p) {
-       p[0].notify(0).notify(0); p[1].notify(0); p[2].write(x).notify(0);
+       p[0].notify(0).notify(0);
+       p[1].notify(0);
+       p[2].write(x).notify(0);
        p[3].wait(0, 3).read(x);
      }},
     {"the_late_sender_adds_two", 3, Verdict::clean,
-     [](Program& p) { p[0].notify(0); p[1].write(x).notify(0, 2); p[2].wait(0, 2).read(x); }},
+     [](Program& p) {
+       p[0].notify(0);
+       p[1].write(x).notify(0, 2);
+       p[2].wait(0, 2).read(x);
+     }},
     {"the_other_sender_adds_two", 3, Verdict::racy,
-     [](Program& p) { p[0].notify(0, 2); p[1].write(x).notify(0); p[2].wait(0, 2).read(x); }},
+     [](Program& p) {
+       p[0].notify(0, 2);
+       p[1].write(x).notify(0);
+       p[2].wait(0, 2).read(x);
+     }},
     {"a_signal_for_each_sender", 4, Verdict::clean,
      [](Program& p) {
-       p[0].write(x).notify(0).notify(0); p[1].write(y).notify(1); p[2].write(z).notify(2);
+       p[0].write(x).notify(0).notify(0);
+       p[1].write(y).notify(1);
+       p[2].write(z).notify(2);
        p[3].wait(0, 1).wait(1, 1).wait(2, 1).read(x).read(y).read(z);
      }},
     {"what_all_ways_have_in_common", 4, Verdict::clean,
      [](Program& p) {
-       p[0].write(x).notify(1).notify(2); p[1].wait(1, 1).notify(0); p[2].wait(2, 1).notify(0);
+       p[0].write(x).notify(1).notify(2);
+       p[1].wait(1, 1).notify(0);
+       p[2].wait(2, 1).notify(0);
        p[3].wait(0, 1).read(x);
      }},
     {"what_only_one_way_has", 4, Verdict::racy,
      [](Program& p) {
-       p[0].write(x).notify(1); p[1].wait(1, 1).notify(0); p[2].notify(0);
+       p[0].write(x).notify(1);
+       p[1].wait(1, 1).notify(0);
+       p[2].notify(0);
        p[3].wait(0, 1).read(x);
      }},
     // Through a third one.
     {"passed_on", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 1).notify(1); p[2].wait(1, 1).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 1).notify(1);
+       p[2].wait(1, 1).read(x);
+     }},
     {"passed_on_without_a_wait", 3, Verdict::racy,
-     [](Program& p) { p[0].write(x).notify(0); p[1].notify(1).wait(0, 1); p[2].wait(1, 1).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].notify(1).wait(0, 1);
+       p[2].wait(1, 1).read(x);
+     }},
     {"counted_with_a_later_one_that_needs_it", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).notify(0).notify(1); p[1].wait(1, 1).notify(0); p[2].wait(0, 1).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0).notify(1);
+       p[1].wait(1, 1).notify(0);
+       p[2].wait(0, 1).read(x);
+     }},
     // Rounds.
     {"ping_pong", 2, Verdict::clean,
      [](Program& p) {
@@ -94,7 +172,10 @@ const Case kCases[] = {
      }},
     {"ping_without_pong", 2, Verdict::racy,
      [](Program& p) {
-       for (int round = 1; round <= 2; ++round) { p[0].write(x).notify(0); p[1].wait(0, round).read(x); }
+       for (int round = 1; round <= 2; ++round) {
+         p[0].write(x).notify(0);
+         p[1].wait(0, round).read(x);
+       }
      }},
     {"pong_before_the_read", 2, Verdict::racy,
      [](Program& p) {
@@ -105,7 +186,10 @@ const Case kCases[] = {
      }},
     {"always_waits_for_one", 2, Verdict::racy,
      [](Program& p) {
-       for (int round = 1; round <= 2; ++round) { p[0].write(x).notify(0).wait(1, round); p[1].wait(0, 1).read(x).notify(1); }
+       for (int round = 1; round <= 2; ++round) {
+         p[0].write(x).notify(0).wait(1, round);
+         p[1].wait(0, 1).read(x).notify(1);
+       }
      }},
     {"two_slots_in_turns", 2, Verdict::clean,
      [](Program& p) {
@@ -133,25 +217,42 @@ const Case kCases[] = {
      }},
     {"two_senders_in_rounds_of_their_own", 3, Verdict::racy,
      [](Program& p) {
-       for (int round = 1; round <= 2; ++round) { p[0].write(x, 4U * static_cast<unsigned>(round)).notify(0); p[1].write(y, 4U * static_cast<unsigned>(round)).notify(0); }
+       for (int round = 1; round <= 2; ++round) {
+         p[0].write(x, 4U * static_cast<unsigned>(round)).notify(0);
+         p[1].write(y, 4U * static_cast<unsigned>(round)).notify(0);
+       }
        p[2].wait(0, 2).read(x, 4).read(y, 4);
      }},
     {"two_senders_all_rounds_awaited", 3, Verdict::clean,
      [](Program& p) {
-       for (unsigned round = 1; round <= 2; ++round) { p[0].write(x, 4 * round).notify(0); p[1].write(y, 4 * round).notify(0); }
+       for (unsigned round = 1; round <= 2; ++round) {
+         p[0].write(x, 4 * round).notify(0);
+         p[1].write(y, 4 * round).notify(0);
+       }
        p[2].wait(0, 4).read(x, 4).read(y, 4);
      }},
     {"answered_only_to_one_of_two", 3, Verdict::racy,
      [](Program& p) {
-       p[0].write(x).notify(0).notify(0); p[1].write(y).notify(0).wait(2, 1).notify(0);
+       p[0].write(x).notify(0).notify(0);
+       p[1].write(y).notify(0).wait(2, 1).notify(0);
        p[2].wait(0, 2).read(y).notify(2);
      }},
     // Sets.
-    {"set_and_wait", 2, Verdict::clean, [](Program& p) { p[0].write(x).set(0, 7); p[1].wait(0, 7, WaitCmp::eq).read(x); }},
+    {"set_and_wait", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].write(x).set(0, 7);
+       p[1].wait(0, 7, WaitCmp::eq).read(x);
+     }},
     {"set_twice_wait_for_either", 2, Verdict::racy,
-     [](Program& p) { p[0].set(0, 1).write(x).set(0, 2); p[1].wait(0, 0, WaitCmp::ne).read(x); }},
+     [](Program& p) {
+       p[0].set(0, 1).write(x).set(0, 2);
+       p[1].wait(0, 0, WaitCmp::ne).read(x);
+     }},
     {"set_twice_wait_for_the_second", 2, Verdict::clean,
-     [](Program& p) { p[0].set(0, 1).write(x).set(0, 2); p[1].wait(0, 2, WaitCmp::eq).read(x); }},
+     [](Program& p) {
+       p[0].set(0, 1).write(x).set(0, 2);
+       p[1].wait(0, 2, WaitCmp::eq).read(x);
+     }},
     {"epochs_by_set", 2, Verdict::clean,
      [](Program& p) {
        for (int epoch = 1; epoch <= 3; ++epoch) {
@@ -174,46 +275,110 @@ const Case kCases[] = {
        }
      }},
     {"set_by_two", 3, Verdict::racy,
-     [](Program& p) { p[0].write(x).set(0, 1); p[1].write(y).set(0, 1); p[2].wait(0, 1, WaitCmp::eq).read(x); }},
+     [](Program& p) {
+       p[0].write(x).set(0, 1);
+       p[1].write(y).set(0, 1);
+       p[2].wait(0, 1, WaitCmp::eq).read(x);
+     }},
     {"set_by_two_to_different_values", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).set(0, 1); p[1].wait(0, 1).set(0, 2); p[2].wait(0, 2, WaitCmp::eq).read(x); }},
+     [](Program& p) {
+       p[0].write(x).set(0, 1);
+       p[1].wait(0, 1).set(0, 2);
+       p[2].wait(0, 2, WaitCmp::eq).read(x);
+     }},
     {"wait_for_less", 2, Verdict::racy,
-     [](Program& p) { p[0].write(x).notify(0); p[1].wait(0, 2, WaitCmp::lt).read(x); }},
+     [](Program& p) {
+       p[0].write(x).notify(0);
+       p[1].wait(0, 2, WaitCmp::lt).read(x);
+     }},
     // Barriers and windows that are used again.
     {"barrier_between", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).barrier(5); p[1].barrier(5).read(x); p[2].barrier(5).read(x); }},
+     [](Program& p) {
+       p[0].write(x).barrier(5);
+       p[1].barrier(5).read(x);
+       p[2].barrier(5).read(x);
+     }},
     {"barrier_of_others", 3, Verdict::racy,
-     [](Program& p) { p[0].write(x).barrier(5); p[1].barrier(5).read(x); p[2].read(x); }},
+     [](Program& p) {
+       p[0].write(x).barrier(5);
+       p[1].barrier(5).read(x);
+       p[2].read(x);
+     }},
     {"written_again_after_the_barrier", 2, Verdict::racy,
-     [](Program& p) { p[0].write(x).barrier(5).write(x); p[1].barrier(5).read(x); }},
+     [](Program& p) {
+       p[0].write(x).barrier(5).write(x);
+       p[1].barrier(5).read(x);
+     }},
     {"written_again_after_two_barriers", 2, Verdict::clean,
-     [](Program& p) { p[0].write(x).barrier(5).barrier(6).write(x); p[1].barrier(5).read(x).barrier(6); }},
+     [](Program& p) {
+       p[0].write(x).barrier(5).barrier(6).write(x);
+       p[1].barrier(5).read(x).barrier(6);
+     }},
     {"counter_goes_on_after_a_barrier", 3, Verdict::clean,
      [](Program& p) {
-       p[0].notify(0).barrier(5).write(x).notify(0); p[1].notify(0).barrier(5).write(y).notify(0);
+       p[0].notify(0).barrier(5).write(x).notify(0);
+       p[1].notify(0).barrier(5).write(y).notify(0);
        p[2].wait(0, 2).barrier(5).wait(0, 4).read(x).read(y);
      }},
     {"counter_was_behind_at_the_barrier", 3, Verdict::racy,
      [](Program& p) {
-       p[0].notify(0).barrier(5).write(x).notify(0); p[1].notify(0).barrier(5).write(y).notify(0);
+       p[0].notify(0).barrier(5).write(x).notify(0);
+       p[1].notify(0).barrier(5).write(y).notify(0);
        p[2].barrier(5).wait(0, 3).read(x);
      }},
-    {"other_bytes", 2, Verdict::clean, [](Program& p) { p[0].write(x, 0, 8); p[1].read(x, 8, 8); }},
-    {"one_byte_in_common", 2, Verdict::racy, [](Program& p) { p[0].write(x, 0, 8); p[1].read(x, 7, 8); }},
-    {"two_reads", 2, Verdict::clean, [](Program& p) { p[0].read(x); p[1].read(x); }},
-    {"two_atomics", 2, Verdict::clean, [](Program& p) { p[0].atomic(x); p[1].atomic(x); }},
-    {"atomic_and_read", 2, Verdict::racy, [](Program& p) { p[0].atomic(x); p[1].read(x); }},
+    {"other_bytes", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].write(x, 0, 8);
+       p[1].read(x, 8, 8);
+     }},
+    {"one_byte_in_common", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].write(x, 0, 8);
+       p[1].read(x, 7, 8);
+     }},
+    {"two_reads", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].read(x);
+       p[1].read(x);
+     }},
+    {"two_atomics", 2, Verdict::clean,
+     [](Program& p) {
+       p[0].atomic(x);
+       p[1].atomic(x);
+     }},
+    {"atomic_and_read", 2, Verdict::racy,
+     [](Program& p) {
+       p[0].atomic(x);
+       p[1].read(x);
+     }},
     // Copies that finish later: an actor of their own, between two tokens.
     {"copy_that_is_awaited", 2, Verdict::clean,
-     [](Program& p) { p[0].write(x).hand(8).receive(9).write(x).read(y); p[1].receive(8).read(x).write(y).hand(9); }},
+     [](Program& p) {
+       p[0].write(x).hand(8).receive(9).write(x).read(y);
+       p[1].receive(8).read(x).write(y).hand(9);
+     }},
     {"copy_whose_source_changes", 2, Verdict::racy,
-     [](Program& p) { p[0].write(x).hand(8).write(x).receive(9); p[1].receive(8).read(x).write(y).hand(9); }},
+     [](Program& p) {
+       p[0].write(x).hand(8).write(x).receive(9);
+       p[1].receive(8).read(x).write(y).hand(9);
+     }},
     {"copy_that_is_read_too_early", 2, Verdict::racy,
-     [](Program& p) { p[0].write(x).hand(8).read(y).receive(9); p[1].receive(8).read(x).write(y).hand(9); }},
+     [](Program& p) {
+       p[0].write(x).hand(8).read(y).receive(9);
+       p[1].receive(8).read(x).write(y).hand(9);
+     }},
     {"copy_with_a_signal", 3, Verdict::clean,
-     [](Program& p) { p[0].write(x).hand(8); p[1].receive(8).read(x).write(y).notify(0); p[2].wait(0, 1).read(y); }},
+     [](Program& p) {
+       p[0].write(x).hand(8);
+       p[1].receive(8).read(x).write(y).notify(0);
+       p[2].wait(0, 1).read(y);
+     }},
     {"notify_beside_a_copy", 3, Verdict::racy,
-     [](Program& p) { p[0].write(x).hand(8).notify(0); p[1].receive(8).read(x).write(y); p[2].wait(0, 1).read(y); }},
+     [](Program& p) {
+       p[0].write(x).hand(8).notify(0);
+       p[1].receive(8).read(x).write(y);
+       p[2].wait(0, 1).read(y);
+     }},
 };
 
 class Counters : public testing::TestWithParam<Case> {};

@@ -125,7 +125,8 @@ std::string Program::text() const {
       constexpr const char* kUses[] = {"read", "write", "atomic"};
       switch (event.kind) {
         case Kind::access:
-          text += fmt::format("{} {}[{},{}) ", kUses[static_cast<int>(event.use)], event.subject, event.begin, event.end);
+          text +=
+              fmt::format("{} {}[{},{}) ", kUses[static_cast<int>(event.use)], event.subject, event.begin, event.end);
           break;
         case Kind::change:
           text += fmt::format("{} s{} {} ", event.op == NotifyOp::add ? "add" : "set", event.subject - kSignals,

@@ -1,0 +1,44 @@
+// Tells `baton check` what ranks do with windows: what they touch, and what orders them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <baton/place.hpp>
+#include <baton/signal.hpp>
+
+#include "base/checked_event.hpp"
+#include "base/recorder.hpp"
+
+namespace baton::comm {
+
+class DomainState;
+class World;
+
+/// Whether anybody wants to know.
+[[nodiscard]] inline bool is_checked() noexcept { return events::wants(EventKind::touch); }
+
+/// One part of a window, as a rank sees it.
+struct CheckedPart {
+  World& world;
+  TextId window;  // its name
+  std::uint64_t tag;
+  std::uint32_t owner;
+};
+
+/// Before the bytes are touched.
+void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, CheckedUse use, const char* operation,
+                const Place& where);
+/// The bytes of [address, address + bytes) that lie in a window of the rank.
+void note_touch(World& world, const void* address, std::size_t bytes, CheckedUse use, const char* operation,
+                const Place& where);
+/// Before a word changes, and after it was seen to compare so.
+void note_change(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, NotifyOp op, std::int64_t value,
+                 const char* operation, const Place& where);
+void note_seen(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, WaitCmp comparison,
+               std::int64_t value, const char* operation, const Place& where);
+/// Before a rank arrives at a barrier, and after it has passed it.
+void note_arrival(DomainState& domain, std::uint64_t epoch);
+void note_passing(DomainState& domain, std::uint64_t epoch);
+
+}  // namespace baton::comm
