@@ -152,6 +152,9 @@ inline constexpr std::uint16_t kFirstEngineLane = 0x8000;
 /// Names a text of the process that recorded it (base/event_texts.hpp). 0: none.
 using TextId = std::uint32_t;
 
+/// In a namespace of its own for the linker: programs have a baton::Event too, that of a started collective.
+inline namespace recorded {
+
 /// One cache line. The layout is that of files: change kTraceVersion with it.
 struct Event {
   std::uint64_t begin = 0;  // ticks (base/ticks.hpp)
@@ -170,6 +173,8 @@ struct Event {
   /// When it was written.
   [[nodiscard]] constexpr std::uint64_t written() const noexcept { return end != 0 ? end : begin; }
 };
+
+}  // namespace recorded
 static_assert(sizeof(Event) == 64);
 inline constexpr std::size_t kEventWords = sizeof(Event) / sizeof(std::uint64_t);
 
