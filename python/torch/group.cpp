@@ -1,10 +1,13 @@
 #include "group.hpp"
 
 #include <atomic>
+#include <mutex>
 
 #include <baton/collectives.hpp>
 #include <baton/error.hpp>
 #include <baton/join.hpp>
+
+#include "mailbox.hpp"
 
 namespace baton::process_group {
 namespace {
@@ -44,15 +47,27 @@ struct Group::State {
   Domain me;
   bool left = false;
   std::atomic<bool> aborted{false};
+  std::mutex mutex;
+  std::shared_ptr<Mailbox> mailbox;  // guarded by the mutex
 
   /// Throws if there is no membership any more.
   [[nodiscard]] const Domain& member() const {
     // Relaxed: who calls meanwhile may be told by Baton instead.
     if (aborted.load(std::memory_order_relaxed))
       throw Failure("baton: this rank has aborted the process group", Failure::Kind::other);
-    if (left) throw Failure("baton: this rank has left the process group", Failure::Kind::other);
+    if (left) throw_left();
     return me;
   }
+  /// For as long as who called needs it, also if the group is left meanwhile.
+  [[nodiscard]] std::shared_ptr<Mailbox> messages() {
+    const std::lock_guard lock(mutex);
+    if (!mailbox) throw_left();
+    return mailbox;
+  }
+  [[noreturn]] static void throw_left() {
+    throw Failure("baton: this rank has left the process group", Failure::Kind::other);
+  }
+
 };
 
 Group::Group(const char* rendezvous, int rank, int size) {
@@ -61,6 +76,7 @@ Group::Group(const char* rendezvous, int rank, int size) {
     state_->me = join(rendezvous, rank, size);
     // What the first call allocates is allocated while all ranks are here: later they may be far apart.
     baton::barrier(state_->me);
+    state_->mailbox = std::make_shared<Mailbox>(state_->me);
   });
 }
 
@@ -109,7 +125,39 @@ void Group::all_to_all_v(Elements in, std::span<const std::size_t> send_counts, 
   });
 }
 
+MessageHandle Group::send(int to, int tag, Elements data, std::shared_ptr<void> owner) {
+  return told([&] {
+    return state_->messages()->send(to, tag, data.address, data.count * size_of(data.element), data.element,
+                                    std::move(owner));
+  });
+}
+
+MessageHandle Group::receive(int from, int tag, Elements data, std::shared_ptr<void> owner) {
+  return told([&] {
+    return state_->messages()->receive(from, tag, data.address, data.count * size_of(data.element), data.element,
+                                       std::move(owner));
+  });
+}
+
+bool Group::test(const MessageHandle& message) {
+  return told([&] { return state_->messages()->test(message); });
+}
+
+bool Group::wait(const MessageHandle& message, Timeout timeout) {
+  return told([&] { return state_->messages()->wait_until(message, Mailbox::Clock::now() + timeout); });
+}
+
+void Group::when_ended(const MessageHandle& message, std::function<void()> at_end) {
+  told([&] { state_->messages()->when_ended(message, std::move(at_end)); });
+}
+
+int Group::peer_of(const MessageHandle& message) { return message->peer; }
+
 void Group::leave() noexcept {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->mailbox.reset();
+  }
   state_->left = true;
   state_->me = Domain();
 }

@@ -24,7 +24,7 @@ import baton
 import torch
 
 MODULE = "_process_group"
-_SOURCES = ("tensors.cpp", "work.cpp", "meeting.cpp", "process_group.cpp", "module.cpp")
+_SOURCES = ("tensors.cpp", "work.cpp", "message_work.cpp", "meeting.cpp", "process_group.cpp", "module.cpp")
 _OLDEST = (2, 0)
 _FOLDER = pathlib.Path(__file__).resolve().parent
 _PACKAGE = pathlib.Path(baton.__file__).parent

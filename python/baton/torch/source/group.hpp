@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -33,6 +34,10 @@ class BATON_API Failure : public std::runtime_error {
   Kind kind_;
 };
 
+/// A message under way.
+struct Message;
+using MessageHandle = std::shared_ptr<Message>;
+
 /// One rank's membership in a group: a job of its own. The calls are those of <baton/collectives.hpp>, one at a time;
 /// all throw Failure. The end of the object leaves the group.
 class BATON_API Group {
@@ -56,6 +61,19 @@ class BATON_API Group {
   void all_to_all(Elements in, Elements out, Timeout timeout);
   void all_to_all_v(Elements in, std::span<const std::size_t> send_counts, Elements out,
                     std::span<const std::size_t> receive_counts, Timeout timeout);
+
+  /// Messages; they need no order with the calls above, and several may be under way. The data stays where it is until
+  /// the message has ended, which `owner` takes care of. Messages with the same rank and tag keep their order.
+  static constexpr int kAnyRank = -1;
+  [[nodiscard]] MessageHandle send(int to, int tag, Elements data, std::shared_ptr<void> owner);
+  [[nodiscard]] MessageHandle receive(int from, int tag, Elements data, std::shared_ptr<void> owner);
+  [[nodiscard]] bool test(const MessageHandle& message);
+  /// False if it has not ended by then; it goes on. Throws what it failed with.
+  [[nodiscard]] bool wait(const MessageHandle& message, Timeout timeout);
+  /// Calls `at_end` once, perhaps at once, when it has ended; from then on something moves it whatever the program does.
+  void when_ended(const MessageHandle& message, std::function<void()> at_end);
+  /// Of a message that has ended.
+  [[nodiscard]] static int peer_of(const MessageHandle& message);
 
   /// Leaves: every later call throws. Not during a call.
   void leave() noexcept;

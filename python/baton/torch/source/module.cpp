@@ -6,6 +6,7 @@
 
 namespace {
 
+using baton::process_group::Naming;
 using baton::process_group::ProcessGroupBaton;
 
 c10::intrusive_ptr<c10d::Backend> make(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
@@ -14,8 +15,7 @@ c10::intrusive_ptr<c10d::Backend> make(const c10::intrusive_ptr<c10d::Store>& st
   const py::gil_scoped_release released;
   c10::intrusive_ptr<c10d::Backend> made;
   baton::process_group::run_translated([&] {
-    made = c10::make_intrusive<ProcessGroupBaton>(store, rank, size, timeout,
-                                                  ProcessGroupBaton::Naming{name, std::move(ranks)});
+    made = c10::make_intrusive<ProcessGroupBaton>(store, rank, size, timeout, Naming{name, std::move(ranks)});
   });
   return made;
 }

@@ -1,5 +1,6 @@
 #include "process_group.hpp"
 
+#include <limits>
 #include <numeric>
 
 #include <ATen/ATen.h>
@@ -75,14 +76,27 @@ void check_list(const char* what, const std::vector<at::Tensor>& list, const at:
   check_alike(what, block, list);
 }
 
+/// The tensor of a message, whose memory is used as it is.
+at::Tensor message_tensor(const char* what, std::vector<at::Tensor>& tensors) {
+  at::Tensor tensor = only_one(what, tensors);
+  TORCH_CHECK_VALUE(tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(), "baton: ", what,
+                    " of a tensor that is not contiguous");
+  return tensor;
+}
+
+void check_partner(const char* what, int partner, int rank, int size) {
+  TORCH_CHECK_VALUE(partner >= 0 && partner < size && partner != rank, "baton: ", what, ": rank ", partner,
+                    " is not another rank of ", size);
+}
+
 }  // namespace
 
 ProcessGroupBaton::ProcessGroupBaton(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                      std::chrono::milliseconds timeout, Naming naming)
     : Backend(rank, size),
       timeout_(timeout),
-      naming_(std::move(naming)),
-      group_(meet(*store, rank, size, timeout).c_str(), rank, size),
+      naming_(std::make_shared<const Naming>(std::move(naming))),
+      group_(std::make_shared<Group>(meet(*store, rank, size, timeout).c_str(), rank, size)),
       queue_(std::make_shared<CallQueue>()) {
   init();
 }
@@ -90,17 +104,18 @@ ProcessGroupBaton::ProcessGroupBaton(const c10::intrusive_ptr<c10d::Store>& stor
 ProcessGroupBaton::~ProcessGroupBaton() {
   const WithoutPython released;
   queue_->close();
+  group_->leave();
 }
 
 void ProcessGroupBaton::shutdown() {
   const WithoutPython released;
   queue_->drain();
-  group_.leave();
+  group_->leave();
 }
 
 void ProcessGroupBaton::abort() {
   const WithoutPython released;
-  group_.abort("the process group was aborted");
+  group_->abort("the process group was aborted");
   queue_->drain();
 }
 
@@ -115,7 +130,7 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroupBaton::split(const c10::intrusive_
   if (found == ranks.end()) return nullptr;
   Naming naming{options->group_name, {}};
   for (const int rank : ranks) {
-    naming.ranks.push_back(naming_.ranks.empty() ? rank : naming_.ranks.at(static_cast<std::size_t>(rank)));
+    naming.ranks.push_back(naming_->ranks.empty() ? rank : naming_->ranks.at(static_cast<std::size_t>(rank)));
   }
   return c10::make_intrusive<ProcessGroupBaton>(store->clone(), static_cast<int>(found - ranks.begin()),
                                                 static_cast<int>(ranks.size()), options->timeout, std::move(naming));
@@ -125,17 +140,6 @@ ProcessGroupBaton::Timeout ProcessGroupBaton::timeout_of(Timeout asked) const {
   return asked > Timeout::zero() ? asked : timeout_.load();
 }
 
-void ProcessGroupBaton::explain(const std::function<void()>& body) const {
-  try {
-    body();
-  } catch (const Failure& failure) {
-    if (naming_.ranks.empty()) throw;
-    std::string text = c10::str(failure.what(), "\n  the ranks of this group, \"", naming_.name, "\", are ranks");
-    for (const std::int64_t rank : naming_.ranks) text += c10::str(rank == naming_.ranks.front() ? " " : ", ", rank);
-    throw Failure((text + " of the program").c_str(), failure.kind());
-  }
-}
-
 template <class CallOptions, class Body>
 ProcessGroupBaton::Works ProcessGroupBaton::call(OpType type, const char* title, const CallOptions& options,
                                                  Tensors inputs, TensorLists outputs, Body body) {
@@ -143,7 +147,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::call(OpType type, const char* title,
   const CallInfo info{getRank(), type, title, ++calls_, timeout};
   auto work = c10::make_intrusive<QueuedWork>(
       queue_, info, std::move(inputs), std::move(outputs),
-      [this, timeout, body = std::move(body)]() mutable { explain([&] { body(timeout); }); });
+      [this, timeout, body = std::move(body)]() mutable { naming_->explain([&] { body(timeout); }); });
   // Keeps the work until it is done.
   const CallQueue::Owned owned(work.get(), [work](QueuedCall* /*call*/) {});
   if (is_async(options)) {
@@ -159,7 +163,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::broadcast(Tensors& tensors, const c1
   const auto root = static_cast<int>(options.rootRank);
   return call(OpType::BROADCAST, "baton:broadcast", options, tensors, {tensors}, [this, tensor, root](Timeout timeout) {
     Block x(tensor, Block::Content::kept);
-    group_.broadcast(x.elements(), root, timeout);
+    group_->broadcast(x.elements(), root, timeout);
     x.give_back();
   });
 }
@@ -172,7 +176,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allreduce(Tensors& tensors, const c1
               [this, tensor, reduction](Timeout timeout) {
                 if (reduction.factor) tensor.mul_(*reduction.factor);
                 Block x(tensor, Block::Content::kept);
-                group_.allreduce(x.elements(), reduction.op, timeout);
+                group_->allreduce(x.elements(), reduction.op, timeout);
                 x.give_back();
               });
 }
@@ -192,7 +196,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allreduce_coalesced(Tensors& tensors
                   for (const at::Tensor& tensor : tensors) tensor.mul_(*reduction.factor);
                 }
                 Block x(tensors, Block::Content::kept);
-                group_.allreduce(x.elements(), reduction.op, timeout);
+                group_->allreduce(x.elements(), reduction.op, timeout);
                 x.give_back();
               });
 }
@@ -205,7 +209,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::reduce(Tensors& tensors, const c10d:
               [this, tensor, reduction, root](Timeout timeout) {
                 // Only the root's tensor changes.
                 const at::Tensor x = readable(tensor, reduction);
-                group_.reduce(elements_of(x), root, reduction.op, timeout);
+                group_->reduce(elements_of(x), root, reduction.op, timeout);
                 if (getRank() == root && !x.is_same(tensor)) tensor.copy_(x);
               });
 }
@@ -218,7 +222,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allgather(TensorLists& outputs, Tens
   return call(OpType::ALLGATHER, "baton:all_gather", options, inputs, outputs,
               [this, input, list = outputs[0]](Timeout timeout) {
                 Block out(list, Block::Content::none);
-                group_.allgather(elements_of(readable(input)), out.elements(), timeout);
+                group_->allgather(elements_of(readable(input)), out.elements(), timeout);
                 out.give_back();
               });
 }
@@ -229,7 +233,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::_allgather_base(at::Tensor& output, 
   return call(OpType::_ALLGATHER_BASE, "baton:_all_gather_base", options, {input}, {{output}},
               [this, output, input](Timeout timeout) {
                 Block out(output, Block::Content::none);
-                group_.allgather(elements_of(readable(input)), out.elements(), timeout);
+                group_->allgather(elements_of(readable(input)), out.elements(), timeout);
                 out.give_back();
               });
 }
@@ -253,7 +257,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allgather_coalesced(TensorLists& out
                   Tensors list;
                   for (const Tensors& of_rank : outputs) list.push_back(of_rank[i]);
                   Block out(list, Block::Content::none);
-                  group_.allgather(elements_of(readable(inputs[i])), out.elements(), timeout);
+                  group_->allgather(elements_of(readable(inputs[i])), out.elements(), timeout);
                   out.give_back();
                 }
               });
@@ -269,7 +273,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allgather_into_tensor_coalesced(Tens
               [this, outputs, inputs](Timeout timeout) {
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
                   Block out(outputs[i], Block::Content::none);
-                  group_.allgather(elements_of(readable(inputs[i])), out.elements(), timeout);
+                  group_->allgather(elements_of(readable(inputs[i])), out.elements(), timeout);
                   out.give_back();
                 }
               });
@@ -287,9 +291,9 @@ ProcessGroupBaton::Works ProcessGroupBaton::gather(TensorLists& outputs, Tensors
   }
   return call(OpType::GATHER, "baton:gather", options, inputs, outputs, [this, outputs, input, root](Timeout timeout) {
     const at::Tensor in = readable(input);
-    if (outputs.empty()) return group_.gather(elements_of(in), {nullptr, 0, elements_of(in).element}, root, timeout);
+    if (outputs.empty()) return group_->gather(elements_of(in), {nullptr, 0, elements_of(in).element}, root, timeout);
     Block out(outputs[0], Block::Content::none);
-    group_.gather(elements_of(in), out.elements(), root, timeout);
+    group_->gather(elements_of(in), out.elements(), root, timeout);
     out.give_back();
   });
 }
@@ -303,9 +307,9 @@ ProcessGroupBaton::Works ProcessGroupBaton::gather_into_tensor(at::Tensor& outpu
               [this, output, input, root](Timeout timeout) {
                 const at::Tensor in = readable(input);
                 if (getRank() != root)
-                  return group_.gather(elements_of(in), {nullptr, 0, elements_of(in).element}, root, timeout);
+                  return group_->gather(elements_of(in), {nullptr, 0, elements_of(in).element}, root, timeout);
                 Block out(output, Block::Content::none);
-                group_.gather(elements_of(in), out.elements(), root, timeout);
+                group_->gather(elements_of(in), out.elements(), root, timeout);
                 out.give_back();
               });
 }
@@ -324,10 +328,10 @@ ProcessGroupBaton::Works ProcessGroupBaton::scatter(Tensors& outputs, TensorList
               [this, inputs, output, root](Timeout timeout) {
                 Block out(output, Block::Content::none);
                 if (inputs.empty()) {
-                  group_.scatter({nullptr, 0, out.elements().element}, out.elements(), root, timeout);
+                  group_->scatter({nullptr, 0, out.elements().element}, out.elements(), root, timeout);
                 } else {
                   const Block in(inputs[0], Block::Content::kept);
-                  group_.scatter(in.elements(), out.elements(), root, timeout);
+                  group_->scatter(in.elements(), out.elements(), root, timeout);
                 }
                 out.give_back();
               });
@@ -346,7 +350,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::reduce_scatter(Tensors& outputs, Ten
                 }
                 const Block in(std::move(list), Block::Content::kept);
                 Block out(output, Block::Content::none);
-                group_.reduce_scatter(in.elements(), out.elements(), reduction.op, timeout);
+                group_->reduce_scatter(in.elements(), out.elements(), reduction.op, timeout);
                 out.give_back();
               });
 }
@@ -358,7 +362,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::_reduce_scatter_base(at::Tensor& out
   return call(OpType::_REDUCE_SCATTER_BASE, "baton:_reduce_scatter_base", options, {input}, {{output}},
               [this, output, input, reduction](Timeout timeout) {
                 Block out(output, Block::Content::none);
-                group_.reduce_scatter(elements_of(readable(input, reduction)), out.elements(), reduction.op, timeout);
+                group_->reduce_scatter(elements_of(readable(input, reduction)), out.elements(), reduction.op, timeout);
                 out.give_back();
               });
 }
@@ -376,7 +380,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::reduce_scatter_tensor_coalesced(Tens
               [this, outputs, inputs, reductions](Timeout timeout) {
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
                   Block out(outputs[i], Block::Content::none);
-                  group_.reduce_scatter(elements_of(readable(inputs[i], reductions[i])), out.elements(),
+                  group_->reduce_scatter(elements_of(readable(inputs[i], reductions[i])), out.elements(),
                                         reductions[i].op, timeout);
                   out.give_back();
                 }
@@ -402,9 +406,9 @@ ProcessGroupBaton::Works ProcessGroupBaton::alltoall_base(at::Tensor& output, at
                 Block out(output, Block::Content::none);
                 const at::Tensor in = readable(input);
                 if (equal) {
-                  group_.all_to_all(elements_of(in), out.elements(), timeout);
+                  group_->all_to_all(elements_of(in), out.elements(), timeout);
                 } else {
-                  group_.all_to_all_v(elements_of(in), sends, out.elements(), receives, timeout);
+                  group_->all_to_all_v(elements_of(in), sends, out.elements(), receives, timeout);
                 }
                 out.give_back();
               });
@@ -427,13 +431,89 @@ ProcessGroupBaton::Works ProcessGroupBaton::alltoall(Tensors& outputs, Tensors& 
               [this, outputs, inputs](Timeout timeout) {
                 const Block in(inputs, Block::Content::kept);
                 Block out(outputs, Block::Content::none);
-                group_.all_to_all_v(in.elements(), counts_of(inputs), out.elements(), counts_of(outputs), timeout);
+                group_->all_to_all_v(in.elements(), counts_of(inputs), out.elements(), counts_of(outputs), timeout);
                 out.give_back();
               });
 }
 
 ProcessGroupBaton::Works ProcessGroupBaton::barrier(const c10d::BarrierOptions& options) {
-  return call(OpType::BARRIER, "baton:barrier", options, {}, {}, [this](Timeout timeout) { group_.barrier(timeout); });
+  return call(OpType::BARRIER, "baton:barrier", options, {}, {}, [this](Timeout timeout) { group_->barrier(timeout); });
+}
+
+ProcessGroupBaton::Works ProcessGroupBaton::send(Tensors& tensors, int to, int tag) {
+  const at::Tensor tensor = message_tensor("send", tensors);
+  check_partner("send", to, getRank(), getSize());
+  const CallInfo info{getRank(), OpType::SEND, "baton:send", ++calls_, timeout_.load()};
+  return message_call(info, tensors, [&] {
+    return group_->send(to, tag, elements_of(tensor), std::make_shared<at::Tensor>(tensor));
+  });
+}
+
+ProcessGroupBaton::Works ProcessGroupBaton::recv(Tensors& tensors, int from, int tag) {
+  check_partner("recv", from, getRank(), getSize());
+  return receive(tensors, from, tag, OpType::RECV, "baton:recv");
+}
+
+ProcessGroupBaton::Works ProcessGroupBaton::recvAnysource(Tensors& tensors, int tag) {
+  return receive(tensors, Group::kAnyRank, tag, OpType::RECVANYSOURCE, "baton:recvAnySource");
+}
+
+ProcessGroupBaton::Works ProcessGroupBaton::receive(Tensors& tensors, int from, int tag, OpType type,
+                                                    const char* title) {
+  const at::Tensor tensor = message_tensor("recv", tensors);
+  const CallInfo info{getRank(), type, title, ++calls_, timeout_.load()};
+  return message_call(info, tensors, [&] {
+    return group_->receive(from, tag, elements_of(tensor), std::make_shared<at::Tensor>(tensor));
+  });
+}
+
+template <class Post>
+ProcessGroupBaton::Works ProcessGroupBaton::message_call(const CallInfo& info, const Tensors& tensors, Post post) {
+  MessageHandle message;
+  run_translated([&] { message = naming_->explain(post); });
+  return c10::make_intrusive<MessageWork>(group_, naming_, info, tensors, std::move(message));
+}
+
+/// Every rank reports to rank 0, which answers when all have. Who is missing is known there, by name.
+void ProcessGroupBaton::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
+  const Timeout timeout = timeout_of(options.timeout);
+  // Not a tag that PyTorch's users have.
+  constexpr int kTag = std::numeric_limits<int>::min();
+  std::uint8_t word = 0;
+  const Elements one{&word, 1, Element::uint8};
+  const auto deadline = CallQueue::Clock::now() + timeout;
+  const auto left = [&] {
+    return std::max(Timeout(1), std::chrono::duration_cast<Timeout>(deadline - CallQueue::Clock::now()));
+  };
+  run_translated([&] {
+    naming_->explain([&] {
+      if (getRank() != 0) {
+        static_cast<void>(group_->send(0, kTag, one, nullptr));
+        auto answer = std::make_shared<std::uint8_t>();
+        const MessageHandle message = group_->receive(0, kTag, {answer.get(), 1, Element::uint8}, answer);
+        if (group_->wait(message, left())) return;
+        C10_THROW_ERROR(DistBackendError, c10::str("baton: rank ", getRank(), " waited ", timeout.count(),
+                                                   " ms in monitored_barrier for rank 0 to hear of all ranks"));
+      }
+      std::vector<MessageHandle> reports;
+      for (int rank = 1; rank < getSize(); ++rank) {
+        auto report = std::make_shared<std::uint8_t>();
+        reports.push_back(group_->receive(rank, kTag, {report.get(), 1, Element::uint8}, report));
+      }
+      std::string missing;
+      for (int rank = 1; rank < getSize(); ++rank) {
+        if (group_->wait(reports[static_cast<std::size_t>(rank - 1)], left())) continue;
+        missing += c10::str(missing.empty() ? "" : ", ", rank);
+        if (!wait_all_ranks) break;
+      }
+      if (!missing.empty()) {
+        C10_THROW_ERROR(DistBackendError,
+                        c10::str("baton: rank 0 waited ", timeout.count(), " ms in monitored_barrier, but rank",
+                                 missing.find(',') == std::string::npos ? " " : "s ", missing, " did not come"));
+      }
+      for (int rank = 1; rank < getSize(); ++rank) static_cast<void>(group_->send(rank, kTag, one, nullptr));
+    });
+  });
 }
 
 ProcessGroupBaton::Works ProcessGroupBaton::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
@@ -452,7 +532,7 @@ void ProcessGroupBaton::sum_of_sparse(const at::Tensor& tensor, Timeout timeout)
   const auto ranks = static_cast<std::size_t>(getSize());
   std::vector<std::int64_t> counts(ranks);
   std::int64_t count = own._nnz();
-  group_.allgather({&count, 1, Element::int64}, {counts.data(), counts.size(), Element::int64}, timeout);
+  group_->allgather({&count, 1, Element::int64}, {counts.data(), counts.size(), Element::int64}, timeout);
   // What everybody gets of one part, indices or values: rows of a rank behind those of the rank before.
   const auto gathered = [&](const at::Tensor& rows) {
     const at::Tensor mine = rows.contiguous();
@@ -467,7 +547,7 @@ void ProcessGroupBaton::sum_of_sparse(const at::Tensor& tensor, Timeout timeout)
     Tensors copies(ranks, mine);
     const Block in(copies, Block::Content::kept);
     const std::vector<std::size_t> sends(ranks, elements_of(mine).count);
-    group_.all_to_all_v(in.elements(), sends, elements_of(all), receives, timeout);
+    group_->all_to_all_v(in.elements(), sends, elements_of(all), receives, timeout);
     return all;
   };
   const at::Tensor indices = gathered(own._indices().t());

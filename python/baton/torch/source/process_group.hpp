@@ -11,6 +11,8 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "group.hpp"
+#include "message_work.hpp"
+#include "naming.hpp"
 #include "work.hpp"
 
 namespace baton::process_group {
@@ -20,13 +22,6 @@ class ProcessGroupBaton final : public c10d::Backend {
   using Works = c10::intrusive_ptr<c10d::Work>;
   using Tensors = std::vector<at::Tensor>;
   using TensorLists = std::vector<Tensors>;
-
-  /// What PyTorch calls the group, for its messages.
-  struct Naming {
-    std::string name;
-    /// The members as ranks of the program; empty: they are the same.
-    std::vector<std::int64_t> ranks;
-  };
 
   /// Blocks until all ranks have come. They meet through `store`.
   ProcessGroupBaton(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout,
@@ -66,6 +61,10 @@ class ProcessGroupBaton final : public c10d::Backend {
                       std::vector<std::int64_t>& input_splits, const c10d::AllToAllOptions& options) override;
   Works alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
   Works barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) override;
+  Works send(Tensors& tensors, int to, int tag) override;
+  Works recv(Tensors& tensors, int from, int tag) override;
+  Works recvAnysource(Tensors& tensors, int tag) override;
 
  private:
   using Timeout = std::chrono::milliseconds;
@@ -76,14 +75,16 @@ class ProcessGroupBaton final : public c10d::Backend {
   template <class CallOptions, class Body>
   Works call(c10d::OpType type, const char* title, const CallOptions& options, Tensors inputs, TensorLists outputs,
              Body body);
-  /// What went wrong, with the ranks of the program beside those of the group.
-  void explain(const std::function<void()>& body) const;
+  Works receive(Tensors& tensors, int from, int tag, c10d::OpType type, const char* title);
+  template <class Post>
+  Works message_call(const CallInfo& info, const Tensors& tensors, Post post);
   void sum_of_sparse(const at::Tensor& tensor, Timeout timeout);
 
   std::atomic<Timeout> timeout_;
   std::atomic<std::uint64_t> calls_{0};
-  Naming naming_;
-  Group group_;
+  std::shared_ptr<const Naming> naming_;
+  /// Messages may outlive this object.
+  std::shared_ptr<Group> group_;
   /// Behind the group, which its calls use.
   std::shared_ptr<CallQueue> queue_;
 };
