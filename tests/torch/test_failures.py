@@ -108,7 +108,8 @@ def times_out(rank, path):
 
 
 def test_the_timeout_of_torch_is_kept(ranks, tmp_path):
-    assert "waited 1 s for" in ranks(2, times_out, tmp_path / "store", backend=None)[0]
+    report = ranks(2, times_out, tmp_path / "store", backend=None)[0]
+    assert "waited 1 s for" in report and "the timeout is that of PyTorch, 1000 ms" in report
 
 
 def waits_for_a_while(rank):

@@ -1,6 +1,7 @@
 // What PyTorch calls a group, for messages.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,17 +17,27 @@ struct Naming {
   /// The members as ranks of the program; empty: they are the same.
   std::vector<std::int64_t> ranks;
 
-  /// Calls `body`; what it throws has the ranks of the program beside those of the group.
+  /// Calls `body`; what it throws has the ranks of the program beside those of the group, and whose timeout passed.
   template <class Body>
-  auto explain(Body&& body) const {
+  auto explain(Body&& body, std::chrono::milliseconds timeout = {}) const {
     try {
       return body();
     } catch (const Failure& failure) {
-      if (ranks.empty()) throw;
-      std::string text = c10::str(failure.what(), "\n  the ranks of this group, \"", name, "\", are ranks");
-      for (const std::int64_t rank : ranks) text += c10::str(rank == ranks.front() ? " " : ", ", rank);
-      throw Failure((text + " of the program").c_str(), failure.kind());
+      throw Failure((failure.what() + notes(failure, timeout)).c_str(), failure.kind());
     }
+  }
+
+ private:
+  [[nodiscard]] std::string notes(const Failure& failure, std::chrono::milliseconds timeout) const {
+    std::string text;
+    if (failure.kind() == Failure::Kind::timeout && timeout.count() > 0) {
+      text += c10::str("\n  the timeout is that of PyTorch, ", timeout.count(),
+                       " ms: init_process_group, new_group or the call set it");
+    }
+    if (ranks.empty()) return text;
+    text += c10::str("\n  the ranks of this group, \"", name, "\", are ranks");
+    for (const std::int64_t rank : ranks) text += c10::str(rank == ranks.front() ? " " : ", ", rank);
+    return text + " of the program";
   }
 };
 

@@ -147,7 +147,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::call(OpType type, const char* title,
   const CallInfo info{getRank(), type, title, ++calls_, timeout};
   auto work = c10::make_intrusive<QueuedWork>(
       queue_, info, std::move(inputs), std::move(outputs),
-      [this, timeout, body = std::move(body)]() mutable { naming_->explain([&] { body(timeout); }); });
+      [this, timeout, body = std::move(body)]() mutable { naming_->explain([&] { body(timeout); }, timeout); });
   // Keeps the work until it is done.
   const CallQueue::Owned owned(work.get(), [work](QueuedCall* /*call*/) {});
   if (is_async(options)) {
@@ -474,46 +474,54 @@ ProcessGroupBaton::Works ProcessGroupBaton::message_call(const CallInfo& info, c
   return c10::make_intrusive<MessageWork>(group_, naming_, info, tensors, std::move(message));
 }
 
-/// Every rank reports to rank 0, which answers when all have. Who is missing is known there, by name.
+/// Every rank reports to rank 0, which answers when all have. The messages are in the words of Gloo: people look for them.
 void ProcessGroupBaton::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
-  const Timeout timeout = timeout_of(options.timeout);
-  // Not a tag that PyTorch's users have.
-  constexpr int kTag = std::numeric_limits<int>::min();
-  std::uint8_t word = 0;
-  const Elements one{&word, 1, Element::uint8};
+  const Timeout timeout = options.timeout == c10d::kUnsetTimeout ? timeout_.load() : options.timeout;
   const auto deadline = CallQueue::Clock::now() + timeout;
-  const auto left = [&] {
-    return std::max(Timeout(1), std::chrono::duration_cast<Timeout>(deadline - CallQueue::Clock::now()));
+  const auto left = [&] { return std::chrono::ceil<Timeout>(deadline - CallQueue::Clock::now()); };
+  // Not a tag that users of PyTorch have.
+  constexpr int kTag = std::numeric_limits<int>::min();
+  const auto send = [&](int to) {
+    const auto word = std::make_shared<std::uint8_t>();
+    static_cast<void>(group_->send(to, kTag, {word.get(), 1, Element::uint8}, word));
   };
-  run_translated([&] {
-    naming_->explain([&] {
-      if (getRank() != 0) {
-        static_cast<void>(group_->send(0, kTag, one, nullptr));
-        auto answer = std::make_shared<std::uint8_t>();
-        const MessageHandle message = group_->receive(0, kTag, {answer.get(), 1, Element::uint8}, answer);
-        if (group_->wait(message, left())) return;
-        C10_THROW_ERROR(DistBackendError, c10::str("baton: rank ", getRank(), " waited ", timeout.count(),
-                                                   " ms in monitored_barrier for rank 0 to hear of all ranks"));
-      }
-      std::vector<MessageHandle> reports;
-      for (int rank = 1; rank < getSize(); ++rank) {
-        auto report = std::make_shared<std::uint8_t>();
-        reports.push_back(group_->receive(rank, kTag, {report.get(), 1, Element::uint8}, report));
-      }
-      std::string missing;
-      for (int rank = 1; rank < getSize(); ++rank) {
-        if (group_->wait(reports[static_cast<std::size_t>(rank - 1)], left())) continue;
-        missing += c10::str(missing.empty() ? "" : ", ", rank);
-        if (!wait_all_ranks) break;
-      }
-      if (!missing.empty()) {
-        C10_THROW_ERROR(DistBackendError,
-                        c10::str("baton: rank 0 waited ", timeout.count(), " ms in monitored_barrier, but rank",
-                                 missing.find(',') == std::string::npos ? " " : "s ", missing, " did not come"));
-      }
-      for (int rank = 1; rank < getSize(); ++rank) static_cast<void>(group_->send(rank, kTag, one, nullptr));
-    });
-  });
+  const auto receive = [&](int from) {
+    const auto word = std::make_shared<std::uint8_t>();
+    return group_->receive(from, kTag, {word.get(), 1, Element::uint8}, word);
+  };
+  if (getRank() != 0) {
+    std::string why = c10::str("it has not answered within ", timeout.count(), " ms");
+    try {
+      send(0);
+      if (group_->wait(receive(0), left())) return;
+    } catch (const Failure& failure) {
+      why = failure.what();
+    }
+    C10_THROW_ERROR(DistBackendError,
+                    c10::str("baton: Rank ", getRank(), " successfully reached monitoredBarrier, but received errors "
+                             "while waiting for send/recv from rank 0: ", why));
+  }
+  std::vector<MessageHandle> reports;
+  for (int rank = 1; rank < getSize(); ++rank) reports.push_back(receive(rank));
+  std::string missing;
+  for (int rank = 1; rank < getSize(); ++rank) {
+    try {
+      if (group_->wait(reports[static_cast<std::size_t>(rank - 1)], std::max(left(), Timeout::zero()))) continue;
+    } catch (const Failure&) {
+      // It is missing, too.
+    }
+    missing += c10::str(missing.empty() ? "" : ", ", rank);
+    if (timeout <= Timeout::zero())
+      C10_THROW_ERROR(DistBackendError, c10::str("baton: Rank 0 timed out in monitoredBarrier after ",
+                                                 timeout.count(), " ms"));
+    if (!wait_all_ranks) break;
+  }
+  if (!missing.empty()) {
+    C10_THROW_ERROR(DistBackendError,
+                    c10::str("baton: ", missing.find(',') == std::string::npos ? "Rank " : "Ranks ", missing,
+                             " failed to pass monitoredBarrier in ", timeout.count(), " ms"));
+  }
+  for (int rank = 1; rank < getSize(); ++rank) send(rank);
 }
 
 ProcessGroupBaton::Works ProcessGroupBaton::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {

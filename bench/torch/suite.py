@@ -1,0 +1,68 @@
+"""torch.distributed with the backend "baton" beside Gloo, and MPI where PyTorch was built with it."""
+
+import functools
+import os
+import subprocess
+
+from harness.cases import OURS, Case, Contender
+from harness.programs import Command
+
+SUITE = "torch"
+KIB, MIB = 1 << 10, 1 << 20
+OPERATIONS = ("all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "all_gather", "reduce_scatter_tensor",
+              "all_to_all_single", "gather", "scatter", "send_recv")
+# Bytes of a rank's whole contribution.
+SIZES = (8, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB)
+RANKS = (2, 4, 8)
+QUICK = {"all_reduce/2/8", "all_reduce/4/1M", "broadcast/4/64K", "all_gather/2/1M", "send_recv/2/8", "ddp/2"}
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure.py")
+# Beside the time that is measured: PyTorch is imported.
+IMPORT_S = 60
+
+
+def cases(plan):
+    found = [case(plan, "barrier", ranks, 0) for ranks in RANKS]
+    found += [case(plan, operation, ranks, size) for operation in OPERATIONS for ranks in RANKS for size in SIZES
+              if operation != "send_recv" or ranks == 2]
+    return found + [case(plan, "ddp", ranks, 0) for ranks in RANKS]
+
+
+def size_text(count):
+    """8, 64K, 1M."""
+    for suffix, unit in (("M", MIB), ("K", KIB)):
+        if count >= unit:
+            return f"{count // unit}{suffix}"
+    return str(count)
+
+
+def case(plan, operation, ranks, size):
+    name = f"{operation}/{ranks}" + (f"/{size_text(size)}" if size else "")
+
+    def command(backend):
+        # The package of the build tree; BENCH_PYTHON is one that imports PyTorch.
+        package = os.path.join(os.path.dirname(os.path.dirname(plan.programs)), "python")
+        argv = (python(), PROGRAM, "--backend", backend, "--operation", operation, "--ranks", str(ranks), "--bytes",
+                str(size), "--budget-ms", str(plan.budget_ms))
+        return Command(argv, ({"PYTHONPATH": package, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},),
+                       plan.limit_s + IMPORT_S)
+
+    contenders = [Contender(OURS, "baton", command("baton"))]
+    contenders += [Contender(peer, "default", command(peer)) for peer, version in versions().items() if version]
+    return Case(SUITE, name, tuple(contenders), ranks=ranks, bytes=size, in_quick=name in QUICK)
+
+
+def python():
+    return os.environ.get("BENCH_PYTHON", "python3")
+
+
+@functools.cache
+def versions():
+    """The peers, with the version of PyTorch that has them."""
+    code = "import torch, torch.distributed as d; print(torch.__version__, d.is_gloo_available(), d.is_mpi_available())"
+    try:
+        words = subprocess.run([python(), "-c", code], capture_output=True, text=True, timeout=IMPORT_S).stdout.split()
+    except (OSError, subprocess.TimeoutExpired):
+        words = []
+    if len(words) != 3:
+        return {"gloo": None, "mpi": None}
+    return {"gloo": words[0] if words[1] == "True" else None, "mpi": words[0] if words[2] == "True" else None}
