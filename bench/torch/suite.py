@@ -21,6 +21,9 @@ IMPORT_S = 60
 
 
 def cases(plan):
+    """None where BENCH_PYTHON, or python3, has no PyTorch."""
+    if not any(versions().values()):
+        return []
     found = [case(plan, "barrier", ranks, 0) for ranks in RANKS]
     found += [case(plan, operation, ranks, size) for operation in OPERATIONS for ranks in RANKS for size in SIZES
               if operation != "send_recv" or ranks == 2]
