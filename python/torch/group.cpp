@@ -67,7 +67,6 @@ struct Group::State {
   [[noreturn]] static void throw_left() {
     throw Failure("baton: this rank has left the process group", Failure::Kind::other);
   }
-
 };
 
 Group::Group(const char* rendezvous, int rank, int size) {

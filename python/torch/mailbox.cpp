@@ -141,15 +141,14 @@ void Mailbox::drive(Lock& lock, Done done, Clock::time_point deadline) {
   std::chrono::nanoseconds look = kFirstLook;
   while (true) {
     // Pairs with notify(): what was put before it is seen below, or the bell has changed when this thread lies down.
-    const std::int32_t seen =
-        std::atomic_ref(*reinterpret_cast<std::int32_t*>(window_.local() + MailboxLayout::kBell))
-            .load(std::memory_order_seq_cst);
+    const std::int32_t seen = std::atomic_ref(*reinterpret_cast<std::int32_t*>(window_.local() + MailboxLayout::kBell))
+                                  .load(std::memory_order_seq_cst);
     if (move_packets()) look = kFirstLook;
     if (!to_call_.empty()) call_back(lock);
     if (done() || stopped_) break;
     const Clock::time_point now = Clock::now();
     if (now >= deadline) break;
-    sleep(lock, seen, std::min(deadline, now + std::chrono::duration_cast<Clock::duration>(look)));
+    rest(lock, seen, std::min(deadline, now + std::chrono::duration_cast<Clock::duration>(look)));
     if (Clock::now() >= now + look) {
       look_for_departures();
       look = std::min<std::chrono::nanoseconds>(2 * look, kLastLook);
@@ -160,7 +159,7 @@ void Mailbox::drive(Lock& lock, Done done, Clock::time_point deadline) {
   if (!attended_.empty()) work_.notify_one();
 }
 
-void Mailbox::sleep(Lock& lock, std::int32_t seen, Clock::time_point until) {
+void Mailbox::rest(Lock& lock, std::int32_t seen, Clock::time_point until) {
   lock.unlock();
   std::exception_ptr failure;
   try {
@@ -179,8 +178,8 @@ void Mailbox::sleep(Lock& lock, std::int32_t seen, Clock::time_point until) {
 void Mailbox::look_for_departures() {
   for (const int peer : awaited_peers()) {
     try {
-      static_cast<void>(window_.reaches_within(peer, MailboxLayout::kNever, 1, Needed::owner,
-                                               std::chrono::nanoseconds(1)));
+      static_cast<void>(
+          window_.reaches_within(peer, MailboxLayout::kNever, 1, Needed::owner, std::chrono::nanoseconds(1)));
     } catch (const Error& error) {
       // What it put before it left counts.
       move_packets();
@@ -197,8 +196,9 @@ std::vector<int> Mailbox::awaited_peers() const {
     const auto index = static_cast<std::size_t>(peer);
     const Outgoing& out = outgoing_[index];
     const bool sends = !out.announced_next.empty() || !out.offered.empty() || !out.in_pieces.empty();
-    const bool receives = !incoming_[index].in_pieces.empty() ||
-                          std::any_of(asked_.begin(), asked_.end(), [&](const Handle& one) { return one->peer == peer; });
+    const bool receives =
+        !incoming_[index].in_pieces.empty() ||
+        std::any_of(asked_.begin(), asked_.end(), [&](const Handle& one) { return one->peer == peer; });
     if (sends || receives) peers.push_back(peer);
   }
   return peers;

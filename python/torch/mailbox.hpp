@@ -1,9 +1,9 @@
 // Messages between two ranks: of any size, told apart by tags, received from a rank or from any.
 //
 // Each rank has, in its part of a window, a ring of slots for the packets of each other rank. A small message is one
-// packet, and its send ends when it lies there. A large one is offered, and comes in pieces when the receiver has room for
-// it: its own, so nothing is kept twice. What small ones that nobody has asked for yet may occupy is limited; beyond that
-// they are offered, too.
+// packet, and its send ends when it lies there. A large one is offered, and comes in pieces when the receiver has room
+// for it: its own, so nothing is kept twice. What small ones that nobody has asked for yet may occupy is limited;
+// beyond that they are offered, too.
 #pragma once
 
 #include <condition_variable>
@@ -118,7 +118,7 @@ class Mailbox {
   /// Moves packets and waits for more until `done`; one thread at a time does.
   template <class Done>
   void drive(Lock& lock, Done done, Clock::time_point deadline);
-  void sleep(Lock& lock, std::int32_t seen, Clock::time_point until);
+  void rest(Lock& lock, std::int32_t seen, Clock::time_point until);
   void look_for_departures();
   [[nodiscard]] std::vector<int> awaited_peers() const;
   void serve();

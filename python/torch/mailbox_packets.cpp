@@ -22,8 +22,7 @@ std::exception_ptr mismatch(int sender, std::uint64_t sent, Element sent_element
                             Element wanted_element, int tag) {
   return std::make_exception_ptr(
       Error(Code::mismatch, fmt::format("rank {} sent {} with tag {} to rank {}, which receives {}", sender,
-                                        text_of(sent, sent_element), tag, receiver,
-                                        text_of(wanted, wanted_element))));
+                                        text_of(sent, sent_element), tag, receiver, text_of(wanted, wanted_element))));
 }
 
 }  // namespace
@@ -58,8 +57,8 @@ bool Mailbox::take_packets(int from) {
     PacketHeader header{};
     std::memcpy(&header, slot, sizeof header);
     take_packet(from, header, slot + MailboxLayout::kLine);
-    // Pairs with the load in put_packets(): the slot may be written again. Sequentially consistent, with the load below,
-    // as is the other side: who has filled the ring sees this number, or is seen to have filled it.
+    // Pairs with the load in put_packets(): the slot may be written again. Sequentially consistent, with the load
+    // below, as is the other side: who has filled the ring sees this number, or is seen to have filled it.
     taken.store(++in.packets, std::memory_order_seq_cst);
     if (put.load(std::memory_order_seq_cst) + 1 >= in.packets + MailboxLayout::kSlots)
       window_.notify(from, MailboxLayout::kBell);
@@ -72,9 +71,9 @@ void Mailbox::take_packet(int from, const PacketHeader& header, const std::byte*
   const auto index = static_cast<std::size_t>(from);
   Outgoing& out = outgoing_[index];
   if (header.content_bytes > layout_.content) {
-    return fail_all(std::make_exception_ptr(
-        Error(Code::protocol, fmt::format("a packet of rank {} has {} bytes, {} are possible", from,
-                                          header.content_bytes, layout_.content))));
+    return fail_all(
+        std::make_exception_ptr(Error(Code::protocol, fmt::format("a packet of rank {} has {} bytes, {} are possible",
+                                                                  from, header.content_bytes, layout_.content))));
   }
   switch (header.kind) {
     case PacketKind::message:
@@ -146,8 +145,8 @@ void Mailbox::deliver(const Handle& message, int from, const PacketHeader& heade
     word(from, layout_.claimed_by(me_.rank())).store(incoming_[index].small_bytes, std::memory_order_relaxed);
     if (fits && header.bytes != 0) std::memcpy(message->data, content, header.bytes);
   }
-  end(message, fits ? nullptr
-                    : mismatch(from, header.bytes, element, me_.rank(), message->bytes, message->element, header.tag));
+  end(message,
+      fits ? nullptr : mismatch(from, header.bytes, element, me_.rank(), message->bytes, message->element, header.tag));
 }
 
 bool Mailbox::put_packets(int to) {
@@ -171,8 +170,8 @@ bool Mailbox::put_next(int to, Outgoing& out) {
   if (!out.announced_next.empty()) {
     const Handle message = out.announced_next.front();
     out.announced_next.pop_front();
-    PacketHeader header{PacketKind::message, message->tag, 0, message->bytes,
-                        static_cast<std::uint32_t>(message->element), 0};
+    PacketHeader header{
+        PacketKind::message, message->tag, 0, message->bytes, static_cast<std::uint32_t>(message->element), 0};
     const std::uint64_t claimed = word(me_.rank(), layout_.claimed_by(to)).load(std::memory_order_relaxed);
     const bool small = message->bytes <= layout_.content;
     if (small && out.small_bytes - claimed + message->bytes <= layout_.most_unclaimed()) {

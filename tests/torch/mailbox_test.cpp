@@ -93,7 +93,8 @@ TEST(Mailbox, KeepsTheOrderOfATagAndTellsTagsApart) {
       data.push_back(numbers(i % 2 == 0 ? 5 : 30'000, rank == 0 ? i : -1));
     }
     if (rank == 0) {
-      for (int i = 0; i < kMessages; ++i) messages.push_back(send(mailbox, 1, i % kTags, data[static_cast<std::size_t>(i)]));
+      for (int i = 0; i < kMessages; ++i)
+        messages.push_back(send(mailbox, 1, i % kTags, data[static_cast<std::size_t>(i)]));
     } else {
       // The last tag first.
       for (int tag = kTags - 1; tag >= 0; --tag) {
@@ -199,9 +200,9 @@ TEST(Mailbox, ToldBothSidesOfWhatDoesNotFit) {
       const auto wait = [&] { static_cast<void>(mailbox.wait_until(message, Mailbox::Clock::now() + 30s)); };
       // A small one has been sent when it lies with the receiver.
       if (rank == 0 && count == 10) return wait();
-      require_error(Code::mismatch,
-                    {fmt::format("rank 0 sent {} int32 with tag 7 to rank 1, which receives {} int32", count, count + 1)},
-                    wait);
+      require_error(
+          Code::mismatch,
+          {fmt::format("rank 0 sent {} int32 with tag 7 to rank 1, which receives {} int32", count, count + 1)}, wait);
     });
   }
 }

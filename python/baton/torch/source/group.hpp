@@ -70,7 +70,8 @@ class BATON_API Group {
   [[nodiscard]] bool test(const MessageHandle& message);
   /// False if it has not ended by then; it goes on. Throws what it failed with.
   [[nodiscard]] bool wait(const MessageHandle& message, Timeout timeout);
-  /// Calls `at_end` once, perhaps at once, when it has ended; from then on something moves it whatever the program does.
+  /// Calls `at_end` once, perhaps at once, when it has ended; from then on something moves it whatever the program
+  /// does.
   void when_ended(const MessageHandle& message, std::function<void()> at_end);
   /// Of a message that has ended.
   [[nodiscard]] static int peer_of(const MessageHandle& message);

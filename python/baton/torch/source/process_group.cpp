@@ -381,7 +381,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::reduce_scatter_tensor_coalesced(Tens
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
                   Block out(outputs[i], Block::Content::none);
                   group_->reduce_scatter(elements_of(readable(inputs[i], reductions[i])), out.elements(),
-                                        reductions[i].op, timeout);
+                                         reductions[i].op, timeout);
                   out.give_back();
                 }
               });
@@ -444,9 +444,8 @@ ProcessGroupBaton::Works ProcessGroupBaton::send(Tensors& tensors, int to, int t
   const at::Tensor tensor = message_tensor("send", tensors);
   check_partner("send", to, getRank(), getSize());
   const CallInfo info{getRank(), OpType::SEND, "baton:send", ++calls_, timeout_.load()};
-  return message_call(info, tensors, [&] {
-    return group_->send(to, tag, elements_of(tensor), std::make_shared<at::Tensor>(tensor));
-  });
+  return message_call(info, tensors,
+                      [&] { return group_->send(to, tag, elements_of(tensor), std::make_shared<at::Tensor>(tensor)); });
 }
 
 ProcessGroupBaton::Works ProcessGroupBaton::recv(Tensors& tensors, int from, int tag) {
@@ -474,7 +473,8 @@ ProcessGroupBaton::Works ProcessGroupBaton::message_call(const CallInfo& info, c
   return c10::make_intrusive<MessageWork>(group_, naming_, info, tensors, std::move(message));
 }
 
-/// Every rank reports to rank 0, which answers when all have. The messages are in the words of Gloo: people look for them.
+/// Every rank reports to rank 0, which answers when all have. The messages are in the words of Gloo: people look for
+/// them.
 void ProcessGroupBaton::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
   const Timeout timeout = options.timeout == c10d::kUnsetTimeout ? timeout_.load() : options.timeout;
   const auto deadline = CallQueue::Clock::now() + timeout;
@@ -497,9 +497,10 @@ void ProcessGroupBaton::monitoredBarrier(const c10d::BarrierOptions& options, bo
     } catch (const Failure& failure) {
       why = failure.what();
     }
-    C10_THROW_ERROR(DistBackendError,
-                    c10::str("baton: Rank ", getRank(), " successfully reached monitoredBarrier, but received errors "
-                             "while waiting for send/recv from rank 0: ", why));
+    C10_THROW_ERROR(DistBackendError, c10::str("baton: Rank ", getRank(),
+                                               " successfully reached monitoredBarrier, but received errors "
+                                               "while waiting for send/recv from rank 0: ",
+                                               why));
   }
   std::vector<MessageHandle> reports;
   for (int rank = 1; rank < getSize(); ++rank) reports.push_back(receive(rank));
@@ -512,8 +513,8 @@ void ProcessGroupBaton::monitoredBarrier(const c10d::BarrierOptions& options, bo
     }
     missing += c10::str(missing.empty() ? "" : ", ", rank);
     if (timeout <= Timeout::zero())
-      C10_THROW_ERROR(DistBackendError, c10::str("baton: Rank 0 timed out in monitoredBarrier after ",
-                                                 timeout.count(), " ms"));
+      C10_THROW_ERROR(DistBackendError,
+                      c10::str("baton: Rank 0 timed out in monitoredBarrier after ", timeout.count(), " ms"));
     if (!wait_all_ranks) break;
   }
   if (!missing.empty()) {
