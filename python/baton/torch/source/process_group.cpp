@@ -21,6 +21,18 @@ bool is_async(const CallOptions& options) {
   return true;
 }
 
+/// What only some versions of PyTorch have: the name of a group that is split off, and a connection of its own.
+template <class GroupOptions>
+std::string name_in(const GroupOptions& options) {
+  if constexpr (requires { options.group_name; }) return options.group_name;
+  return {};
+}
+template <class StorePointer>
+StorePointer own_connection(const StorePointer& store) {
+  if constexpr (requires { store->clone(); }) return store->clone();
+  return store;
+}
+
 /// Python's lock, if this thread has it, is not held while it waits: callbacks of futures need it.
 class WithoutPython {
  public:
@@ -128,11 +140,11 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroupBaton::split(const c10::intrusive_
                                                            const c10::intrusive_ptr<Options>& options) {
   const auto found = std::find(ranks.begin(), ranks.end(), getRank());
   if (found == ranks.end()) return nullptr;
-  Naming naming{options->group_name, {}};
+  Naming naming{name_in(*options), {}};
   for (const int rank : ranks) {
     naming.ranks.push_back(naming_->ranks.empty() ? rank : naming_->ranks.at(static_cast<std::size_t>(rank)));
   }
-  return c10::make_intrusive<ProcessGroupBaton>(store->clone(), static_cast<int>(found - ranks.begin()),
+  return c10::make_intrusive<ProcessGroupBaton>(own_connection(store), static_cast<int>(found - ranks.begin()),
                                                 static_cast<int>(ranks.size()), options->timeout, std::move(naming));
 }
 
