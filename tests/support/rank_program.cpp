@@ -23,7 +23,7 @@
 namespace baton::test {
 namespace {
 
-void run_body(const Scenario& scenario, const Place& place) {
+void run_body(const Scenario& scenario, const Newcomer& place) {
   if (scenario.body_before_join != nullptr) {
     scenario.body_before_join(place);
   } else {
@@ -96,7 +96,7 @@ std::string fresh_job_name() {
   return fmt::format("test-{}-{}", ::getpid(), ++count);
 }
 
-Domain join_and_tell(const Place& place) {
+Domain join_and_tell(const Newcomer& place) {
   auto world = job::connect(place.rendezvous, place.rank, place.size, options());
   if (world->backend().name() == "shm") {
     std::string token;

@@ -23,7 +23,7 @@ namespace baton::test {
 [[nodiscard]] std::string fresh_job_name();
 
 /// Joins; tells the test the token of the job, by which its sockets are found.
-[[nodiscard]] Domain join_and_tell(const Place& place);
+[[nodiscard]] Domain join_and_tell(const Newcomer& place);
 
 /// Writes `text` with the time, for the test that listens. Times of all processes of a machine can be compared.
 void tell(std::string_view text);

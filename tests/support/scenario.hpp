@@ -16,7 +16,7 @@ enum class Hosting : std::uint8_t { threads, one_fiber_thread, two_fiber_threads
 [[nodiscard]] Hosting hosting_of(std::string_view name);
 
 /// A rank that has not joined yet.
-struct Place {
+struct Newcomer {
   int rank;
   int size;
   std::string rendezvous;  // with the backend before it
@@ -36,7 +36,7 @@ struct Scenario {
   std::string name;
   Wishes wishes;
   void (*body)(Domain me) = nullptr;  // one of the two
-  void (*body_before_join)(Place me) = nullptr;
+  void (*body_before_join)(Newcomer me) = nullptr;
 };
 
 /// All of this program, in the order of their files.
@@ -66,6 +66,6 @@ bool add_scenario(Scenario scenario);
 
 /// The same for ranks that join by themselves.
 #define SCENARIO_BEFORE_JOIN(name, ...)                                                                  \
-  static void name(::baton::test::Place me);                                                             \
+  static void name(::baton::test::Newcomer me);                                                          \
   static const bool name##_is_added = ::baton::test::add_scenario({#name, __VA_ARGS__, nullptr, &name}); \
-  static void name([[maybe_unused]] ::baton::test::Place me)
+  static void name([[maybe_unused]] ::baton::test::Newcomer me)

@@ -24,15 +24,21 @@ bool is_simulated(std::string_view platform) {
   return std::ranges::any_of(profiles(), [&](const Profile& profile) { return profile.name == platform; });
 }
 
+std::string profile_names() {
+  std::string names;
+  for (const Profile& profile : profiles()) {
+    names += names.empty() ? "" : ", ";
+    names += profile.name;
+  }
+  return names;
+}
+
 const Profile& profile_named(std::string_view platform) {
-  std::string known;
   for (const Profile& profile : profiles()) {
     if (profile.name == platform) return profile;
-    known += known.empty() ? "" : ", ";
-    known += profile.name;
   }
   throw error_in(Situation::no_such_platform, fmt::format("there is no platform {}", quote(platform)),
-                 {"known are " + known});
+                 {"known are " + profile_names()});
 }
 
 }  // namespace baton::chip

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,9 @@ inline constexpr int kCoresPerCluster = 1 + kVectorsPerCluster;
 
 /// All profiles.
 [[nodiscard]] const std::vector<Profile>& profiles();
+
+/// Their names, for a message: "a2a3sim, a5sim".
+[[nodiscard]] std::string profile_names();
 
 /// Whether a platform is one of them.
 [[nodiscard]] bool is_simulated(std::string_view platform);

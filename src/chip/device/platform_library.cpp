@@ -9,6 +9,7 @@
 
 #include "base/fail.hpp"
 #include "base/quote.hpp"
+#include "chip/cores/profile.hpp"
 
 namespace baton::platform {
 namespace {
@@ -32,10 +33,10 @@ SharedLibrary load(const std::string& platform) {
     std::error_code ignored;
     if (std::filesystem::exists(place, ignored)) return {place, Code::unsupported};
   }
-  std::vector<std::string> notes;
-  notes.reserve(places.size());
+  std::vector<std::string> notes{"simulated are " + chip::profile_names()};
   for (const std::string& place : places) notes.push_back("there is no " + place);
-  throw Error(Code::unsupported, fmt::format("there is no platform {}", quote(platform)), std::move(notes));
+  throw error_in(Situation::no_such_platform, fmt::format("there is no platform {}", quote(platform)),
+                 std::move(notes));
 }
 
 /// Before any other function is called: their types may have changed.

@@ -41,6 +41,7 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
   const std::chrono::nanoseconds kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit());
   if (!is_simulated(chip.platform)) {
     if (rank) {
+      static_cast<void>(platform::PlatformLibrary(chip.platform));  // whether there is one at all
       fail(Code::unsupported, "a chip of platform {} cannot be a rank among others yet: windows are memory of the host",
            quote(chip.platform));
     }

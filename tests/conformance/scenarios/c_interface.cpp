@@ -33,7 +33,7 @@ void require_code(Code expected, std::string_view part, int code) {
 /// A handle that is destroyed even when a check fails, so that the other ranks learn of it.
 class Handle {
  public:
-  explicit Handle(const baton::test::Place& place)
+  explicit Handle(const baton::test::Newcomer& place)
       : handle_(comm_init(place.rank, place.size, nullptr, place.rendezvous.c_str())) {
     if (handle_ == nullptr) throw baton::test::CheckFailed(comm_last_error());
   }
@@ -181,7 +181,7 @@ SCENARIO_BEFORE_JOIN(CDomainWindows, kWishes) {
 
 SCENARIO_BEFORE_JOIN(CDestroyWithEverythingAlive, kWishes) {
   for (int round = 0; round < 3; ++round) {
-    baton::test::Place place = me;
+    baton::test::Newcomer place = me;
     place.rendezvous += "." + std::to_string(round);
     Handle handle(place);
     const std::uint32_t all[4] = {0, 1, 2, 3};

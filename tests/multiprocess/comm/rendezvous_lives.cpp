@@ -25,7 +25,7 @@ using wire::RendezvousKind;
 
 const Wishes kWishes = {.sizes = {4}, .join_timeout = "2s", .hostings = {Hosting::processes}};
 
-std::string address_of(const Place& me) {
+std::string address_of(const Newcomer& me) {
   return shm::rendezvous_address(me.rendezvous.substr(me.rendezvous.find(':') + 1));
 }
 
@@ -39,14 +39,14 @@ shm::Received await_message(const UniqueFd& connection) {
   return shm::receive_message(connection);
 }
 
-void join_and_meet(const Place& me) {
+void join_and_meet(const Newcomer& me) {
   Domain domain = join_and_tell(me);
   domain.barrier();
 }
 
 /// Returns when all ranks are connected to the host: one that comes later would find nobody to tell it of a death. The
 /// listening socket and the host's end of each connection bear the address.
-void await_gathering(const Place& me) {
+void await_gathering(const Newcomer& me) {
   const std::string address = "@" + address_of(me);
   const Deadline deadline = Deadline::after(30s);
   for (int named = 0; named < me.size; ::sched_yield()) {
@@ -57,7 +57,7 @@ void await_gathering(const Place& me) {
   }
 }
 
-void guest_by_hand(const Place& me) {
+void guest_by_hand(const Newcomer& me) {
   const UniqueFd connection = shm::try_connect(address_of(me), Deadline::after(30s));
   REQUIRE(connection);
   await_gathering(me);
@@ -80,7 +80,7 @@ void guest_by_hand(const Place& me) {
   reach("heard_go", me.rank);
 }
 
-void host_by_hand(const Place& me) {
+void host_by_hand(const Newcomer& me) {
   const auto size = static_cast<std::uint32_t>(me.size);
   const UniqueFd listener = shm::try_listen(address_of(me), size);
   REQUIRE(listener);

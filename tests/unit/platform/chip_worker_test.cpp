@@ -148,7 +148,7 @@ TEST(PlatformLibrary, OfAnotherVersionIsRefusedBeforeItRuns) {
 }
 
 TEST(PlatformLibrary, ThatIsMissingOrNoLibraryIsToldWithItsPath) {
-  EXPECT_THAT(message_of([] { ChipWorker worker("nonesuch"); }, baton::Code::unsupported),
+  EXPECT_THAT(message_of([] { ChipWorker worker("nonesuch"); }, baton::Code::invalid_argument),
               HasSubstr("libbaton_nonesuch.so"));
   EXPECT_THAT(message_of([] { ChipWorker worker("/nowhere/libbaton_x.so"); }, baton::Code::unsupported),
               HasSubstr("/nowhere/libbaton_x.so"));

@@ -81,11 +81,8 @@ const char* name_of(c10d::ReduceOp::RedOpType op) {
   }
 }
 
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 6
-using Premul = c10d::PreMulSumSupplement;
-#else
+// Its old name, which later versions keep as another one.
 using Premul = c10d::NCCLPreMulSumSupplement;
-#endif
 
 at::Tensor factor_of(const c10d::ReduceOp& op) {
   const auto* supplement = static_cast<const Premul*>(op.supplement_.get());

@@ -161,6 +161,10 @@ __device__ inline void direct(const Run& run) {
   leave();
 }
 
+// Kernels are compiled for this many registers (-maxrregcount): what a thread of run_graph() has, whose warps come in
+// fours. One that took more could not be linked with it.
+static_assert((kThreads + 127) / 128 * 128 * 168 <= 64 * 1024);
+
 /// A template, so that a program made of several files of kernels has it once.
 template <int>
 __global__ void __launch_bounds__(kThreads, 1) run_graph(const __grid_constant__ Run run) {
