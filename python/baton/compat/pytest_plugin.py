@@ -14,8 +14,9 @@ from baton.compat.kernel_compiler import PLATFORMS
 from baton.compat.names import install
 from baton.compat.scene.options import SceneOptions, add_options
 
-# What pytest is told beside loading this plugin. Files of one name in several folders are common in such projects.
-ARGUMENTS = ["-p", "baton.compat.pytest_plugin", "--noconftest", "--import-mode=importlib", "-o", "addopts="]
+# What pytest is told beside loading this plugin. Files of one name in several folders are common in such projects. Tests are
+# named from the current folder on; pytest 9 names them from any pyproject.toml above it.
+ARGUMENTS = ["-p", "baton.compat.pytest_plugin", "--noconftest", "--import-mode=importlib", "-o", "addopts=", "--rootdir=."]
 
 
 def pytest_addoption(parser):
