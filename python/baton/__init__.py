@@ -38,6 +38,7 @@ from baton._chip_worker import ChipWorker
 from baton._collectives import Collectives
 from baton._domain import Domain, Signals, Window, join, run_ranks
 from baton._orchestration import CommBufferSpec, DomainHandle, DomainMember, Orchestration
+from baton._trace import trace
 from baton._task_args import TaskArgs, TensorArgType
 from baton._worker import Worker
 from baton._core import TaskConfig
@@ -50,5 +51,5 @@ __all__ = [
     "CommBufferSpec", "Domain", "DomainHandle", "DomainMember", "Error", "Graph", "Kernel", "LibraryOrchestration",
     "Orchestration", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
     "Worker", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks",
-    "signals_needed", "view",
+    "signals_needed", "trace", "view",
 ]

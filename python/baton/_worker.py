@@ -38,6 +38,7 @@ class Worker:
     task_window      tasks of the node in flight before a submission waits; 0: 16384
     kernel_timeout   seconds that a kernel or a function of submit_sub() may run before it is ended, which is an error;
                      0: as long as it likes; None: BATON_KERNEL_TIMEOUT
+    trace            a file: what the chips do is recorded there, for the command `baton trace`
 
     In an orchestration, tasks wait for each other because of their tensors:
 
@@ -55,7 +56,8 @@ class Worker:
     def __init__(self, level: int = 3, platform: str = "a2a3sim", device_ids: Sequence[int] | None = None, *,
                  devices: str | Sequence[int] | None = None, num_sub_workers: int = 1, inproc: bool = False,
                  clusters: int = 0, chip_threads: int = 0, chip_program: str | os.PathLike | None = None,
-                 task_window: int = 0, kernel_timeout: float | None = None):
+                 task_window: int = 0, kernel_timeout: float | None = None,
+                 trace: str | os.PathLike | None = None):
         given = device_ids if device_ids is not None else devices if devices is not None else [0]
         self.device_ids = _core.parse_device_list(given) if isinstance(given, str) else list(given)
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
@@ -63,6 +65,7 @@ class Worker:
                          os.fspath(chip_program or ""), task_window, kernel_timeout)
         self._sub_workers = SubWorkers(max(1, num_sub_workers), _core.kernel_limit_seconds(kernel_timeout))
         self._node: _core.Node | None = None
+        self._trace_file, self._trace = trace, None
         self._closed = False
         self._registered: list[Any] = []
         self._runs = threading.local()
@@ -76,6 +79,9 @@ class Worker:
                 from baton._errors import Code, Error
                 raise Error(Code.released, "this worker was closed")
             check_not_importing("starts a node")
+            # Chips learn of the trace when they are started.
+            if self._trace_file is not None:
+                self._trace = _core.Trace(os.fspath(self._trace_file))
             self._node = _core.make_node(*self._options)
         return self
 
@@ -222,6 +228,7 @@ class Worker:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(self._node.pid_of(chip), signal.SIGKILL)
             self._node.close()
+            self._trace = None
         self._node, self._closed = None, True
         self._sub_workers.close()
 

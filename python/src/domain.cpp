@@ -18,6 +18,7 @@
 #include "bind.hpp"
 #include "gil.hpp"
 #include "interruptible.hpp"
+#include "place.hpp"
 #include "seconds.hpp"
 #include "window.hpp"
 
@@ -117,19 +118,23 @@ void bind_window(nb::module_& module) {
               const WindowHandle& signals, std::size_t signal_offset, std::int32_t value, const std::string& op) {
              const Array array = array_of(source, "what is put", Writable::no);
              const NotifyOp operation = operation_of(op);
+             const Place where = calling_place();
              const Unlocked unlocked;
              window.get().put_signal(peer, offset, data_of(array), bytes_of(array), signals.get(), signal_offset, value,
-                                     operation);
+                                     operation, where);
            })
-      .def("notify", [](const WindowHandle& window, int peer, std::size_t offset, std::int32_t value,
-                        const std::string& op) { window.get().notify(peer, offset, value, operation_of(op)); })
+      .def("notify",
+           [](const WindowHandle& window, int peer, std::size_t offset, std::int32_t value, const std::string& op) {
+             window.get().notify(peer, offset, value, operation_of(op), calling_place());
+           })
       .def(
           "wait",
           [](const WindowHandle& window, std::size_t offset, const std::string& comparison, std::int32_t value,
              std::optional<double> timeout) {
             const WaitCmp compare = comparison_of(comparison);
-            wait_interruptibly([raw = window.get(), offset, compare,
-                                value](Nanoseconds limit) { raw.wait(offset, compare, value, limit); },
+            const Place where = calling_place();
+            wait_interruptibly([raw = window.get(), offset, compare, value,
+                                where](Nanoseconds limit) { raw.wait(offset, compare, value, limit, where); },
                                timeout_of(timeout));
           },
           nb::arg("offset"), nb::arg("comparison"), nb::arg("value"), nb::arg("timeout").none())

@@ -4,6 +4,7 @@
 
 #include <baton/device_list.hpp>
 #include <baton/options.hpp>
+#include <baton/trace.hpp>
 
 #include "bind.hpp"
 #include "place.hpp"
@@ -23,6 +24,7 @@ void bind_options(nb::module_& module) {
         return given.value_or(std::chrono::duration<double>(options().kernel_limit()).count());
       },
       nb::arg("given").none());
+  nb::class_<Trace>(module, "Trace").def(nb::init<const std::string&>(), nb::arg("file"));
   module.def("wait_timeout_seconds", [] { return std::chrono::duration<double>(options().wait_timeout).count(); });
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <baton/place.hpp>
+
 namespace baton {
 
 /// How much is recorded. Each level includes those below it.
@@ -89,7 +91,7 @@ inline constexpr EventKindInfo kEventKinds[] = {
     // One of several kernels of a task.
     {EventKind::kernel, "kernel", EventLevel::trace, EventClass::work, "kernel", {"task", "block"}},
     {EventKind::edge, "edge", EventLevel::trace, EventClass::mark, "tensor", {"task", "after"}},
-    {EventKind::copy, "copy", EventLevel::trace, EventClass::copying, "", {"bytes", "number"}},
+    {EventKind::copy, "copy", EventLevel::trace, EventClass::copying, "to", {"bytes", "number"}},
     {EventKind::compile, "compile", EventLevel::last, EventClass::work, "kernel", {"found"}},
     {EventKind::node_task, "node task", EventLevel::trace, EventClass::enclosing, "callable", {"task"}},
     {EventKind::node_run, "node run", EventLevel::trace, EventClass::enclosing, "", {"tasks"}},
@@ -148,6 +150,12 @@ inline constexpr std::uint16_t kFirstEngineLane = 0x8000;
 [[nodiscard]] constexpr std::uint16_t engine_lane(int number) noexcept {
   return static_cast<std::uint16_t>(kFirstEngineLane + number);
 }
+
+/// Who makes a call that is recorded.
+struct EventSource {
+  Place where{};
+  std::uint16_t lane = kProgramLane;
+};
 
 /// Names a text of the process that recorded it (base/event_texts.hpp). 0: none.
 using TextId = std::uint32_t;

@@ -57,7 +57,7 @@ std::string what(const Event& event, const LastEvents& texts) {
       return fmt::format("ran block {} of task {} '{}'", event.b, event.a, texts.text(event.object));
     case EventKind::edge:
       return fmt::format("submitted task {}, which waits for task {} because of {}", event.a, event.b, object);
-    case EventKind::copy: return fmt::format("moved {} bytes", event.a);
+    case EventKind::copy: return fmt::format("moved {} bytes to {}", event.a, object);
     case EventKind::compile: return fmt::format("{} {}", event.a != 0 ? "found" : "compiled", object);
     case EventKind::node_task: return fmt::format("ran task {} {}", event.a, object);
     case EventKind::node_run: return fmt::format("ran {} tasks", event.a);

@@ -53,6 +53,7 @@ class RunCommand : public Command {
   std::string timeout_;
   std::string grace_ = "250ms";
   std::string kill_after_ = "2s";
+  std::string trace_;
   bool bind_ = false;
   bool no_prefix_ = false;
 };
@@ -93,6 +94,20 @@ class ExplainCommand : public Command {
 
  private:
   std::string code_;
+};
+
+/// baton trace FILE: what a trace tells, and traces in other formats.
+class TraceCommand : public Command {
+ public:
+  explicit TraceCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+
+ private:
+  std::string file_;
+  std::string page_;
+  std::string json_;
+  std::string perfetto_;
+  std::string other_;
 };
 
 /// baton compile kernel.cpp: compiles kernels ahead of their first use, and looks after the cache.

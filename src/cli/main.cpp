@@ -30,6 +30,7 @@ examples:
   baton test tests/ -d 0-7              tests of kernels, packed onto eight devices
   baton check -n 4 ./train              which accesses to windows race
   baton ps                              who waits for what, in every job of yours
+  baton trace run.trace --html run.html what the ranks of a run did, and who waited for whom
   baton explain BATON-E031              what an error means, and what to try
   baton tune -o machine.table           which collectives are fastest on this machine
   baton bench comm --quick              Baton beside its peers, on this machine
@@ -88,13 +89,14 @@ int run(std::vector<std::string> arguments) {
   baton.footer(kBatonExamples);
   baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
-  std::array<std::unique_ptr<Command>, 12> commands = {
+  std::array<std::unique_ptr<Command>, 13> commands = {
       std::make_unique<RunCommand>(baton),     std::make_unique<CompileCommand>(baton),
       std::make_unique<CheckCommand>(baton),   std::make_unique<PsCommand>(baton),
       std::make_unique<ExplainCommand>(baton), std::make_unique<TestCommand>(baton),
       std::make_unique<TuneCommand>(baton),    std::make_unique<BenchCommand>(baton),
       std::make_unique<DoctorCommand>(baton),  std::make_unique<CompletionCommand>(baton),
-      std::make_unique<ManCommand>(baton),     std::make_unique<VersionCommand>(baton)};
+      std::make_unique<ManCommand>(baton),     std::make_unique<VersionCommand>(baton),
+      std::make_unique<TraceCommand>(baton)};
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

@@ -1,15 +1,19 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <baton/device_list.hpp>
+#include <baton/options.hpp>
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
+#include "base/trace_file.hpp"
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
 #include "job/launch/launcher.hpp"
@@ -23,6 +27,7 @@ examples:
   baton run -d 0-3 --timeout 10m ./train     one rank for each device, ten minutes at most
   baton run -n 2 -- ./--odd-name             `--` ends the options
   baton run -n 8 --no-prefix ./table | sort  lines without "[rank] " in front
+  baton run --trace run.trace -n 4 ./train   what all ranks do, for baton trace run.trace
   baton run examples/allreduce -d 0-3        a folder with main.py: it starts its chips itself
 
 Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
@@ -56,6 +61,7 @@ RunCommand::RunCommand(CLI::App& baton) {
   app_->add_option("--kill-after", kill_after_, "How long a rank may take to end after SIGTERM.")
       ->type_name("TIME")
       ->capture_default_str();
+  app_->add_option("--trace", trace_, "Record what all ranks do, for `baton trace`.")->type_name("FILE");
   app_->add_flag("--bind", bind_, "Each rank stays on its share of the processors.");
   app_->add_flag("--no-prefix", no_prefix_, "Do not put \"[rank] \" in front of each line.");
   app_->footer(kRunExamples);
@@ -91,7 +97,8 @@ std::vector<std::string> program_of(const CLI::App& command, const std::vector<s
 
 void RunCommand::run_folder(std::vector<std::string> command) const {
   const std::filesystem::path folder = command.front();
-  if (app_->count_all() > 1) {
+  if (!trace_.empty()) ::setenv("BATON_TRACE", std::filesystem::absolute(trace_).c_str(), 1);
+  if (app_->count_all() > (trace_.empty() ? 1U : 2U)) {
     fail(Code::invalid_argument,
          "{} starts its chips itself: its options come behind its name, as in baton run {} -d 0-3",
          quote(folder.string()), folder.string());
@@ -108,6 +115,17 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
   if (std::filesystem::is_regular_file(main, ignored)) run_folder(options.command);
   options.ranks = rank_count();
   options.environment = environment_of_this_process();
+  // Its ranks share the file, which is in use from before the first until after the last.
+  std::optional<TraceFile> trace;
+  if (trace_.empty() && baton::options().trace != "off" && baton::options().trace != "last") {
+    trace_ = baton::options().trace;
+  }
+  if (!trace_.empty()) {
+    const std::string path = std::filesystem::absolute(trace_).string();
+    trace.emplace(path);
+    std::erase_if(options.environment, [](const std::string& entry) { return entry.starts_with("BATON_TRACE="); });
+    options.environment.push_back("BATON_TRACE=" + path);
+  }
   if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);
   options.grace = parse_patience("--grace", grace_);
   options.kill_after = parse_patience("--kill-after", kill_after_);

@@ -36,11 +36,11 @@ void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std
     fail(Situation::other_domain, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
   }
   state().put(peer, offset, source, count_bytes, where);
-  signals.state().notify(peer, signal_offset, value, op, where);
+  signals.state().notify(peer, signal_offset, value, op, {where});
 }
 
 void RawWindow::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, Place where) const {
-  state().notify(peer, offset, value, op, where);
+  state().notify(peer, offset, value, op, {where});
 }
 
 void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where) const {
@@ -49,7 +49,7 @@ void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value,
 
 void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
                      Place where) const {
-  state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout, where);
+  state().wait(static_cast<int>(state().domain().rank()), offset, comparison, value, timeout, {where});
 }
 
 bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where) const {

@@ -138,12 +138,12 @@ void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std
   events::record(event);
 }
 
-void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const Place& where) const {
+void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const {
   const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
   note_notify(peer, offset);
   // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
   const std::uint64_t began = events::tracing() ? ticks() : 0;
-  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", where);
+  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from.where);
   std::int32_t after = value;
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
@@ -158,8 +158,9 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   if (!events::wants(EventKind::notify)) return;
   Event event = domain_->world().event_since(EventKind::notify, began);
   if (began == 0) event.begin = event.end;
+  event.lane = from.lane;
   event.object = event_text_;
-  event.place = events::text_of(where);
+  event.place = events::text_of(from.where);
   event.a = member(peer);
   event.b = offset / sizeof(std::int32_t);
   event.c = static_cast<std::uint32_t>(after);
@@ -197,7 +198,7 @@ bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::i
 }
 
 void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
-                       std::chrono::nanoseconds timeout, const Place& where) const {
+                       std::chrono::nanoseconds timeout, const EventSource& from) const {
   const auto own = signal("wait", owner, offset);
   domain_->world().note(wire::Operation::waiting);
   std::int32_t has = 0;
@@ -208,10 +209,11 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
     event.d = static_cast<std::uint32_t>(has);
     return holds(has, comparison, value);
   };
-  if (satisfied()) return note_waited(owner, offset, comparison, value, where);
+  if (satisfied()) return note_waited(owner, offset, comparison, value, from.where);
   event.kind = EventKind::wait;
+  event.lane = from.lane;
   event.object = event_text_;
-  event.place = events::text_of(where);
+  event.place = events::text_of(from.where);
   event.a = member(owner);
   event.b = offset / sizeof(std::int32_t);
   // The comparison above the value.
@@ -221,7 +223,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   };
   if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, WaitsOn::any_member, event,
                     static_cast<std::uint32_t>(owner))) {
-    return note_waited(owner, offset, comparison, value, where);
+    return note_waited(owner, offset, comparison, value, from.where);
   }
   throw_wait_timeout(owner, offset, comparison, value, has, timeout);
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <baton/comm_context.h>
-#include <baton/place.hpp>
 #include <baton/signal.hpp>
 
 #include "comm/checked_accesses.hpp"
@@ -36,10 +35,10 @@ class WindowState {
   [[nodiscard]] bool is_local(const void* address, std::size_t count) const;
   void put(int peer, std::size_t offset, const void* source, std::size_t count, const Place& where) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count, const Place& where) const;
-  void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const Place& where) const;
+  void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const;
   /// The signal may be any member's, though notifies wake its owner first of all.
   void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
-            const Place& where) const;
+            const EventSource& from) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                           const Place& where) const;
 

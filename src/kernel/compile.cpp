@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/recorder.hpp"
 #include "base/text_file.hpp"
 #include "kernel/build.hpp"
 #include "kernel/cache.hpp"
@@ -87,10 +88,21 @@ ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
 
 CompiledKernel compile(const CompileRequest& request, const Options& options) {
   const auto start = Clock::now();
+  const std::uint64_t began = ticks();
   const Cache cache(options);
   const Recipe recipe = recipe_of(request, options, cache);
   const ContentHash key = key_of(recipe, request);
+  enum class Came : std::uint8_t { compiled, found };
+  const auto record = [&](Came came) {
+    if (!events::wants(EventKind::compile)) return;
+    events::record({.begin = began,
+                    .end = ticks(),
+                    .kind = EventKind::compile,
+                    .object = events::text(recipe.source),
+                    .a = came == Came::found ? 1U : 0U});
+  };
   const auto from_cache = [&](std::string library) {
+    record(Came::found);
     log::info("{} is compiled already: {}", recipe.source, library);
     return CompiledKernel{std::move(library), Origin::cache, Clock::now() - start, {}};
   };
@@ -101,6 +113,7 @@ CompiledKernel compile(const CompileRequest& request, const Options& options) {
   if (auto library = cache.find(key)) return from_cache(*std::move(library));
   Built built = build(recipe, key, cache, options.compile_timeout);
   cache.trim();
+  record(Came::compiled);
   log::info("{} was compiled in {:.2f} s: {}", recipe.source,
             std::chrono::duration<double>(Clock::now() - start).count(), built.library);
   return {std::move(built.library), Origin::compiled, Clock::now() - start, std::move(built.messages)};

@@ -1,8 +1,10 @@
 #include "node/chip_server.hpp"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/fail.hpp"
+#include "base/recorder.hpp"
 #include "comm/domain_state.hpp"
 #include "node/task_message.hpp"
 
@@ -22,6 +24,30 @@ Access access_of(TensorArgType type) {
   }
   return Access::inout;
 }
+
+/// An event of what a chip does for a task of its node.
+class TracedTask {
+ public:
+  TracedTask(const Domain& chip, const std::string& callable, std::uint64_t task) {
+    if (!events::tracing()) return;
+    event_ = {.begin = ticks(),
+              .kind = EventKind::node_task,
+              .rank = static_cast<std::uint32_t>(chip.rank()),
+              .object = events::text(callable),
+              .a = task};
+  }
+  TracedTask(const TracedTask&) = delete;
+  TracedTask& operator=(const TracedTask&) = delete;
+  ~TracedTask() {
+    if (event_.begin == 0) return;
+    event_.end = ticks();
+    if (std::uncaught_exceptions() != 0) event_.outcome = EventOutcome::failed;
+    events::record(event_);
+  }
+
+ private:
+  Event event_;
+};
 
 comm::World& world_of(const Domain& me) { return comm::DomainAccess::state(me)->world(); }
 
@@ -122,6 +148,7 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   }
   tasks_.release();
   if (failure) std::rethrow_exception(failure);
+  const TracedTask traced(me_, entry->name, dealt_with_ + 1);
   if (entry->program) return entry->program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
   chip_->run([&](Graph& graph) {
     if (entry->function != nullptr) return entry->function(graph, ChipArgs(tensors_, scalars_));

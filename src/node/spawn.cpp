@@ -14,6 +14,7 @@
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
+#include "base/recorder.hpp"
 #include "base/spawn.hpp"
 #include "node/chips.hpp"
 #include "node/code_address.hpp"
@@ -54,6 +55,10 @@ std::vector<std::string> chip_environment(int chip, int size, const std::string&
   environment.push_back(fmt::format("BATON_SIZE={}", size));
   environment.push_back("BATON_JOB=" + job);
   environment.push_back(fmt::format("{}={}", kChipVariable, chip));
+  if (const auto trace = events::trace_path()) {
+    std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("BATON_TRACE="); });
+    environment.push_back("BATON_TRACE=" + *trace);
+  }
   return environment;
 }
 

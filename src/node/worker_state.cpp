@@ -8,6 +8,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/recorder.hpp"
 #include "comm/health.hpp"
 #include "node/inside_run.hpp"
 
@@ -65,6 +66,8 @@ WorkerState::WorkerState(WorkerOptions options)
       sub_workers_(std::make_unique<SubWorkers>(
           options_.sub_workers, options_.kernel_timeout.value_or(baton::options().kernel_limit()),
           [this](std::uint64_t id, const std::exception_ptr& failure) { sub_ended(id, failure); })) {
+  // This process has the file of a trace open for longer than its chips.
+  events::begin();
   start_chips();
 }
 

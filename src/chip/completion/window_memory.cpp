@@ -44,18 +44,18 @@ std::string WindowMemory::name_of(const void* address) const {
   return LocalMemory::name_of(address);
 }
 
-void WindowMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op) {
+void WindowMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) {
   check_aligned("notify", signal);
   const auto place = comm::find_window(*world_, signal, sizeof *signal);
-  if (!place) return LocalMemory::notify(signal, value, op);
-  place->window->notify(place->rank, place->offset, value, op, Place{});
+  if (!place) return LocalMemory::notify(signal, value, op, from);
+  place->window->notify(place->rank, place->offset, value, op, from);
 }
 
-void WindowMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {
+void WindowMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) {
   check_aligned("wait", signal);
   const auto place = comm::find_window(*world_, signal, sizeof *signal);
-  if (!place) return LocalMemory::wait(signal, comparison, value);
-  place->window->wait(place->rank, place->offset, comparison, value, world_->wait_timeout(), Place{});
+  if (!place) return LocalMemory::wait(signal, comparison, value, from);
+  place->window->wait(place->rank, place->offset, comparison, value, world_->wait_timeout(), from);
 }
 
 bool WindowMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {

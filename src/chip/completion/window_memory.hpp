@@ -22,8 +22,8 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] std::string describe_nearest(const void* address) const override;
   [[nodiscard]] Holder holder_of(const void* address) const override;
   [[nodiscard]] std::string name_of(const void* address) const override;
-  void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) override;
-  void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
+  void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) override;
   [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
   [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
   void watch(const void* address, std::int32_t change) override;

@@ -9,6 +9,7 @@
 
 #include <baton/signal.hpp>
 
+#include "base/event.hpp"
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
 
@@ -54,10 +55,10 @@ class GlobalMemory {
   /// rank 2's part of a window, `x+64` for one of a buffer.
   [[nodiscard]] virtual std::string name_of(const void* address) const = 0;
 
-  /// Changes a signal and wakes those that wait for it. A release.
-  virtual void notify(std::int32_t* signal, std::int32_t value, NotifyOp op) = 0;
+  /// Changes a signal and wakes those that wait for it. A release. `from` is for events.
+  virtual void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) = 0;
   /// Returns when the comparison holds; throws Error otherwise. An acquire. On a fiber, only the fiber waits.
-  virtual void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
+  virtual void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) = 0;
   [[nodiscard]] virtual bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
 
   /// A number for a known word of this rank: every change of it says that something changed at this spot. Words of

@@ -90,7 +90,7 @@ void LocalMemory::check_in_buffer(const char* what, const std::int32_t* signal) 
   fail(Code::out_of_range, "{}: the signal is in no window and no tensor ({})", what, describe_nearest(signal));
 }
 
-void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op) {
+void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& /*from*/) {
   check_in_buffer("notify", signal);
   // Pairs with the loads in wait() and test(). Sequentially consistent because the doorbell is rung after it.
   if (op == NotifyOp::add) {
@@ -103,7 +103,8 @@ void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op) 
   place.doorbell->ring(place.scope);
 }
 
-void LocalMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {
+void LocalMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value,
+                       const EventSource& /*from*/) {
   check_in_buffer("wait", signal);
   std::int32_t has = 0;
   const auto satisfied = [&] {

@@ -8,6 +8,7 @@
 #include "base/fail.hpp"
 #include "base/processors.hpp"
 #include "base/quote.hpp"
+#include "base/recorder.hpp"
 #include "chip/device/library_device.hpp"
 #include "chip/device/sim_device.hpp"
 
@@ -25,19 +26,25 @@ std::optional<std::string> profile_file(std::optional<int> rank) {
   return *options().profile + (rank ? fmt::format(".{}", *rank) : "");
 }
 
+/// As events know it.
+std::uint32_t event_rank(std::optional<int> rank) {
+  if (!rank) rank = options().rank;
+  return rank ? static_cast<std::uint32_t>(*rank) : 0;
+}
+
 std::unique_ptr<Profiler> profiler_for(const ChipOptions& chip, std::optional<int> rank) {
   if (chip.profile) {
-    return *chip.profile == ProfileMode::off ? nullptr : std::make_unique<Profiler>(*chip.profile, std::nullopt);
+    if (*chip.profile == ProfileMode::off) return nullptr;
+    return std::make_unique<Profiler>(*chip.profile, std::nullopt, event_rank(rank));
   }
   if (!options().profile) return nullptr;
   const auto file = profile_file(rank);
-  return std::make_unique<Profiler>(file ? ProfileMode::records : ProfileMode::summary, file);
+  return std::make_unique<Profiler>(file ? ProfileMode::records : ProfileMode::summary, file, event_rank(rank));
 }
 
 std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed ? chip.seed : options().seed; }
 
-std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, Profiler* profiler,
-                                   std::optional<int> rank) {
+std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, std::optional<int> rank) {
   const std::chrono::nanoseconds kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit());
   if (!is_simulated(chip.platform)) {
     if (rank) {
@@ -51,7 +58,6 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
   const SimOptions cores{
       .clusters = chip.clusters, .workers = chip.workers, .seed = seed_of(chip), .kernel_timeout = kernel_timeout};
   const SchedulerOptions tasks{.window = chip.task_window != 0 ? chip.task_window : options().task_window,
-                               .profiler = profiler,
                                .in_place = chip.in_place.value_or(options().in_place),
                                .seed = seed_of(chip)};
   return std::make_unique<SimDevice>(profile_named(chip.platform), cores, tasks, memory);
@@ -78,25 +84,47 @@ class ProfiledRun {
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
     : memory_(std::move(memory)),
       profiler_(profiler_for(chip, rank)),
-      device_(device_for(chip, *memory_, profiler_.get(), rank)),
+      event_rank_(event_rank(rank)),
+      device_(device_for(chip, *memory_, rank)),
       heap_bytes_(device_->memory(), heap_bytes_of(chip)),
       heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP"),
       batch_(*device_) {
-  if (profiler_) profiler_->high_water.output_heap_bytes = heap_bytes_.bytes();
+  events::begin();
+  if (profiler_) profile();
   memory_->add_buffer(heap_bytes_.data(), heap_bytes_.bytes(), "outputs");
   map_.add_allocation(heap_bytes_.buffer(), "outputs");
 }
 
 ChipState::~ChipState() {
-  const bool asked = profiler_ != nullptr && options().profile == "summary";
+  const bool asked = is_profiled() && options().profile == "summary";
   const std::string table = asked ? task_profile().table() : "";
   // Before the memory that its tasks use.
   device_.reset();
   if (asked) std::fputs(table.c_str(), stderr);
 }
 
+void ChipState::profile() {
+  profiler_->high_water.output_heap_bytes = heap_bytes_.bytes();
+  // Devices that take whole graphs do not tell of their tasks.
+  if (Scheduler* const tasks = device_->stream()) tasks->profile(profiler_.get());
+}
+
+Profiler* ChipState::profiler_of_run() {
+  if (is_profiled() || device_->stream() == nullptr) return profiler_.get();
+  // For the trace that is written now.
+  if (events::tracing() == (profiler_ != nullptr)) return profiler_.get();
+  if (profiler_) {
+    device_->stream()->profile(nullptr);
+    profiler_.reset();
+  } else {
+    profiler_ = std::make_unique<Profiler>(ProfileMode::off, std::nullopt, event_rank_);
+    profile();
+  }
+  return profiler_.get();
+}
+
 TaskProfile ChipState::task_profile() const {
-  if (!profiler_) {
+  if (!is_profiled()) {
     fail(Code::invalid_argument,
          "the tasks of this chip are not profiled; ChipOptions::profile or BATON_PROFILE asks for it");
   }
@@ -146,7 +174,8 @@ void ChipState::remove(const Tensor& external) { free(external); }
 CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                  const Place& where) {
   auto captured = std::make_unique<CapturedState>(*this, memory_, OwnedBuffer(device_->memory(), heap_bytes_.bytes()));
-  GraphState state({device_.get(), captured->map(), captured->heap(), *memory_, this}, options.edges, captured.get());
+  GraphState state({device_.get(), captured->map(), captured->heap(), *memory_, this, event_rank_}, options.edges,
+                   captured.get());
   Graph graph(state);
   const std::uint64_t scope = captured->heap().open_scope(where);
   orchestration(graph);
@@ -161,15 +190,15 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
   }
   graph.bind(bindings);
   graph.fill_outputs(bytes());
-  const ProfiledRun profiled(profiler_.get());
+  const ProfiledRun profiled(profiler_of_run());
   device_->run(graph.tasks());
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
-  const ProfiledRun profiled(profiler_.get());
+  const ProfiledRun profiled(profiler_of_run());
   if (device_->stream() == nullptr) return run_in_batches(orchestration, options, where);
   Scheduler& scheduler = *device_->stream();
-  GraphState state({device_.get(), map_, heap_, *memory_, this, profiler_.get()}, options.edges);
+  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, profiler_.get()}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;
@@ -196,7 +225,7 @@ void ChipState::run(const std::function<void(Graph&)>& orchestration, const Grap
 
 void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                const Place& where) {
-  GraphState state({device_.get(), map_, heap_, *memory_, this, profiler_.get(), &batch_}, options.edges);
+  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, profiler_.get(), &batch_}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;

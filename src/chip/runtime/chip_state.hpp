@@ -36,6 +36,13 @@ class ChipState {
   [[nodiscard]] ChipMemory& bytes() const noexcept { return *device_->memory(); }
 
  private:
+  /// Whether somebody asked for it: not only for a trace.
+  [[nodiscard]] bool is_profiled() const noexcept {
+    return profiler_ != nullptr && profiler_->mode() != ProfileMode::off;
+  }
+  void profile();
+  /// What the run that begins is profiled by; null: nothing.
+  [[nodiscard]] Profiler* profiler_of_run();
   /// The same for a device that takes whole graphs.
   void run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                       const Place& where);
@@ -48,7 +55,8 @@ class ChipState {
 
   std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
   graph::TensorMap map_{[this](const graph::View& view) { require_known(*memory_, view); }};
-  std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled
+  std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled, or traced
+  std::uint32_t event_rank_;
   std::unique_ptr<Device> device_;
   OwnedBuffer heap_bytes_;
   graph::OutputHeap heap_;

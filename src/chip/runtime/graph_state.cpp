@@ -8,6 +8,7 @@
 #include <tensor.h>
 
 #include "base/fail.hpp"
+#include "base/recorder.hpp"
 #include "chip/cores/kernel_call.hpp"
 #include "chip/graph/chip_tensor.hpp"
 #include "chip/runtime/fill.hpp"
@@ -160,6 +161,8 @@ void GraphState::fill(OwnCore& own, const Submission& submission) {
   KernelCall& call = own.seat.call;
   call.entry = submission.entry;
   call.name = submission.name;
+  if (scheduler_->profiling()) [[unlikely]]
+    own.where = submission.where;
   std::size_t tensors = 0;
   for (const Argument& argument : submission.arguments) {
     const Tensor* tensor = argument.tensor();
@@ -177,8 +180,35 @@ void GraphState::fill(OwnCore& own, const Submission& submission) {
   }
 }
 
-template <class Live, class Found>
-void GraphState::link(TaskId id, const Submission& submission, Live&& live, Found&& found) {
+void GraphState::trace_edge(TaskId task, TaskId earlier, const Tensor* because, const Place& where) {
+  const std::uint64_t now = ticks();
+  TextId tensor = 0;
+  if (because != nullptr && because->buffer().space == MemorySpace::host) {
+    const std::string name = parts_.memory.name_of(reinterpret_cast<const void*>(because->address()));
+    // Without the position in it.
+    tensor = events::text(name.substr(0, name.find('+')));
+  }
+  const std::uint64_t graph = collects() ? collected().number() : 0;
+  const auto number = [&](TaskId id) { return NamedTask{.id = id, .graph = graph}.event_number(); };
+  events::record({.begin = now,
+                  .end = now,
+                  .kind = EventKind::edge,
+                  .rank = parts_.event_rank,
+                  .object = tensor,
+                  .place = events::text_of(where),
+                  .a = number(task),
+                  .b = number(earlier)});
+}
+
+template <class Live, class Depend>
+void GraphState::link(TaskId id, const Submission& submission, Live&& live, Depend&& depend) {
+  const Tensor* because = nullptr;
+  const bool traced = events::tracing();
+  const auto found = [&](TaskId earlier) {
+    depend(earlier);
+    if (traced) [[unlikely]]
+      trace_edge(id, earlier, because, submission.where);
+  };
   for (const Argument& argument : submission.arguments) {
     if (argument.tensor() == nullptr || argument.tensor()->buffer().id == 0) continue;
     parts_.heap.use(argument.tensor()->buffer(), id);
@@ -187,20 +217,24 @@ void GraphState::link(TaskId id, const Submission& submission, Live&& live, Foun
     if (argument.tensor() == nullptr || argument.access() == Access::no_dependency) continue;
     if (edges_ == Edges::named && argument.tensor()->buffer().space != MemorySpace::token) continue;
     if (argument.tensor()->is_empty()) continue;
+    because = argument.tensor();
     parts_.map.record(graph::view_of(*argument.tensor()), access_of(argument.access()), id, live, found);
     task_is_recorded_ = true;
   }
   for (const Tensor& token : submission.options.tokens) {
+    because = &token;
     parts_.map.record(graph::view_of(token), graph::Use::read, id, live, found);
   }
   if (submission.options.only_if && submission.cores != Cores::none) {
     const Tensor& element = submission.options.only_if->element;
     if (element.buffer().id != 0) parts_.heap.use(element.buffer(), id);
+    because = &element;
     if (edges_ == Edges::inferred) {
       parts_.map.record(graph::view_of(element), graph::Use::read, id, live, found);
       task_is_recorded_ = true;
     }
   }
+  because = nullptr;
   for (const TaskId earlier : submission.options.after) found(earlier);
 }
 

@@ -25,6 +25,7 @@ struct GraphParts {
   graph::OutputHeap& heap;
   LocalMemory& memory;
   const ChipState* chip;
+  std::uint32_t event_rank;
   Profiler* profiler = nullptr;  // null unless tasks are profiled
   Batch* batch = nullptr;        // of a device that takes whole graphs
 };
@@ -81,8 +82,10 @@ class GraphState {
   static void make_empty(Task& task);
   /// The same for the call of a core, with less that is written. Throws what link() would.
   void fill(OwnCore& own, const Submission& submission);
-  template <class Live, class Found>
-  void link(TaskId id, const Submission& submission, Live&& live, Found&& found);
+  template <class Live, class Depend>
+  void link(TaskId id, const Submission& submission, Live&& live, Depend&& depend);
+  /// `task` waits for `earlier`, because both use the tensor; null: because somebody said so.
+  void trace_edge(TaskId task, TaskId earlier, const Tensor* because, const Place& where);
   TaskId stream(const Submission& submission);
   TaskId run_in_place(OwnCore& own, const Submission& submission);
   TaskId collect(const Submission& submission);

@@ -129,6 +129,11 @@ void CapturedTasks::next_run() {
   }
 }
 
+std::uint64_t CapturedTasks::next_number() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 void CapturedTasks::keep_times() {
   if (times_ != nullptr) return;
   times_ = std::make_unique<TaskTimes[]>(count_);

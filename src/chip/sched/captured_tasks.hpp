@@ -79,6 +79,8 @@ class CapturedTasks {
 
   /// Before each run. Waits for notifications wait for more each time: signals count on and are never reset.
   void next_run();
+  /// A number of its own in this process, for events.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// From now on, tasks have times.
   void keep_times();
   [[nodiscard]] TaskTimes& times(TaskId id) noexcept { return times_[id - 1]; }
@@ -87,6 +89,7 @@ class CapturedTasks {
   void forget_failures() noexcept;
 
  private:
+  [[nodiscard]] static std::uint64_t next_number() noexcept;
   static constexpr std::size_t kChunk = 256;
 
   struct Free {
@@ -117,6 +120,7 @@ class CapturedTasks {
   std::vector<std::uint64_t> first_successor_;  // index in successors_, one for each task, and the end
   std::unique_ptr<std::atomic<std::uint32_t>[]> pending_;
   std::vector<TaskKind> kinds_;
+  std::uint64_t number_ = next_number();
   std::unique_ptr<TaskTimes[]> times_;  // while they are profiled
   std::unique_ptr<RunTimes[]> run_times_;
   std::array<std::vector<Task*>, kCoreKinds> roots_;

@@ -10,7 +10,7 @@ void Scheduler::set_own_core(Core& core) {
   // With a seed, turns decide what runs when; and a fiber has no thread of its own.
   if (options_.in_place == InPlace::never || options_.seed || on_fiber()) return;
   own_ = std::make_unique<OwnCore>(core, [this] { run_on_own_core(); });
-  if (profiling()) own_->notes.profile = &options_.profiler->add_thread();
+  if (profiling()) own_->notes.profile = &profiler_->add_thread();
 }
 
 void Scheduler::get_quiet(BatonKernelFunction kernel) {

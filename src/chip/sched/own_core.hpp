@@ -34,6 +34,7 @@ struct OwnCore {
   std::function<void()> run;
   std::optional<GuestFiber> fiber;  // once there is something to run
   ThreadNotes notes;
+  Place where{};              // of the task, while tasks are profiled
   std::uint64_t kernels = 0;  // run so far
   /// The kernel that was begun last waits.
   bool waits = false;

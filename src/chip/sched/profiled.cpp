@@ -13,12 +13,36 @@ bool runs_alone(const Task& task) noexcept { return kind_of(task.plan) != TaskKi
 
 }  // namespace
 
+void Scheduler::profile(Profiler* profiler) {
+  profiler_ = profiler;
+  if (profiler == nullptr) return;
+  blocks_.keep_times();
+  profiler->high_water.task_window = options_.window;
+  const std::lock_guard lock(threads_mutex_);
+  for (const auto& thread : threads_) thread->notes.profile = &profiler->add_thread();
+  if (own_) own_->notes.profile = &profiler->add_thread();
+  if (!events::tracing()) return;
+  const auto name_lane = [&](const Core& core) {
+    const std::uint64_t now = ticks();
+    events::record({.begin = now,
+                    .end = now,
+                    .kind = EventKind::lane,
+                    .lane = core_lane(core.position().number),
+                    .rank = profiler->rank(),
+                    .object = events::text(describe(core.position()))});
+  };
+  for (const auto& cluster : seats_of_cluster_) {
+    for (const Seat* seat : cluster) name_lane(seat->core);
+  }
+  if (own_) name_lane(own_->seat.core);
+}
+
 void Scheduler::note_submission(const Task& task) const {
   TaskTimes& times = times_of(task);
   const std::uint64_t now = ticks();
   times.submitted = times.ready = now;
   if (task.graph != nullptr) return;
-  HighWater& high_water = options_.profiler->high_water;
+  HighWater& high_water = profiler_->high_water;
   // Looking at what all threads have done costs more than the rest.
   if (high_water.tasks >= TaskBlock::kTasks && task.id % TaskBlock::kTasks != 0) return;
   high_water.tasks = std::max(high_water.tasks, in_window());
@@ -52,7 +76,7 @@ void Scheduler::note_dispatch(Seat& seat, const Task& task) {
   times = {.dispatched = ticks(), .core = static_cast<std::int16_t>(seat.core.position().number)};
 }
 
-void Scheduler::run_timed(Seat& seat, const Task& task) {
+void Scheduler::run_timed(Seat& seat, const Task& task) const {
   const bool alone = runs_alone(task);
   RunTimes& times = alone ? seat.times : run_times_of(task);
   // A task alone has just been dispatched.
@@ -64,6 +88,16 @@ void Scheduler::run_timed(Seat& seat, const Task& task) {
   std::atomic_ref(times.returned).store(returned, std::memory_order_relaxed);
   seat.busy_ticks += returned - started;
   ++seat.kernels;
+  if (!alone && events::tracing()) {
+    NamedTask named = named_task(task);
+    named.kernel = seat.call.name;
+    profiler_->add_block(named, static_cast<std::uint32_t>(seat.call.block_index), seat.core.position().number, started,
+                         returned);
+  }
+}
+
+NamedTask Scheduler::named_task(const Task& task) noexcept {
+  return {task.id, task.graph == nullptr ? 0 : task.graph->number(), task.plan.name, task.where, !runs_alone(task)};
 }
 
 void Scheduler::note_end(ThreadNotes& notes, const Seat& seat, const Task& task, bool deferred) {
@@ -90,7 +124,8 @@ void Scheduler::note_own_kernel() {
 }
 
 void Scheduler::note_in_place(TaskId task) const {
-  options_.profiler->add_at_once(*own_->notes.profile, task, own_->seat.call.name, own_->seat.times);
+  const NamedTask named{.id = task, .kernel = own_->seat.call.name, .where = own_->where};
+  profiler_->add_at_once(*own_->notes.profile, named, own_->seat.times);
 }
 
 std::uint64_t Scheduler::note_completion(ThreadNotes& notes, const Task& task) const {
@@ -106,7 +141,7 @@ std::uint64_t Scheduler::note_completion(ThreadNotes& notes, const Task& task) c
   } else if (task.plan.extras() != nullptr && run.started == 0) {
     outcome = TaskOutcome::not_run;
   }
-  options_.profiler->add(*notes.profile, task.id, task.plan.name, times_of(task), run, outcome, now);
+  profiler_->add(*notes.profile, named_task(task), times_of(task), run, outcome, now);
   return now;
 }
 

@@ -16,12 +16,18 @@
 namespace baton::chip {
 namespace {
 
+static_assert(static_cast<int>(TaskOutcome::done) == static_cast<int>(EventOutcome::done) &&
+              static_cast<int>(TaskOutcome::deferred) == static_cast<int>(EventOutcome::deferred) &&
+              static_cast<int>(TaskOutcome::failed) == static_cast<int>(EventOutcome::failed) &&
+              static_cast<int>(TaskOutcome::not_run) == static_cast<int>(EventOutcome::not_run));
+
 /// So many records go to the file at a time.
 constexpr std::size_t kRecordsPerWrite = 4096;
 
 }  // namespace
 
-Profiler::Profiler(ProfileMode mode, std::optional<std::string> file) : mode_(mode), path_(std::move(file)) {
+Profiler::Profiler(ProfileMode mode, std::optional<std::string> file, std::uint32_t rank)
+    : mode_(mode), rank_(rank), path_(std::move(file)) {
   if (!path_) return;
   file_ = UniqueFd(::open(path_->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file_.get() < 0) fail_system(fmt::format("opening {} for the records of tasks", *path_));
@@ -53,9 +59,47 @@ std::uint32_t Profiler::number_of(ThreadProfile& thread, const char* name) {
   return thread.last_number = number;
 }
 
-void Profiler::add(ThreadProfile& thread, TaskId task, const char* name, const TaskTimes& times, const RunTimes& run,
+void Profiler::end_run() noexcept {
+  const std::uint64_t now = ticks();
+  elapsed_ += now - run_began_;
+  if (events::tracing())
+    events::record({.begin = run_began_, .end = now, .kind = EventKind::run, .rank = rank_, .a = high_water.tasks});
+}
+
+void Profiler::add_block(const NamedTask& task, std::uint32_t block, int core, std::uint64_t started,
+                         std::uint64_t returned) const noexcept {
+  events::record({.begin = started,
+                  .end = returned,
+                  .kind = EventKind::kernel,
+                  .lane = core_lane(core),
+                  .rank = rank_,
+                  .object = events::text_of(task.kernel),
+                  .place = events::text_of(task.where),
+                  .a = task.event_number(),
+                  .b = block});
+}
+
+void Profiler::trace(const NamedTask& task, const TaskTimes& times, const RunTimes& run, TaskOutcome outcome,
+                     std::uint64_t completed) const noexcept {
+  const bool ran = run.started != 0 && run.returned >= run.started;
+  events::record({.begin = ran ? run.started : completed,
+                  .end = ran ? run.returned : completed,
+                  .kind = EventKind::task,
+                  .outcome = static_cast<EventOutcome>(outcome),
+                  .lane = ran && run.core >= 0 && !task.in_blocks ? core_lane(run.core) : kProgramLane,
+                  .rank = rank_,
+                  .object = events::text_of(task.kernel),
+                  .place = events::text_of(task.where),
+                  .a = task.event_number(),
+                  .b = times.submitted,
+                  .c = times.ready,
+                  .d = completed});
+}
+
+void Profiler::add(ThreadProfile& thread, const NamedTask& task, const TaskTimes& times, const RunTimes& run,
                    TaskOutcome outcome, std::uint64_t completed) {
-  const std::uint32_t number = number_of(thread, name);
+  if (events::tracing()) trace(task, times, run, outcome, completed);
+  const std::uint32_t number = number_of(thread, task.kernel);
   ThreadProfile::Kernel& kernel = thread.kernels[number];
   ++kernel.count;
   if (outcome == TaskOutcome::deferred) ++kernel.deferred;
@@ -69,7 +113,7 @@ void Profiler::add(ThreadProfile& thread, TaskId task, const char* name, const T
   if (run.dispatched > times.ready) kernel.waiting += run.dispatched - times.ready;
   if (mode_ != ProfileMode::records) return;
   const auto signed_of = [](std::uint64_t at) { return static_cast<std::int64_t>(at); };
-  thread.records.push_back({task, signed_of(times.submitted), signed_of(times.ready), signed_of(run.dispatched),
+  thread.records.push_back({task.id, signed_of(times.submitted), signed_of(times.ready), signed_of(run.dispatched),
                             signed_of(run.started), signed_of(run.returned), signed_of(completed), number, run.core,
                             outcome, 0});
   if (path_ && thread.records.size() == kRecordsPerWrite) write(thread.records);

@@ -10,8 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include <baton/place.hpp>
 #include <baton/task_profile.hpp>
 
+#include "base/event.hpp"
+#include "base/recorder.hpp"
 #include "base/ticks.hpp"
 #include "base/unique_fd.hpp"
 #include "chip/sched/task.hpp"
@@ -30,6 +33,18 @@ struct RunTimes {
   std::uint64_t started = 0;
   std::uint64_t returned = 0;  // by whichever block is last: atomic where there are several
   std::int16_t core = -1;
+};
+
+/// A task, as those who read about it know it.
+struct NamedTask {
+  TaskId id = 0;
+  std::uint64_t graph = 0;  // which captured graph it is of; 0: none
+  const char* kernel = "";
+  Place where{};
+  bool in_blocks = false;  // its kernels have events of their own
+
+  /// For events: different for tasks of different graphs.
+  [[nodiscard]] std::uint64_t event_number() const noexcept { return id | graph << 40U; }
 };
 
 /// The records of one thread, which alone fills it.
@@ -52,10 +67,12 @@ class ThreadProfile {
 };
 
 /// One for a chip. The threads that complete tasks add, each to its own ThreadProfile; nobody adds while it is read.
+/// While a trace is written, what is added goes there, too.
 class Profiler {
  public:
   /// With a `file`, records go there and not to read(), and the names of kernels, a line each, to `file`.kernels.
-  Profiler(ProfileMode mode, std::optional<std::string> file);
+  /// `rank` is that of the chip, for events.
+  Profiler(ProfileMode mode, std::optional<std::string> file, std::uint32_t rank);
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
   /// Completes the file.
@@ -63,14 +80,14 @@ class Profiler {
 
   [[nodiscard]] ThreadProfile& add_thread();
 
-  /// The task of that number, with a kernel of that name, is complete.
-  void add(ThreadProfile& thread, TaskId task, const char* name, const TaskTimes& times, const RunTimes& run,
+  /// The task is complete.
+  void add(ThreadProfile& thread, const NamedTask& task, const TaskTimes& times, const RunTimes& run,
            TaskOutcome outcome, std::uint64_t completed);
 
   /// The same for one that ran as it came.
-  void add_at_once(ThreadProfile& thread, TaskId task, const char* name, const RunTimes& run) {
-    if (name != thread.last_name || mode_ == ProfileMode::records) [[unlikely]] {
-      add(thread, task, name, {run.started, run.started}, run, TaskOutcome::done, run.returned);
+  void add_at_once(ThreadProfile& thread, const NamedTask& task, const RunTimes& run) {
+    if (task.kernel != thread.last_name || mode_ == ProfileMode::records || events::tracing()) [[unlikely]] {
+      add(thread, task, {run.started, run.started}, run, TaskOutcome::done, run.returned);
       return;
     }
     ThreadProfile::Kernel& kernel = thread.kernels[thread.last_number];
@@ -80,8 +97,14 @@ class Profiler {
     if (took > kernel.max) kernel.max = took;
   }
 
+  /// A block of a task with several has run.
+  void add_block(const NamedTask& task, std::uint32_t block, int core, std::uint64_t started,
+                 std::uint64_t returned) const noexcept;
+
+  [[nodiscard]] ProfileMode mode() const noexcept { return mode_; }
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   void begin_run() noexcept { run_began_ = ticks(); }
-  void end_run() noexcept { elapsed_ += ticks() - run_began_; }
+  void end_run() noexcept;
 
   /// Names, kernels, records and the elapsed time.
   [[nodiscard]] TaskProfile read();
@@ -98,12 +121,15 @@ class Profiler {
   HighWater high_water;
 
  private:
+  void trace(const NamedTask& task, const TaskTimes& times, const RunTimes& run, TaskOutcome outcome,
+             std::uint64_t completed) const noexcept;
   [[nodiscard]] std::uint32_t number_of(ThreadProfile& thread, const char* name);
   [[nodiscard]] TaskRecord to_nanoseconds(const TaskRecord& record) const;
   void write(std::vector<TaskRecord>& records);
   void write_names() const;
 
   ProfileMode mode_;
+  std::uint32_t rank_;
   std::optional<std::string> path_;
   UniqueFd file_;
   TickScale scale_;

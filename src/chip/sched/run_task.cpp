@@ -178,7 +178,7 @@ bool Scheduler::defer(Task& task, const std::vector<Condition>& conditions) {
       leaves = true;
     }
   }
-  if (profiling()) options_.profiler->note_deferred(deferred_.count());
+  if (profiling()) profiler_->note_deferred(deferred_.count());
   return leaves;
 }
 

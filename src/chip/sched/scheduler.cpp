@@ -28,10 +28,6 @@ Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int 
       queue.chance.emplace(*options_.seed, static_cast<std::uint64_t>(memory.rank()), who++);
     }
   }
-  if (profiling()) {
-    blocks_.keep_times();
-    options_.profiler->high_water.task_window = options_.window;
-  }
   if (options_.window == 0) fail(Code::invalid_argument, "a window of 0 tasks lets none run");
 }
 

@@ -36,8 +36,6 @@ namespace baton::chip {
 struct SchedulerOptions {
   /// Tasks that may be in flight, deferred ones not counted: beyond it, the submitter waits.
   std::uint64_t window = 1024;
-  /// Where tasks leave their times; null: nowhere. Outlives the scheduler.
-  Profiler* profiler = nullptr;
   InPlace in_place = InPlace::automatic;
   /// Which ready task goes first follows from it.
   std::optional<std::uint64_t> seed = std::nullopt;
@@ -116,6 +114,10 @@ class Scheduler {
   [[nodiscard]] bool stopping() const noexcept { return stop_.load(std::memory_order_seq_cst); }
 
   [[nodiscard]] DeferredTasks& deferred() noexcept { return deferred_; }
+
+  /// From now on tasks leave their times there, or nowhere if it is null. While nothing runs.
+  void profile(Profiler* profiler);
+  [[nodiscard]] bool profiling() const noexcept { return profiler_ != nullptr; }
 
   /// What each core did so far; while nothing runs.
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const;
@@ -303,10 +305,10 @@ class Scheduler {
     if (task.graph != nullptr) return task.graph->run_times(task.id);
     return task.block->times->run[TaskBlock::index_of(task.id)];
   }
-  [[nodiscard]] bool profiling() const noexcept { return options_.profiler != nullptr; }
+  [[nodiscard]] static NamedTask named_task(const Task& task) noexcept;
   /// The task is submitted, and ready if it waits for nobody.
   void note_submission(const Task& task) const;
-  static void run_timed(Seat& seat, const Task& task);
+  void run_timed(Seat& seat, const Task& task) const;
   static void note_dispatch(Seat& seat, const Task& task);
   /// What is known of the run stays with the core until the task is complete, if that comes next, or else with the
   /// task.
@@ -327,6 +329,7 @@ class Scheduler {
   ParkingPlace submitter_place_;
   bool submitter_sleeps_at_once_;
   SchedulerOptions options_;
+  Profiler* profiler_ = nullptr;  // null unless tasks are profiled
   int cores_;
   int processors_;
 

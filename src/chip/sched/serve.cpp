@@ -13,7 +13,7 @@ CoreThread& Scheduler::this_core_thread() {
   if (thread == nullptr) {
     threads_.push_back(std::make_unique<CoreThread>());
     thread = threads_.back().get();
-    if (profiling()) thread->notes.profile = &options_.profiler->add_thread();
+    if (profiling()) thread->notes.profile = &profiler_->add_thread();
   }
   return *thread;
 }

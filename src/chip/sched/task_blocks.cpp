@@ -62,6 +62,20 @@ void TaskBlocks::take_done() {
   }
 }
 
+void TaskBlocks::keep_times() {
+  if (std::exchange(keep_times_, true)) return;
+  const auto add_times = [](const std::unique_ptr<TaskBlock>& block) {
+    if (block) block->times = std::make_unique<TaskBlock::Times>();
+  };
+  std::ranges::for_each(live_, add_times);
+  std::ranges::for_each(free_, add_times);
+  // Those that were given back are not in `free_` yet.
+  take_done();
+  for (const std::unique_ptr<TaskBlock>& block : free_) {
+    if (!block->times) add_times(block);
+  }
+}
+
 void TaskBlocks::add_block() {
   if (done_of_newest_block_ > 0) {
     done(*newest_block_, std::exchange(done_of_newest_block_, 0U));

@@ -74,8 +74,8 @@ struct TaskBlock {
 /// complete, in steps of a block.
 class TaskBlocks {
  public:
-  /// From now on, tasks have times. Before the first task.
-  void keep_times() noexcept { keep_times_ = true; }
+  /// From now on, tasks have times. While none is in flight.
+  void keep_times();
   /// A task with the next number, as fresh.
   [[nodiscard]] Task& next();
   /// The next number, for a task that is complete already.

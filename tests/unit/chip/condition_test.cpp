@@ -51,13 +51,13 @@ TEST(Conditions, ACounterHoldsWhenItReachedItsValue) {
   const Condition& condition = s.call.conditions[0];
   EXPECT_EQ(condition.kind, ConditionKind::counter);
   EXPECT_FALSE(test(condition));
-  s.chip.memory->notify(&s.counters[1], 1, NotifyOp::add);
+  s.chip.memory->notify(&s.counters[1], 1, NotifyOp::add, {});
   EXPECT_FALSE(test(condition));
   EXPECT_THAT(describe(condition), HasSubstr("counter >= 2 (has 1)"));
-  s.chip.memory->notify(&s.counters[1], 1, NotifyOp::add);
+  s.chip.memory->notify(&s.counters[1], 1, NotifyOp::add, {});
   EXPECT_TRUE(test(condition));
   // Unsigned: a counter that passed the sign bit has not gone back.
-  s.chip.memory->notify(&s.counters[1], INT32_MIN, NotifyOp::set);
+  s.chip.memory->notify(&s.counters[1], INT32_MIN, NotifyOp::set, {});
   EXPECT_TRUE(test(condition));
 }
 
@@ -150,8 +150,8 @@ TEST(Conditions, WhoeverSeesACounterSeesTheDataBeforeIt) {
   std::thread producer([&] {
     for (int round = 1; round <= kRounds; ++round) {
       data = round;
-      s.chip.memory->notify(&s.counters[0], round, NotifyOp::set);
-      s.chip.memory->wait(&s.counters[1], WaitCmp::ge, round);
+      s.chip.memory->notify(&s.counters[0], round, NotifyOp::set, {});
+      s.chip.memory->wait(&s.counters[1], WaitCmp::ge, round, {});
     }
   });
   for (int round = 1; round <= kRounds; ++round) {
@@ -159,7 +159,7 @@ TEST(Conditions, WhoeverSeesACounterSeesTheDataBeforeIt) {
     next.expected = static_cast<std::uint64_t>(round);
     EXPECT_TRUE(s.comes_true(next));
     wrong += data == round ? 0 : 1;
-    s.chip.memory->notify(&s.counters[1], round, NotifyOp::set);
+    s.chip.memory->notify(&s.counters[1], round, NotifyOp::set, {});
   }
   producer.join();
   EXPECT_EQ(wrong, 0);

@@ -89,6 +89,12 @@ struct CoreFunctions {
     if (on_fiber()) yield_fiber();
   }
 
+  static EventSource source_of(BatonCore* core, const BatonPlace* place) {
+    const std::uint16_t lane = core_lane(self(core).position_.number);
+    if (place == nullptr) return {.where = {}, .lane = lane};
+    return {.where = {place->file, place->line}, .lane = lane};
+  }
+
   static void notify(BatonCore* core, std::int32_t* signal, std::int32_t value, std::uint32_t op,
                      const BatonPlace* place) {
     SimCore& me = self(core);
@@ -100,7 +106,7 @@ struct CoreFunctions {
           memory(core).holder_of(signal) == Holder::peer_window) {
         me.around_.notifier->send(signal, value, operation_of(op));
       } else {
-        memory(core).notify(signal, value, operation_of(op));
+        memory(core).notify(signal, value, operation_of(op), source_of(core, place));
       }
     });
   }
@@ -129,7 +135,7 @@ struct CoreFunctions {
     me.let_others_run();
     attributed(core, place, [&] {
       wait_for_own_notifications(core, signal);
-      memory(core).wait(signal, comparison_of(comparison), value);
+      memory(core).wait(signal, comparison_of(comparison), value, source_of(core, place));
     });
     if (me.around_.events != nullptr) note_signal(core, "awaited", signal, fmt::format("has {}", value_of(signal)));
   }

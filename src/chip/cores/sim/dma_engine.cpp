@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "base/recorder.hpp"
 
 namespace baton::chip {
 namespace {
@@ -69,6 +70,7 @@ void DmaEngine::serve() {
     Copy* copy = next();
     if (copy == nullptr) return;
     if (copy->done == 0) {
+      if (events::tracing()) copy->began = ticks();
       if (auto why = why_impossible(copy->request)) {
         note(*copy, "failed");
         broken_.try_emplace(copy->request.session, "an earlier copy of its session failed: " + *why);
@@ -88,6 +90,16 @@ void DmaEngine::serve() {
 
 void DmaEngine::settle(Copy& copy) {
   const BatonCopy& request = copy.request;
+  if (copy.began != 0) {
+    events::record({.begin = copy.began,
+                    .end = ticks(),
+                    .kind = EventKind::copy,
+                    .lane = engine_lane(0),
+                    .rank = static_cast<std::uint32_t>(memory_.rank()),
+                    .object = events::text(memory_.name_of(request.destination)),
+                    .a = request.bytes,
+                    .b = copy.number});
+  }
   note(copy, "complete");
   try {
     if (request.signal != nullptr) {

@@ -61,6 +61,7 @@ class DmaEngine {
     std::shared_ptr<OperationRecord> record;
     std::uint64_t number;  // of all copies of this engine
     std::uint64_t done = 0;
+    std::uint64_t began = 0;  // ticks; in a trace
   };
   [[nodiscard]] Copy* next();
   void finish(Copy& copy);

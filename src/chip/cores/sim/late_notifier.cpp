@@ -66,7 +66,7 @@ void LateNotifier::deliver(const Notification& notification) {
       events_->add(fmt::format("{} notifier - delivers {} {}", memory_.rank(), memory_.name_of(notification.signal),
                                describe_change(notification.value, notification.op)));
     }
-    memory_.notify(notification.signal, notification.value, notification.op);
+    memory_.notify(notification.signal, notification.value, notification.op, {.where = {}, .lane = engine_lane(1)});
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
   }
@@ -81,7 +81,7 @@ void LateNotifier::stop() {
 void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value,
                     NotifyOp op) {
   if (notifier == nullptr || memory.holder_of(signal) != Holder::peer_window) {
-    memory.notify(signal, value, op);
+    memory.notify(signal, value, op, {.where = {}, .lane = engine_lane(0)});
     return;
   }
   notifier->wait_for(notifier->send(signal, value, op));

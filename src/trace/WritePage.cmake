@@ -1,0 +1,16 @@
+# Writes OUTPUT: the page of a trace as a C++ text, made of page.html, page.css and page.js in SOURCE_DIR.
+file(READ ${SOURCE_DIR}/page.html html)
+file(READ ${SOURCE_DIR}/page.css css)
+file(READ ${SOURCE_DIR}/page.js js)
+string(REPLACE "/*STYLE*/" "${css}" html "${html}")
+string(REPLACE "/*SCRIPT*/" "${js}" html "${html}")
+# A compiler takes only so long a literal.
+set(text "")
+string(LENGTH "${html}" length)
+set(at 0)
+while(at LESS length)
+  string(SUBSTRING "${html}" ${at} 8000 piece)
+  string(APPEND text "R\"baton(${piece})baton\"\n")
+  math(EXPR at "${at} + 8000")
+endwhile()
+file(WRITE ${OUTPUT} "namespace baton::trace {\nextern const char* const kPage;\nconst char* const kPage =\n${text};\n}\n")

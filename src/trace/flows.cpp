@@ -1,0 +1,94 @@
+// Who ended which wait, and which task waited for which.
+#include "trace/flows.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+#include <baton/signal.hpp>
+
+namespace baton::trace {
+namespace {
+
+using SignalKey = std::tuple<Text, std::uint64_t, std::uint64_t>;   // window, owner, signal
+using BarrierKey = std::tuple<Text, std::uint64_t, std::uint64_t>;  // domain, ranks, epoch
+using TaskKey = std::pair<std::uint32_t, std::uint64_t>;            // rank, number
+
+bool ends(const Span& notify, const Span& wait) {
+  const std::uint64_t number = wait.c >> 32U;
+  const auto comparison =
+      number <= static_cast<std::uint64_t>(WaitCmp::le) ? static_cast<WaitCmp>(number) : WaitCmp::ge;
+  return holds(static_cast<std::int32_t>(notify.c), comparison, static_cast<std::int32_t>(wait.c));
+}
+
+void add_flow(std::vector<Flow>& flows, std::size_t from, std::size_t to, std::int64_t left, std::int64_t arrived) {
+  // Clocks of two processors may differ by a little: an arrow does not run backwards.
+  flows.push_back({from, to, left, std::max(left, arrived)});
+}
+
+}  // namespace
+
+std::vector<Flow> find_notifies(const Trace& trace) {
+  std::map<SignalKey, std::vector<std::size_t>> notifies;  // by time
+  std::map<BarrierKey, std::size_t> last_arrival;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const Span& span = trace.spans[i];
+    if (span.kind == EventKind::notify) notifies[{span.object, span.a, span.b}].push_back(i);
+    // Spans are sorted by their begin.
+    if (span.kind == EventKind::barrier) last_arrival[{span.object, span.b, span.a}] = i;
+  }
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const Span& span = trace.spans[i];
+    if (span.outcome != EventOutcome::done || span.open) continue;
+    if (span.kind == EventKind::barrier) {
+      const std::size_t last = last_arrival[{span.object, span.b, span.a}];
+      if (last != i) add_flow(flows, last, i, trace.spans[last].begin, span.end);
+    }
+    if (span.kind != EventKind::wait) continue;
+    const auto found = notifies.find({span.object, span.a, span.b});
+    if (found == notifies.end()) continue;
+    // The first that satisfies it and is not older than the wait; if there is none, the last before its end.
+    std::optional<std::size_t> who;
+    for (auto at = std::ranges::lower_bound(found->second, span.begin, {},
+                                            [&](std::size_t n) { return trace.spans[n].begin; });
+         at != found->second.end() && trace.spans[*at].begin <= span.end; ++at) {
+      if (!ends(trace.spans[*at], span)) continue;
+      who = *at;
+      break;
+    }
+    if (!who) {
+      auto after =
+          std::ranges::upper_bound(found->second, span.end, {}, [&](std::size_t n) { return trace.spans[n].begin; });
+      if (after == found->second.begin() || !ends(trace.spans[*std::prev(after)], span)) continue;
+      who = *std::prev(after);
+    }
+    add_flow(flows, *who, i, trace.spans[*who].begin, span.end);
+  }
+  return flows;
+}
+
+std::vector<Flow> find_edges(const Trace& trace) {
+  // Of a captured graph tasks run many times, and its edges are recorded once: they hold for each run.
+  std::map<TaskKey, std::vector<std::size_t>> runs;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const Span& span = trace.spans[i];
+    if (span.kind == EventKind::task) runs[{span.lane.rank, span.a}].push_back(i);
+  }
+  std::vector<Flow> flows;
+  for (const Span& span : trace.spans) {
+    if (span.kind != EventKind::edge) continue;
+    const auto earlier = runs.find({span.lane.rank, span.b});
+    const auto later = runs.find({span.lane.rank, span.a});
+    if (earlier == runs.end() || later == runs.end()) continue;
+    const std::size_t count = std::min(earlier->second.size(), later->second.size());
+    for (std::size_t run = 0; run < count; ++run) {
+      const std::size_t from = earlier->second[run];
+      const std::size_t to = later->second[run];
+      add_flow(flows, from, to, trace.spans[from].end, trace.spans[to].begin);
+    }
+  }
+  return flows;
+}
+
+}  // namespace baton::trace

@@ -1,0 +1,73 @@
+// A trace as it is read: what all processes recorded, on one clock, in nanoseconds, with one table of texts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/event.hpp"
+
+namespace baton::trace {
+
+/// Index of a text of the trace; 0 is "".
+using Text = std::uint32_t;
+
+/// A rank and one of its activities.
+struct Lane {
+  std::uint32_t rank = kNoRank;
+  std::uint16_t lane = kProgramLane;
+
+  friend auto operator<=>(const Lane&, const Lane&) = default;
+};
+
+/// An event. Times are nanoseconds since the first one of the trace.
+struct Span {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  EventKind kind = EventKind::none;
+  EventOutcome outcome = EventOutcome::done;
+  Lane lane;
+  Text object = 0;
+  Text place = 0;
+  /// As in Event; of a task, `b`, `c` and `d` are times like `begin`; the algorithm of a collective is a Text.
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+  std::uint64_t d = 0;
+  /// It had not ended when its process recorded it for the last time: it ends with the trace.
+  bool open = false;
+
+  [[nodiscard]] std::int64_t length() const noexcept { return end - begin; }
+  [[nodiscard]] EventClass counts_as() const noexcept;
+};
+
+struct Trace {
+  std::vector<std::string> texts{""};
+  std::vector<Span> spans;  // by begin
+  std::map<Lane, std::string> lane_names;
+  std::string host;
+  std::int64_t created_ns = 0;  // CLOCK_REALTIME
+  std::int64_t length = 0;
+  std::uint32_t processes = 0;
+  std::uint64_t lost_chunks = 0;  // that could not be read
+
+  [[nodiscard]] std::string_view text(Text number) const noexcept {
+    return number < texts.size() ? std::string_view(texts[number]) : std::string_view();
+  }
+};
+
+/// Reads a file that BATON_TRACE made. It may be one that is still written, or whose writers died. Throws Error
+/// (system, protocol).
+[[nodiscard]] Trace read_trace(const std::string& path);
+
+/// "rank 3"; "no rank".
+[[nodiscard]] std::string name_of_rank(std::uint32_t rank);
+/// "program", "vector core 11.1", "engine 0".
+[[nodiscard]] std::string name_of_lane(const Trace& trace, const Lane& lane);
+/// What it is called in a picture: the kernel, or what is waited for.
+[[nodiscard]] std::string label_of(const Trace& trace, const Span& span);
+
+}  // namespace baton::trace
