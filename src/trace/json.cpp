@@ -9,7 +9,7 @@ namespace baton::trace {
 namespace {
 
 /// A JSON string. Texts of traces have no control characters.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -29,16 +29,16 @@ class JsonWriter {
 
   void metadata(const char* name, std::uint64_t process, unsigned thread, const std::string& text) {
     line(fmt::format(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", name, process, thread,
-                     quoted(text)));
+                     json_string(text)));
   }
   void span(const Span& span) {
     const bool instant = span.length() == 0;
     line(fmt::format(
         R"({{"ph":"{}","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},{}"args":{{"details":{},"place":{}}}}})",
-        instant ? "i" : "X", quoted(label_of(trace_, span)), info_of(span.kind).name, process_of(span.lane),
+        instant ? "i" : "X", json_string(label_of(trace_, span)), info_of(span.kind).name, process_of(span.lane),
         span.lane.lane, microseconds(span.begin),
         instant ? R"("s":"t",)" : fmt::format(R"("dur":{:.3f},)", microseconds(span.length())),
-        quoted(details_of(trace_, span)), quoted(trace_.text(span.place))));
+        json_string(details_of(trace_, span)), json_string(trace_.text(span.place))));
   }
   void flow(const Flow& flow, const char* name) {
     const auto end = [&](const char* phase, const Span& span, std::int64_t at, const char* more) {
