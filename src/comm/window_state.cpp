@@ -148,7 +148,9 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
   if (op == NotifyOp::add) {
-    after += target.fetch_add(value, std::memory_order_seq_cst);
+    // Signals wrap round, which for signed numbers only the atomic's addition may do.
+    const auto before = static_cast<std::uint32_t>(target.fetch_add(value, std::memory_order_seq_cst));
+    after = static_cast<std::int32_t>(before + static_cast<std::uint32_t>(value));
   } else {
     target.store(value, std::memory_order_seq_cst);
   }
