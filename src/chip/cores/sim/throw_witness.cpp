@@ -20,8 +20,9 @@ class WitnessType : public std::type_info {
   }
 };
 
-// Under the name by which handlers find the type: that of `typeid(ThrowWitness)` in the C++ ABI.
+// Under the name by which handlers find the type: that of `typeid(ThrowWitness)` in the C++ ABI. Made before all
+// others: a program that is a chip of a node runs kernels while its static objects are being made.
 extern const WitnessType kWitnessType __asm__("_ZTIN5baton4chip12ThrowWitnessE");
-const WitnessType kWitnessType("N5baton4chip12ThrowWitnessE");
+__attribute__((init_priority(101))) const WitnessType kWitnessType("N5baton4chip12ThrowWitnessE");
 
 }  // namespace baton::chip
