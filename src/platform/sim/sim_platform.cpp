@@ -106,7 +106,7 @@ baton::Tensor tensor_of(const BatonDeviceArgument& argument) {
 struct Submitted {
   explicit Submitted(const BatonDeviceTask& given) : task(given) {
     if (given.cores == BATON_TASK_NONE || given.cores == BATON_TASK_CLUSTER ||
-        (given.flags & ~BATON_TASK_TOGETHER) != 0) {
+        (given.flags & ~uint32_t{BATON_TASK_TOGETHER}) != 0) {
       throw baton::Error(baton::Code::unsupported, "this library runs tasks of one kernel; use Chip for others");
     }
     arguments.assign(given.arguments, given.arguments + given.argument_count);
