@@ -75,4 +75,4 @@ def test_a_missing_function_is_an_error_when_it_is_used():
 def test_a_missing_platform_says_where_it_was_looked_for():
     with pytest.raises(baton.Error, match="libbaton_nonesuch.so") as raised:
         baton.ChipWorker("nonesuch")
-    assert raised.value.code == baton.Code.unsupported
+    assert raised.value.code == baton.Code.invalid_argument
