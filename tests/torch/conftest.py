@@ -1,4 +1,4 @@
-"""Without a PyTorch that baton.torch takes, nothing is collected here, and pytest says why."""
+"""Without a PyTorch that baton.torch takes, pytest says so and ends with the code that ctest takes for a skipped test."""
 
 import pytest
 
@@ -10,9 +10,9 @@ try:
 except ImportError:
     _MISSING = "PyTorch is not installed"
 
-if _MISSING:
-    collect_ignore_glob = ["test_*.py"]
-else:
+_SKIPPED = 5
+
+if not _MISSING:
     import baton.torch  # noqa: F401  compiles once, before ranks are forked
     from ranks import Ranks
 
@@ -24,5 +24,10 @@ else:
         return Ranks(tmp_path)
 
 
+def pytest_configure():
+    if _MISSING:
+        pytest.exit(f"SKIPPED: {_MISSING}; `make test-torch` installs one", returncode=_SKIPPED)
+
+
 def pytest_report_header():
-    return f"SKIPPED: {_MISSING}; `make test-torch` installs one" if _MISSING else f"PyTorch {torch.__version__}"
+    return f"PyTorch {torch.__version__}"
