@@ -75,7 +75,7 @@ struct Registry {
   EventArea* area = nullptr;
 
   [[nodiscard]] TextId text(std::string_view text);
-  void seat(Writer& writer);
+  void seat(Writer& writer) const;
   [[nodiscard]] bool make_room(Writer& writer);
   void open_session(const std::string& path);
   void enter_session();
@@ -142,7 +142,7 @@ Remembered& remembered(const char* where, std::uint32_t line) {
 }  // namespace
 
 /// With the lock. Its old events go along.
-void Registry::seat(Writer& writer) {
+void Registry::seat(Writer& writer) const {
   EventArea::Ring* ring = nullptr;
   if (area != nullptr) {
     const std::uint32_t number = area->rings_taken.load(std::memory_order_relaxed);

@@ -37,7 +37,7 @@ void record(const Event& event) noexcept;
 /// The number of a text, for Event::object. Takes a lock: whoever needs it often keeps it.
 [[nodiscard]] TextId text(std::string_view text);
 /// The same for a text that stays where it is, such as the name of a kernel: the thread remembers the last ones.
-[[nodiscard]] TextId text_of(const char* text);
+[[nodiscard]] TextId text_of(const char* name);
 /// "file:line"; 0 if the place is not known. The thread remembers the last ones.
 [[nodiscard]] TextId text_of(const Place& place);
 

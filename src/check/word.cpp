@@ -235,7 +235,7 @@ Clock Word::guaranteed(const Waiter& waiter) const {
     times.clear();
     for (const Change& change : ways.open) times.push_back(change.stamp[actor]);
     std::ranges::sort(times);
-    times.erase(std::ranges::unique(times).begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
     // The last time without which the wait could not return.
     const auto needed = std::ranges::partition_point(times, [&](Time time) {
       some.clear();

@@ -95,6 +95,7 @@ std::vector<std::optional<int>> CheckCommand::schedules() const {
   if (seeds_.empty()) return {std::nullopt};
   std::vector<std::optional<int>> all;
   const int count = parse_integer("--seeds", seeds_, 1, "a number of schedules such as 100");
+  all.reserve(static_cast<std::size_t>(count));
   for (int seed = 0; seed < count; ++seed) all.emplace_back(seed);
   return all;
 }

@@ -134,7 +134,7 @@ class Reader {
     std::ranges::sort(stream.full, {}, first_of);
     std::uint64_t next = 0;
     for (const EventChunk* chunk : stream.full) {
-      for (std::uint64_t i = 0; i < kChunkEvents; ++i) add(process, chunk->slots[i]);
+      for (const auto& slot : chunk->slots) add(process, slot);
       next = first_of(chunk) + kChunkEvents;
     }
     if (stream.live == nullptr) return;

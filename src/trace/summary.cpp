@@ -98,6 +98,7 @@ void add_critical_path(std::string& text, const Trace& trace, const Analysis& an
     ++count;
   }
   std::vector<std::pair<std::int64_t, std::string>> sorted;
+  sorted.reserve(parts.size());
   for (const auto& [name, of] : parts) {
     sorted.emplace_back(of.first, of.second == 1 ? name : fmt::format("{} ({} times)", name, of.second));
   }
