@@ -1,4 +1,5 @@
-"""Runs `baton` as people do. The environment says where it is: BATON_TEST_CLI, BATON_TEST_RANK (a program that joins)."""
+"""Runs `baton` as people do. The environment says where it is: BATON_TEST_CLI, BATON_TEST_RANK (a program that joins),
+BATON_TEST_SOURCE (the source tree)."""
 
 import os
 import select
@@ -138,3 +139,39 @@ def finish(process):
     """Waits for a started baton; its exit code, standard output and standard error."""
     out, err = process.communicate(timeout=LIMIT)
     return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+class Lab:
+    """Hosts of network namespaces, with names that no other test has."""
+
+    def __init__(self, count):
+        self.script = os.path.join(os.environ["BATON_TEST_SOURCE"], "scripts/hosts-lab")
+        self.prefix = "t" + uuid.uuid4().hex[:8]
+        made = self.call("up", str(count))
+        if made.returncode == 77:  # said loudly: without it nothing over several hosts is tested
+            pytest.skip("no hosts to test on: " + made.stderr)
+        assert made.returncode == 0, made.stderr
+        self.hosts = [f"{self.prefix}{i}" for i in range(count)]
+        self.printed = made.stdout
+
+    def call(self, command, *arguments):
+        return subprocess.run(
+            [self.script, command, "--prefix", self.prefix, *arguments], capture_output=True, text=True, timeout=LIMIT
+        )
+
+    def down(self):
+        assert self.call("down").returncode == 0
+
+
+@pytest.fixture
+def make_lab():
+    """make_lab(2): two hosts, until the end of the test."""
+    labs = []
+
+    def make(count):
+        labs.append(Lab(count))
+        return labs[-1]
+
+    yield make
+    for lab in labs:
+        lab.down()

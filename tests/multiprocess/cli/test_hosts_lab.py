@@ -1,0 +1,88 @@
+"""scripts/hosts-lab makes hosts, cuts them off, and leaves nothing behind."""
+
+import os
+import subprocess
+import sys
+
+# Accepts one connection, and says so; or makes one.
+LISTEN = """
+import socket
+with socket.create_server(("", 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    peer, address = server.accept()
+    print(address[0])
+"""
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3]))"
+
+
+def addresses(lab):
+    lines = [line.split() for line in lab.call("status").stdout.splitlines()]
+    return {line[0]: line[1] for line in lines}
+
+
+def everything_of(prefix):
+    namespaces = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
+    return [name for name in namespaces + os.listdir("/sys/class/net") if name.startswith(prefix)]
+
+
+def connect(lab, host, address, port, timeout):
+    return lab.call("exec", host, sys.executable, "-c", CONNECT, address, port, str(timeout)).returncode == 0
+
+
+def test_hosts_have_names_and_reach_each_other(make_lab):
+    lab = make_lab(3)
+    for host in lab.hosts:
+        assert lab.call("exec", host, "hostname").stdout == host + "\n"
+    at = addresses(lab)
+    assert len(set(at.values())) == 3
+    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", LISTEN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+        port = listener.stdout.readline().strip()
+        assert connect(lab, lab.hosts[2], at[lab.hosts[1]], port, 60)
+        assert listener.stdout.readline().strip() == at[lab.hosts[2]]
+
+
+def test_a_cut_host_is_not_reached_until_it_is_mended(make_lab):
+    lab = make_lab(2)
+    target = addresses(lab)[lab.hosts[1]]
+    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", LISTEN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+        port = listener.stdout.readline().strip()
+        assert lab.call("cut", lab.hosts[1]).returncode == 0
+        assert "cut" in lab.call("status").stdout
+        assert not connect(lab, lab.hosts[0], target, port, 0.2)
+        assert lab.call("mend", lab.hosts[1]).returncode == 0
+        assert connect(lab, lab.hosts[0], target, port, 60)
+
+
+def test_up_again_changes_nothing_and_down_removes_all(make_lab):
+    lab = make_lab(2)
+    inode = os.stat(f"/run/netns/{lab.hosts[0]}").st_ino
+    again = lab.call("up", "2")
+    assert (again.returncode, again.stdout) == (0, lab.printed)
+    assert os.stat(f"/run/netns/{lab.hosts[0]}").st_ino == inode
+    assert len(lab.call("up", "3").stdout.splitlines()) == 4
+    for _ in range(2):
+        assert lab.call("down").returncode == 0
+        assert everything_of(lab.prefix) == []
+
+
+def test_what_is_wrong_is_said(make_lab):
+    lab = make_lab(1)
+    assert "there is no host 'nowhere'" in lab.call("exec", "nowhere", "true").stderr
+    assert "a number of hosts" in lab.call("up", "many").stderr
+
+
+def test_without_rights(make_lab):
+    lab = make_lab(1)
+    with open(lab.script, encoding="utf-8") as script:  # nobody else may be allowed to open it
+        refused = subprocess.run(
+            ["setpriv", "--reuid=65534", "--clear-groups", "bash", "-s", "up", "1"],
+            stdin=script,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert refused.returncode == 77
+    assert "network namespaces need root\n  try: sudo" in refused.stderr
