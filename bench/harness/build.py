@@ -10,13 +10,13 @@ class BuildFailed(Exception):
     """The message says which step failed."""
 
 
-def build(source_dir, build_dir):
-    """Configures `build_dir` with the benchmarks and builds them. Output goes to stderr."""
+def build(source_dir, build_dir, targets):
+    """Configures `build_dir` with the benchmarks and builds `targets`. Output goes to stderr."""
     configure = ["cmake", "-S", source_dir, "-B", build_dir, "-DBATON_BUILD_BENCH=ON"]
     if not os.path.exists(os.path.join(build_dir, "CMakeCache.txt")):
         configure += ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
     jobs = str(len(os.sched_getaffinity(0)))
-    for step in (configure, ["cmake", "--build", build_dir, "-j", jobs, "--target", "baton_bench"]):
+    for step in (configure, ["cmake", "--build", build_dir, "-j", jobs, "--target", *targets]):
         try:
             status = subprocess.run(step, stdout=sys.stderr).returncode
         except OSError as error:

@@ -3,7 +3,7 @@
 import argparse
 import ast
 import fnmatch
-import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -34,12 +34,24 @@ docs/how-to/benchmark.md says more."""
 
 def suites():
     """Each folder here with a suite.py."""
-    return sorted(name for name in os.listdir(BENCH_DIR) if os.path.exists(os.path.join(BENCH_DIR, name, "suite.py")))
+    return sorted(name for name in os.listdir(BENCH_DIR) if os.path.exists(suite_file(name)))
+
+
+def suite_file(suite):
+    return os.path.join(BENCH_DIR, suite, "suite.py")
+
+
+def loaded(suite):
+    """Its module, by where it lies: a suite may have the name of a package that is installed."""
+    spec = importlib.util.spec_from_file_location(f"{suite}_suite", suite_file(suite))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def about(suite):
     """The first sentence of what its folder says about a suite."""
-    with open(os.path.join(BENCH_DIR, suite, "suite.py"), encoding="utf-8") as file:
+    with open(suite_file(suite), encoding="utf-8") as file:
         return ast.get_docstring(ast.parse(file.read())).split("\n\n")[0].replace("\n", " ")
 
 
@@ -72,6 +84,11 @@ def selected(cases, quick, globs):
     if globs:
         return [case for case in cases if any(fnmatch.fnmatch(case.name, glob) for glob in globs)]
     return [case for case in cases if case.in_quick or not quick]
+
+
+def targets_of(modules):
+    """What they measure with: the programs of all suites, or what a suite names."""
+    return sorted({target for suite in modules for target in getattr(suite, "TARGETS", ("baton_bench",))})
 
 
 def plan_for(options):
@@ -158,16 +175,16 @@ def run(options):
         return 2
     if options.recorded is not None:
         return draw_recorded(options)
+    modules = [loaded(name) for name in ([options.suite] if options.suite else suites())]
     if not (options.list or options.no_build):
         try:
-            build.build(SOURCE_DIR, options.build_dir)
+            build.build(SOURCE_DIR, options.build_dir, targets_of(modules))
         except build.BuildFailed as error:
             say(str(error))
             return 1
     plan = plan_for(options)
     chosen = {}
-    for name in [options.suite] if options.suite else suites():
-        suite = importlib.import_module(f"{name}.suite")
+    for suite in modules:
         if cases := selected(suite.cases(plan), options.quick, options.case):
             chosen[suite] = cases
     if options.list:
@@ -175,7 +192,10 @@ def run(options):
                 for cases in chosen.values() for case in cases), sep="\n")
         return 0
     if not chosen:
-        say(f"no case of {options.suite or 'any suite'} matches {options.case}; --list shows them")
+        if options.case:
+            say(f"no case of {options.suite or 'any suite'} matches {options.case}; --list shows them")
+        else:
+            say(f"what {options.suite or 'the suites'} would measure is not installed; docs/how-to/benchmark.md says more")
         return 2
     return measure_suites(chosen, options)
 

@@ -98,8 +98,13 @@ def _finish(process, started_ns, command):
 
 
 def _last_words(errors):
-    lines = [line.strip() for line in errors.splitlines() if line.strip(" =-*\n")]
-    return lines[0] if lines else "no message"
+    """The line that says what went wrong: the first one, or the exception below the first traceback of Python."""
+    lines = [line for line in errors.splitlines() if line.strip(" =-*\n")]
+    for place, line in enumerate(lines):
+        if line.startswith("Traceback (most recent call last)"):
+            lines = [below for below in lines[place + 1 :] if not below.startswith(" ")] or lines
+            break
+    return lines[0].strip() if lines else "no message"
 
 
 def _end(process):

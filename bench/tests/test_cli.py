@@ -80,6 +80,26 @@ def test_an_unknown_case_is_an_error(programs, capsys):
     assert "--list" in capsys.readouterr().err
 
 
+def test_a_suite_may_have_the_name_of_a_package_that_is_installed(tmp_path):
+    (tmp_path / "comm").mkdir()
+    (tmp_path / "comm" / "__init__.py").write_text("raise SystemExit('this is not the suite')")
+    run_file = pathlib.Path(cli.__file__).resolve().parents[1] / "run"
+    done = subprocess.run([sys.executable, str(run_file), "comm", "--list"], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert "put/8" in done.stdout.split(), done.stderr
+
+
+def test_a_suite_names_what_is_built_for_it():
+    assert cli.targets_of([cli.loaded("comm"), cli.loaded("node")]) == ["baton_bench"]
+    assert cli.targets_of([cli.loaded("torch")]) == ["baton_python"]
+
+
+def test_a_suite_without_what_it_measures_says_so(programs, monkeypatch, capsys):
+    monkeypatch.setenv("BENCH_PYTHON", "/nowhere/python")
+    assert cli.main(["torch", "--no-build", "--build-dir", programs.build_dir]) == 2
+    assert "what torch would measure is not installed" in capsys.readouterr().err
+
+
 def test_list_runs_nothing(programs, capsys):
     assert run(programs, "--list", "--case", "put/*") == 0
     assert capsys.readouterr().out.split()[0] == "put/8"

@@ -46,6 +46,22 @@ def test_says_why_there_is_no_number(script, body, message):
         run(Command((script("program", body),)))
 
 
+def test_of_a_traceback_the_exception_is_told(script):
+    body = """cat >&2 <<END
+Process Process-1:
+Traceback (most recent call last):
+  File "measure.py", line 3, in <module>
+    import baton
+ModuleNotFoundError: No module named 'baton'
+Traceback (most recent call last):
+  File "measure.py", line 9, in <module>
+SystemExit: no rank 0 reported
+END
+exit 1"""
+    with pytest.raises(ProgramFailed, match="^exit status 1: ModuleNotFoundError: No module named 'baton'$"):
+        run(Command((script("program", body),)))
+
+
 def test_a_missing_program_is_a_failure(tmp_path):
     with pytest.raises(ProgramFailed, match="No such file"):
         run(Command((str(tmp_path / "missing"),)))

@@ -16,13 +16,15 @@ SIZES = (8, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB)
 RANKS = (2, 4, 8)
 QUICK = {"all_reduce/2/8", "all_reduce/4/1M", "broadcast/4/64K", "all_gather/2/1M", "send_recv/2/8", "ddp/2"}
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure.py")
-# Beside the time that is measured: PyTorch is imported.
-IMPORT_S = 60
+# The package, with what is compiled against PyTorch at its first import.
+TARGETS = ("baton_python",)
+# Beside the time that is measured: PyTorch is imported, and the first time the process group is compiled.
+IMPORT_S = 300
 
 
 def cases(plan):
     """None where BENCH_PYTHON, or python3, has no PyTorch."""
-    if not any(versions().values()):
+    if not versions():
         return []
     found = [case(plan, "barrier", ranks, 0) for ranks in RANKS]
     found += [case(plan, operation, ranks, size) for operation in OPERATIONS for ranks in RANKS for size in SIZES
@@ -50,7 +52,7 @@ def case(plan, operation, ranks, size):
                        plan.limit_s + IMPORT_S)
 
     contenders = [Contender(OURS, "baton", command("baton"))]
-    contenders += [Contender(peer, "default", command(peer)) for peer, version in versions().items() if version]
+    contenders += [Contender(peer, "default", command(peer)) for peer in versions()]
     return Case(SUITE, name, tuple(contenders), ranks=ranks, bytes=size, in_quick=name in QUICK)
 
 
@@ -60,12 +62,11 @@ def python():
 
 @functools.cache
 def versions():
-    """The peers, with the version of PyTorch that has them."""
-    code = "import torch, torch.distributed as d; print(torch.__version__, d.is_gloo_available(), d.is_mpi_available())"
+    """The peers that this PyTorch was built with, with its version."""
+    code = """import torch, torch.distributed as d
+print(torch.__version__, *(name for name in ("gloo", "mpi") if getattr(d, f"is_{name}_available")()))"""
     try:
         words = subprocess.run([python(), "-c", code], capture_output=True, text=True, timeout=IMPORT_S).stdout.split()
     except (OSError, subprocess.TimeoutExpired):
         words = []
-    if len(words) != 3:
-        return {"gloo": None, "mpi": None}
-    return {"gloo": words[0] if words[1] == "True" else None, "mpi": words[0] if words[2] == "True" else None}
+    return {peer: words[0] for peer in words[1:]}
