@@ -9,9 +9,9 @@
 
 #include "base/checked_event.hpp"
 #include "base/quote.hpp"
+#include "base/trace_reader.hpp"
 #include "check/race_finder.hpp"
 #include "check/reordering.hpp"
-#include "check/trace_stream.hpp"
 
 namespace baton::check {
 namespace {
@@ -47,8 +47,19 @@ class Names {
   std::map<std::uint64_t, std::pair<std::string, std::uint32_t>> memories_;
 };
 
+std::string text_of(const TraceReader& trace, std::uint32_t process, TextId id) {
+  const std::string* const text = trace.text(process, id);
+  return text == nullptr ? "" : *text;
+}
+
+/// What this analysis needs of a trace.
+constexpr auto kIsWanted = [](const baton::Event& event) {
+  return event.kind == EventKind::joined || event.kind == EventKind::left ||
+         info_of(event.kind).level == EventLevel::check;
+};
+
 /// An event of a trace as one of a history; `needs` is set for those that receive a token.
-Event history_event(const baton::Event& recorded, const TraceStream& trace, std::uint32_t process, Names& names,
+Event history_event(const baton::Event& recorded, const TraceReader& trace, std::uint32_t process, Names& names,
                     std::uint64_t& needs) {
   Event event;
   event.actor = recorded.rank;
@@ -60,8 +71,8 @@ Event history_event(const baton::Event& recorded, const TraceStream& trace, std:
     return event;
   }
   const CheckedBytes bytes = unpack(recorded);
-  names.memory(bytes.memory, trace.text(process, recorded.object), bytes.owner);
-  event.place = names.place(trace.text(process, recorded.place));
+  names.memory(bytes.memory, text_of(trace, process, recorded.object), bytes.owner);
+  event.place = names.place(text_of(trace, process, recorded.place));
   event.subject = bytes.memory;
   event.begin = bytes.begin;
   event.end = recorded.kind == EventKind::touch ? bytes.last : bytes.begin + bytes.word_bytes;
@@ -132,13 +143,13 @@ std::string key_of(const Finding& finding, const Names& names) {
 }  // namespace
 
 TraceFindings check_trace(const std::string& path) {
-  TraceStream trace(path);
+  const TraceReader trace(path);
   Names names;
   RaceFinder finder;
   Reordering reordering;
   TraceFindings found;
   const auto give = [&](const Event& event) { finder.add(event); };
-  trace.for_each([&](const baton::Event& recorded, std::uint32_t process) {
+  trace.for_each_in_time(kIsWanted, [&](const baton::Event& recorded, std::uint32_t process) {
     if (recorded.kind == EventKind::joined) return finder.enter(recorded.rank);
     if (recorded.kind == EventKind::left) return finder.leave(recorded.rank);
     std::uint64_t needs = 0;

@@ -1,51 +1,17 @@
 // From the file to spans.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <unordered_map>
 
-#include "base/fail.hpp"
+#include <fmt/format.h>
+
 #include "base/ticks.hpp"
-#include "base/trace_file.hpp"
-#include "base/unique_fd.hpp"
+#include "base/trace_reader.hpp"
 #include "trace/trace.hpp"
 
 namespace baton::trace {
 namespace {
-
-/// The whole file in memory, for reading.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status {};
-    if (!fd || ::fstat(fd.get(), &status) != 0) fail_system(fmt::format("opening {}", path));
-    if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) < kTraceHeaderBytes) {
-      fail(Code::protocol, "{} is not a trace: it has {} bytes", path, status.st_size);
-    }
-    bytes_ = static_cast<std::size_t>(status.st_size);
-    data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd.get(), 0);
-    if (data_ == MAP_FAILED) fail_system(fmt::format("mapping {}", path));
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() { ::munmap(data_, bytes_); }
-
-  [[nodiscard]] const TraceHeader& header() const noexcept { return *static_cast<const TraceHeader*>(data_); }
-  [[nodiscard]] std::size_t chunks() const noexcept { return (bytes_ - kTraceHeaderBytes) / kChunkBytes; }
-  [[nodiscard]] const void* chunk(std::size_t number) const noexcept {
-    return static_cast<const std::byte*>(data_) + kTraceHeaderBytes + number * kChunkBytes;
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 /// Ticks as nanoseconds after the header's first pair.
 class Clock {
@@ -77,79 +43,23 @@ class Clock {
   double ns_per_tick_ = 1.0;
 };
 
-/// One thread of one process.
-struct Stream {
-  std::vector<const EventChunk*> full;  // by number
-  const EventChunk* live = nullptr;
-};
-
 class Reader {
  public:
-  explicit Reader(const std::string& path) : file_(path), clock_(checked(file_.header(), path)) {}
+  explicit Reader(const std::string& path) : file_(path), clock_(file_.header()) {}
 
   [[nodiscard]] Trace read() {
-    sort_chunks();
-    for (auto& [key, stream] : streams_) read_stream(key.first, stream);
+    const TraceHeader& header = file_.header();
+    trace_.host.assign(header.host, ::strnlen(header.host, sizeof header.host));
+    trace_.created_ns = header.created_ns;
+    trace_.processes = header.processes.load(std::memory_order_relaxed);
+    trace_.lost_chunks = file_.lost_chunks();
+    file_.for_each([&](const Event& event, std::uint32_t process) { add(process, event); });
     finish();
     return std::move(trace_);
   }
 
  private:
-  static const TraceHeader& checked(const TraceHeader& header, const std::string& path) {
-    if (header.magic != kTraceMagic) fail(Code::protocol, "{} is not a trace", path);
-    if (header.version != kTraceVersion || header.event_bytes != sizeof(Event) || header.chunk_bytes != kChunkBytes) {
-      fail(Code::protocol, "{} was written by another version of Baton (format {}, not {})", path, header.version,
-           kTraceVersion);
-    }
-    return header;
-  }
-
-  void sort_chunks() {
-    const TraceHeader& header = file_.header();
-    trace_.host.assign(header.host, ::strnlen(header.host, sizeof header.host));
-    trace_.created_ns = header.created_ns;
-    trace_.processes = header.processes.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < file_.chunks(); ++i) {
-      const auto& chunk = *static_cast<const ChunkHeader*>(file_.chunk(i));
-      if (chunk.magic != kChunkMagic) {
-        ++trace_.lost_chunks;
-        continue;
-      }
-      Stream& stream = streams_[{chunk.process, chunk.thread}];
-      switch (chunk.kind) {
-        case ChunkKind::live: stream.live = static_cast<const EventChunk*>(file_.chunk(i)); break;
-        case ChunkKind::full: stream.full.push_back(static_cast<const EventChunk*>(file_.chunk(i))); break;
-        case ChunkKind::texts: {
-          const auto& texts = *static_cast<const TextChunk*>(file_.chunk(i));
-          read_texts(texts.text_header, texts.text, texts_[chunk.process]);
-          break;
-        }
-        default: ++trace_.lost_chunks;
-      }
-    }
-  }
-
-  void read_stream(std::uint32_t process, Stream& stream) {
-    const auto first_of = [](const EventChunk* chunk) { return chunk->header.first.load(std::memory_order_relaxed); };
-    std::ranges::sort(stream.full, {}, first_of);
-    std::uint64_t next = 0;
-    for (const EventChunk* chunk : stream.full) {
-      for (const auto& slot : chunk->slots) add(process, slot);
-      next = first_of(chunk) + kChunkEvents;
-    }
-    if (stream.live == nullptr) return;
-    // Pairs with the store of the writer, which may be at work.
-    const std::uint64_t written = stream.live->ring.written.load(std::memory_order_acquire);
-    next = std::max(next, first_of(stream.live));
-    if (written - std::min(written, next) > kChunkEvents) next = written - kChunkEvents;
-    for (; next < written; ++next) add(process, stream.live->slots[next % kChunkEvents]);
-  }
-
-  void add(std::uint32_t process, const EventSlot& slot) {
-    RingWriter::Words words{};
-    for (std::size_t i = 0; i < kEventWords; ++i) words[i] = slot.words[i].load(std::memory_order_relaxed);
-    const Event event = event_of(words);
-    if (event.kind == EventKind::none) return;
+  void add(std::uint32_t process, const Event& event) {
     Span span{.begin = clock_.ns(event.begin),
               .end = event.end == 0 ? 0 : clock_.ns(event.end),
               .kind = event.kind,
@@ -174,8 +84,8 @@ class Reader {
     if (id == 0) return 0;
     const auto known = numbers_.find(std::uint64_t{process} << 32U | id);
     if (known != numbers_.end()) return known->second;
-    const auto found = texts_[process].find(id);
-    const std::string text = found == texts_[process].end() ? fmt::format("#{}", id) : found->second;
+    const std::string* const found = file_.text(process, id);
+    const std::string text = found == nullptr ? fmt::format("#{}", id) : *found;
     const auto [entry, added] = by_text_.try_emplace(text, static_cast<Text>(trace_.texts.size()));
     if (added) trace_.texts.push_back(text);
     return numbers_[std::uint64_t{process} << 32U | id] = entry->second;
@@ -209,11 +119,9 @@ class Reader {
     }
   }
 
-  MappedFile file_;
+  TraceReader file_;
   Clock clock_;
   Trace trace_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Stream> streams_;
-  std::map<std::uint32_t, std::map<TextId, std::string>> texts_;  // by process
   std::unordered_map<std::uint64_t, Text> numbers_;
   std::unordered_map<std::string, Text> by_text_;
 };
