@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "job/launch/job_run.hpp"
+#include "job/launch/local_ranks.hpp"
 #include "job/launch/program_path.hpp"
 #include "wire/control.hpp"
 
@@ -43,6 +44,18 @@ Launcher::Launcher(LaunchOptions options) : options_(std::move(options)) {
   program_ = find_program(options_.command.front(), search_path(options_.environment));
 }
 
-LaunchResult Launcher::run() { return JobRun(options_, program_).run(); }
+LaunchResult Launcher::run() {
+  const auto here = [this](const JobRun::Surroundings& around) {
+    LocalRanksPlan plan{.job = job_name(program_),
+                        .program = program_,
+                        .command = options_.command,
+                        .environment = options_.environment,
+                        .count = options_.ranks,
+                        .size = options_.ranks,
+                        .bind = options_.bind};
+    return std::make_unique<LocalRanks>(std::move(plan), around.signals, around.loop, around.output, around.events);
+  };
+  return JobRun(options_, here).run();
+}
 
 }  // namespace baton::job

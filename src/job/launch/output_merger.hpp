@@ -18,10 +18,11 @@
 #include "job/launch/event_loop.hpp"
 #include "job/launch/line_stream.hpp"
 #include "job/launch/output_sink.hpp"
+#include "job/launch/rank_processes.hpp"
 
 namespace baton::job {
 
-class OutputMerger {
+class OutputMerger final : public RankOutput {
  public:
   struct Settings {
     OutputForm form;
@@ -40,7 +41,7 @@ class OutputMerger {
   OutputMerger& operator=(const OutputMerger&) = delete;
 
   /// Starts to read what `rank` writes.
-  void add(int rank, UniqueFd output, UniqueFd error);
+  void add(int rank, UniqueFd output, UniqueFd error) override;
 
   /// Call after each round of the event loop.
   void flush();

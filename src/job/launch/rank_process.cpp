@@ -90,18 +90,19 @@ RankProcess start_rank(const RankRecipe& recipe, int rank, int input_fd, const S
   const auto argument_pointers = exec_pointers(recipe.arguments);
   const auto shell_pointers = exec_pointers(shell_arguments);
   const auto environment_pointers = exec_pointers(environment);
-  const Plan plan{
-      .recipe = recipe,
-      .rank = rank,
-      .launcher = ::getpid(),
-      .input = input_fd,
-      .output = child_output.get(),
-      .error = child_error.get(),
-      .start = start.write_fd(),
-      .processors = recipe.processors ? std::optional(recipe.processors->share(rank, recipe.ranks)) : std::nullopt,
-      .arguments = argument_pointers.data(),
-      .shell_arguments = shell_pointers.data(),
-      .environment = environment_pointers.data()};
+  const Plan plan{.recipe = recipe,
+                  .rank = rank,
+                  .launcher = ::getpid(),
+                  .input = input_fd,
+                  .output = child_output.get(),
+                  .error = child_error.get(),
+                  .start = start.write_fd(),
+                  .processors = recipe.processors
+                                    ? std::optional(recipe.processors->share(rank - recipe.first_rank, recipe.ranks))
+                                    : std::nullopt,
+                  .arguments = argument_pointers.data(),
+                  .shell_arguments = shell_pointers.data(),
+                  .environment = environment_pointers.data()};
   const pid_t pid = ::fork();
   if (pid < 0) fail_system("fork");
   if (pid == 0) become_program(plan);

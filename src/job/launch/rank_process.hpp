@@ -24,7 +24,8 @@ struct RankRecipe {
   rlimit open_files;  // the limits to give to the ranks
   /// Each rank stays on its share of these; nothing: on all of them.
   std::optional<ProcessorMask> processors;
-  int ranks;
+  int first_rank;  // of those on this host
+  int ranks;       // on this host
 };
 
 /// A process that could not become the program.
