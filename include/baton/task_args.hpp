@@ -110,6 +110,8 @@ struct TaskConfig {
   std::uint32_t blocks = 1;
   bool start_together = false;
   std::int32_t priority = 0;
+  /// As in TaskOptions, for all callables: it waits for the tasks that output these, and does not see them.
+  std::vector<Tensor> tokens = {};
 };
 
 }  // namespace baton

@@ -104,8 +104,8 @@ class BATON_API Orchestration {
   TaskId submit_sub(SubFunction function, const TaskArgs& args, Place where = Place::here());
 
   /// A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least `expected`.
-  /// A task that takes the token as an input waits for that; its callable does not see it. No chip is kept from its
-  /// tasks meanwhile.
+  /// A task that takes the token, as an input or in TaskConfig::tokens, waits for that. A kernel sees an input as one
+  /// int32 that must not be read; a function of submit_sub() does not see it. No chip is kept from its tasks meanwhile.
   [[nodiscard]] Tensor submit_notification_wait(const Tensor& signal, std::int32_t expected,
                                                 Place where = Place::here());
 

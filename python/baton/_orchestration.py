@@ -134,11 +134,12 @@ class Orchestration:
 
     def submit_notification_wait(self, signal: Tensor, expected: int = 1) -> Tensor:
         """A task that completes when `signal`, one int32 in the window that a chip has of a domain, is at least
-        `expected`. Returns a token: a task that takes it among its arguments waits for that. Its kernel does not see
-        it, and no chip is kept from its tasks meanwhile.
+        `expected`. Returns a token: a task that takes it, among its arguments or in TaskConfig(tokens=...), waits for
+        that. A kernel sees the argument as one int32 that must not be read; a function of submit_sub() does not see
+        it. No chip is kept from its tasks meanwhile.
 
             arrived = orch.submit_notification_wait(domain[1].buffers["signals"][0:1], 7)
-            orch.submit_next_level(consume, [x, y, arrived], worker=1)
+            orch.submit_next_level(consume, [x, y], TaskConfig(tokens=[arrived]), worker=1)
         """
         return self._core.submit_notification_wait(signal, expected)
 

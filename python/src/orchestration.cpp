@@ -72,27 +72,10 @@ TensorArgType type_of(Access access) {
   return TensorArgType::inout;
 }
 
-/// The token that an argument is, marked or not; null if it is none.
-const Tensor* token_in(nb::handle given) {
-  Array* array = nullptr;
-  MarkedArgument* marked = nullptr;
-  if (nb::try_cast(given, marked) && marked != nullptr) given = marked->object;
-  if (!nb::try_cast(given, array) || array == nullptr) return nullptr;
-  return array->tensor.buffer().space == MemorySpace::token ? &array->tensor : nullptr;
-}
-
-/// Arguments for a chip: checked against the kernel, in its order. Tokens may stand anywhere among them.
-TaskArgs task_args(OrchestrationView& view, const Kernel* kernel, nb::handle given) {
-  nb::list seen;
+/// Arguments for a chip: checked against the kernel, in its order.
+TaskArgs task_args(OrchestrationView& view, const Kernel* kernel, const nb::object& given) {
   TaskArgs args;
-  for (const nb::handle item : given) {
-    if (const Tensor* token = token_in(item)) {
-      args.add_tensor(*token, TensorArgType::input);
-    } else {
-      seen.append(item);
-    }
-  }
-  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(seen)));
+  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(given)));
   for (const Array& array : call.arrays()) view.hold(array);
   for (const Argument& argument : call.get()) {
     if (argument.tensor() != nullptr) {
@@ -108,7 +91,12 @@ struct Config {
   std::uint32_t blocks;
   bool start_together;
   std::int32_t priority;
-  [[nodiscard]] TaskConfig get() const { return {blocks, start_together, priority}; }
+  std::vector<Array> tokens;
+  [[nodiscard]] TaskConfig get() const {
+    TaskConfig config{blocks, start_together, priority};
+    for (const Array& token : tokens) config.tokens.push_back(token.tensor);
+    return config;
+  }
 };
 
 /// What chips run, and the kernel whose signature its arguments follow; null if it has none.
@@ -162,7 +150,7 @@ TaskId submit_next_level_group(OrchestrationView& view, const nb::object& given,
   const Place where = calling_place();
   const Target target = target_of(given);
   std::vector<TaskArgs> lists;
-  for (const nb::handle args : args_list) lists.push_back(task_args(view, target.kernel, args));
+  for (const nb::handle args : args_list) lists.push_back(task_args(view, target.kernel, nb::borrow(args)));
   return submit_interruptibly(
       view, [callable = target.callable, lists = std::move(lists), workers, config = config.get(),
              where](Orchestration& o) { return o.submit_next_level_group(callable, lists, workers, config, where); });
@@ -252,16 +240,20 @@ void bind_orchestration(nb::module_& module) {
                      "How a chip runs a kernel.\n\n"
                      "blocks          how often it runs, each time with its own get_block_idx()\n"
                      "start_together  all blocks are on cores at the same time, so they may wait for each other\n"
-                     "priority        above 0: before ordinary tasks that are ready; below 0: after them")
+                     "priority        above 0: before ordinary tasks that are ready; below 0: after them\n"
+                     "tokens          of submit_notification_wait(): it waits for these, and does not see them")
       .def(
           "__init__",
-          [](Config* made, std::uint32_t blocks, bool start_together, std::int32_t priority) {
-            new (made) Config{blocks, start_together, priority};
+          [](Config* made, std::uint32_t blocks, bool start_together, std::int32_t priority,
+             std::vector<Array> tokens) {
+            new (made) Config{blocks, start_together, priority, std::move(tokens)};
           },
-          nb::arg("blocks") = 1, nb::arg("start_together") = false, nb::arg("priority") = 0)
+          nb::arg("blocks") = 1, nb::arg("start_together") = false, nb::arg("priority") = 0,
+          nb::arg("tokens") = std::vector<Array>{})
       .def_rw("blocks", &Config::blocks, "Executions of the kernel.")
       .def_rw("start_together", &Config::start_together, "Whether all blocks are on cores at the same time.")
-      .def_rw("priority", &Config::priority, "Higher ones first, among tasks that are ready.");
+      .def_rw("priority", &Config::priority, "Higher ones first, among tasks that are ready.")
+      .def_rw("tokens", &Config::tokens, "Tokens of waits for notifications; it waits for these, too.");
   nb::class_<NodeDomain>(module, "NodeDomain")
       .def_prop_ro("name", [](const NodeDomain& domain) { return domain.handle->name(); })
       .def_prop_ro("chips", [](const NodeDomain& domain) { return domain.handle->chips(); })

@@ -167,11 +167,13 @@ Tensor ChipServer::read_tensor(MessageReader& message, const ArgWire& arg) {
   const std::size_t dims = std::min<std::size_t>(arg.dims, kMaxDims);
   for (std::size_t d = 0; d < dims; ++d) shape[d] = message.get<std::int64_t>();
   for (std::size_t d = 0; d < dims; ++d) strides[d] = message.get<std::int64_t>();
-  return Tensor({.address = address_of(memory), .bytes = memory.bytes}, static_cast<DType>(arg.dtype),
+  const MemorySpace space = memory.buffer == kTokenBuffer ? MemorySpace::token : MemorySpace::host;
+  return Tensor({.address = address_of(memory), .bytes = memory.bytes, .space = space}, static_cast<DType>(arg.dtype),
                 Tensor::Extents(shape.data(), dims), Tensor::Extents(strides.data(), dims), arg.value);
 }
 
 std::uint64_t ChipServer::address_of(const MemoryWire& memory) {
+  if (memory.buffer == kTokenBuffer) return memory.begin;
   if ((memory.buffer & kDomainBuffer) == 0) {
     return reinterpret_cast<std::uint64_t>(buffer(memory.buffer).buffer.address + memory.begin);
   }

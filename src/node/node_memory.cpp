@@ -78,6 +78,7 @@ std::shared_ptr<DomainRecord> WorkerState::domain_of(const Tensor& tensor, std::
 
 MemoryWire WorkerState::resolve(const Tensor& tensor, int chip) {
   const Buffer& memory = tensor.buffer();
+  if (memory.space == MemorySpace::token) return {kTokenBuffer, memory.address, memory.bytes};
   if (in_window(tensor)) {
     std::size_t rank = 0;
     const auto domain = domain_of(tensor, rank);

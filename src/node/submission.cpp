@@ -64,15 +64,17 @@ Unit& WorkerState::add_unit(RunState* run, int chip, std::uint32_t callable, con
   return made;
 }
 
-void WorkerState::record(Unit& made, const TaskArgs& args) {
+void WorkerState::record(Unit& made, const TaskArgs& args, std::span<const Tensor> tokens) {
   const graph::TaskId id = made.id;
-  for (const TaskArgs::Arg& arg : args.all()) {
-    if (!arg.is_tensor || arg.type == TensorArgType::no_dep) continue;
+  const auto use = [&](const Tensor& tensor, graph::Use how) {
     map_.record(
-        graph::view_of(arg.tensor), graph_access_of(arg.type), id,
-        [this](graph::TaskId earlier) { return live(earlier); },
+        graph::view_of(tensor), how, id, [this](graph::TaskId earlier) { return live(earlier); },
         [this, id](graph::TaskId earlier) { depend(unit(id), earlier); });
+  };
+  for (const TaskArgs::Arg& arg : args.all()) {
+    if (arg.is_tensor && arg.type != TensorArgType::no_dep) use(arg.tensor, graph_access_of(arg.type));
   }
+  for (const Tensor& token : tokens) use(token, graph::Use::read);
 }
 
 void WorkerState::depend(Unit& made, graph::TaskId earlier) {
@@ -166,17 +168,13 @@ void WorkerState::define(int chip, std::uint32_t number) {
 void WorkerState::encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config,
                          const RunState& run) {
   std::uint32_t tensors = 0;
-  std::uint32_t sent = 0;
-  for (const TaskArgs::Arg& arg : args.all()) {
-    if (is_token(arg)) continue;
-    ++sent;
-    tensors += arg.is_tensor ? 1U : 0U;
-  }
+  check_tokens(args);
+  check_tokens(config.tokens);
+  for (const TaskArgs::Arg& arg : args.all()) tensors += arg.is_tensor ? 1U : 0U;
   message_.begin(MessageKind::run);
-  message_.put(
-      TaskWire{run.id, callable, sent, tensors, config.blocks, config.priority, config.start_together ? 1U : 0U});
+  message_.put(TaskWire{run.id, callable, static_cast<std::uint32_t>(args.size()), tensors, config.blocks,
+                        config.priority, config.start_together ? 1U : 0U});
   for (const TaskArgs::Arg& arg : args.all()) {
-    if (is_token(arg)) continue;
     if (arg.is_tensor) {
       put_tensor(message_, arg.tensor, arg.type, resolve(arg.tensor, chip));
     } else {
@@ -209,7 +207,7 @@ graph::TaskId WorkerState::submit(RunState& run, const Callable& callable, const
   encode(args, number, chip, config, run);
   define(chip, number);
   Unit& made = add_unit(&run, chip, number, where);
-  record(made, args);
+  record(made, args, config.tokens);
   const graph::TaskId id = made.id;
   enqueue(made, message_.finish());
   settle();
@@ -248,7 +246,7 @@ graph::TaskId WorkerState::submit_group(RunState& run, const Callable& callable,
     Unit& made = add_unit(&run, chips[i], number, where);
     made.group_first = first;
     made.group_size = static_cast<std::uint32_t>(chips.size());
-    record(made, args_list[i]);
+    record(made, args_list[i], config.tokens);
   }
   const bool entangled = std::any_of(units_.begin() + static_cast<std::ptrdiff_t>(first - first_), units_.end(),
                                      [](const Unit& one) { return one.entangled; });
@@ -272,18 +270,19 @@ graph::TaskId WorkerState::submit_sub(RunState& run, SubFunction function, const
   progress();
   await_room(lock);
   check_run(run, kHost);
+  check_tokens(args);
   for (const TaskArgs::Arg& arg : args.all()) {
-    if (is_token(arg)) continue;
     if (!arg.is_tensor) {
       task->scalars.push_back(arg.scalar);
       continue;
     }
+    if (is_token(arg.tensor)) continue;  // it has no data that a function could use
     task->memory.push_back(buffer_of(arg.tensor).shared.memory);
     task->tensors.push_back(arg.tensor);
   }
   Unit& made = add_unit(&run, kHost, kNoCallable, where);
   made.sub = std::move(task);
-  record(made, args);
+  record(made, args, {});
   const graph::TaskId id = made.id;
   if (made.unmet == 0) {
     made.phase = Unit::Phase::sent;

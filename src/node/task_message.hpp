@@ -12,6 +12,9 @@ namespace baton::node {
 /// Buffers with this bit are the windows of a domain; the rest is its number.
 inline constexpr std::uint64_t kDomainBuffer = std::uint64_t{1} << 63U;
 
+/// Stands for the memory of a token, which has none: only its address means something.
+inline constexpr std::uint64_t kTokenBuffer = std::uint64_t{1} << 62U;
+
 /// In tensors of the node: the domain above this many bits, the rank below.
 inline constexpr std::uint64_t kDomainRankBits = 16;
 inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRankBits) - 1;

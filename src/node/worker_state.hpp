@@ -150,7 +150,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void check_run(const RunState& run, int chip);
   void await_room(Lock& lock);
   Unit& add_unit(RunState* run, int chip, std::uint32_t callable, const Place& where);
-  void record(Unit& made, const TaskArgs& args);
+  void record(Unit& made, const TaskArgs& args, std::span<const Tensor> tokens);
   void depend(Unit& made, graph::TaskId earlier);
   void depend_on_one(Unit& made, graph::TaskId earlier);
   [[nodiscard]] std::uint32_t number_of(const Callable& callable);

@@ -84,6 +84,10 @@ BATON_KERNEL(node_tell, InOut<int64_t> data, InOut<int32_t> arrived, uint64_t co
 
 BATON_KERNEL(node_next, In<int64_t> data, Out<int64_t> out) { out.data()[0] = data.data()[0] + 1; }
 
+BATON_KERNEL(node_next_after, In<int32_t> token, In<int64_t> data, Out<int64_t> out) {
+  out.data()[0] = data.data()[0] + token.size();
+}
+
 BATON_KERNEL(node_await, InOut<int32_t> signal, int32_t expected) {
   pto::comm::Signal one(signal.data());
   pto::comm::TWAIT(one, expected, pto::comm::WaitCmp::GE);
@@ -114,6 +118,10 @@ void four_times_plus(Graph& graph, const ChipArgs& args) {
   graph.submit(node_twice, args.tensor(0), between);
   graph.submit(node_twice, between, args.tensor(1));
   graph.submit(node_add, args.tensor(1), args.scalar<float>(0));
+}
+
+void next_after(Graph& graph, const ChipArgs& args) {
+  graph.submit(node_next_after, args.tensor(0), args.tensor(1), args.tensor(2));
 }
 
 void nothing(Graph& /*graph*/, const ChipArgs& /*args*/) {}

@@ -27,6 +27,9 @@ BATON_KERNEL_DECLARE(node_tell, baton::InOut<std::int64_t> data, baton::InOut<st
                      std::uint64_t context, std::uint32_t peer, std::int64_t value, std::int64_t late);
 /// out = data + 1.
 BATON_KERNEL_DECLARE(node_next, baton::In<std::int64_t> data, baton::Out<std::int64_t> out);
+/// The same of a task that takes a token among its arguments.
+BATON_KERNEL_DECLARE(node_next_after, baton::In<std::int32_t> token, baton::In<std::int64_t> data,
+                     baton::Out<std::int64_t> out);
 /// Waits until the signal, in a window, is at least `expected`.
 BATON_KERNEL_DECLARE(node_await, baton::InOut<std::int32_t> signal, std::int32_t expected);
 /// Computes until y[0] is 1, and calls nobody meanwhile.
@@ -40,6 +43,8 @@ BATON_KERNEL_DECLARE(node_die, baton::InOut<float> y);
 
 /// y = 4 x + k on a chip: two kernels with an edge between them. Tensors x, y; scalar k.
 void four_times_plus(Graph& graph, const ChipArgs& args);
+/// Tensors token, data, out: hands all of them to node_next_after.
+void next_after(Graph& graph, const ChipArgs& args);
 /// Nothing.
 void nothing(Graph& graph, const ChipArgs& args);
 

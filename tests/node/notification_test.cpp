@@ -49,16 +49,33 @@ TEST_P(NodeNotifications, KeepTheirTasksButNoChipFromOthers) {
       beside.add_tensor(other, TensorArgType::inout).add_scalar(1.0F);
       o.wait(o.submit_next_level(node_add, beside, 1));
       TaskArgs args;
-      args.add_tensor(token, TensorArgType::input)
-          .add_tensor(domain[1].buffer("data").tensor, TensorArgType::input)
-          .add_tensor(out, TensorArgType::output);
-      const TaskId last = o.submit_next_level(node_next, args, 1);
+      args.add_tensor(domain[1].buffer("data").tensor, TensorArgType::input).add_tensor(out, TensorArgType::output);
+      const TaskId last = o.submit_next_level(node_next, args, 1, {.tokens = {token}});
       tell(o, domain, 0, 2, 100 * round, 20);
       o.wait(last);
       EXPECT_EQ(integer(out), 100 * round + 1);
     }
   });
   EXPECT_EQ(floats(other)[0], 3.0F);
+}
+
+TEST_P(NodeNotifications, AreArgumentsOfKernelsAndOrchestrations) {
+  const Tensor out = worker.create_buffer(DType::int64, {2});
+  worker.run([&](Orchestration& o) {
+    const DomainHandle domain = pair(o);
+    const Tensor token = o.submit_notification_wait(arrived(domain, 1, 0), 1);
+    const auto args = [&](std::int64_t index) {
+      return TaskArgs()
+          .add_tensor(token, TensorArgType::input)
+          .add_tensor(domain[1].buffer("data").tensor, TensorArgType::input)
+          .add_tensor(out.slice(index, index + 1), TensorArgType::output);
+    };
+    o.submit_next_level(node_next_after, args(0), 1);
+    o.submit_next_level(next_after, args(1), 1);
+    tell(o, domain, 0, 0, 41, 20);
+  });
+  EXPECT_EQ(integer(out), 42) << "the kernel did not wait, or does not see the token";
+  EXPECT_EQ(integer(out.slice(1, 2)), 42) << "the same of the orchestration";
 }
 
 TEST_P(NodeNotifications, ReachTasksOfOtherChipsAndHostFunctions) {
@@ -83,8 +100,7 @@ TEST_P(NodeNotifications, ReachTasksOfOtherChipsAndHostFunctions) {
         TaskArgs().add_tensor(token, TensorArgType::input).add_tensor(done, TensorArgType::no_dep));
     TaskArgs args;
     args.add_tensor(done, TensorArgType::no_dep).add_tensor(out, TensorArgType::output);
-    args.add_tensor(token, TensorArgType::input);
-    o.submit_next_level(node_next, args, 0);
+    o.submit_next_level(node_next, args, 0, {.tokens = {token}});
   });
   EXPECT_EQ(early, 0) << "the function did not wait for the token";
   EXPECT_EQ(tensors, 1) << "a function does not see tokens";
@@ -102,8 +118,7 @@ TEST_P(NodeNotifications, AreGivenUpWhenTheRunFails) {
       const Tensor token = o.submit_notification_wait(arrived(domain, 1, 0), 1);
       TaskArgs args;
       args.add_tensor(domain[1].buffer("data").tensor, TensorArgType::input).add_tensor(out, TensorArgType::output);
-      args.add_tensor(token, TensorArgType::input);
-      o.submit_next_level(node_next, args, 1);
+      o.submit_next_level(node_next, args, 1, {.tokens = {token}});
       throw GaveUp{};
     }),
                  GaveUp);
@@ -137,6 +152,13 @@ TEST_P(NodeNotifications, SayWhatIsNoSignal) {
     TaskArgs args;
     args.add_tensor(Tensor::token(1), TensorArgType::input);
     require_error(Code::invalid_argument, {"token of a chip's graph"}, [&] { o.submit_next_level(nothing, args, 0); });
+    require_error(Code::invalid_argument, {"token of a chip's graph"},
+                  [&] { o.submit_next_level(nothing, {}, 0, {.tokens = {Tensor::token(1)}}); });
+    require_error(Code::invalid_argument, {"is not a token"},
+                  [&] { o.submit_next_level(nothing, {}, 0, {.tokens = {host}}); });
+    const Tensor token = o.submit_notification_wait(arrived(domain, 1, 0), 0);
+    require_error(Code::invalid_argument, {"no memory that a task could write"},
+                  [&] { o.submit_next_level(nothing, TaskArgs().add_tensor(token, TensorArgType::inout), 0); });
   });
 }
 

@@ -144,13 +144,34 @@ def test_a_token_of_a_notification_keeps_tasks_until_it_comes(node, ops):
                 arrived = orch.submit_notification_wait(there, round)
                 orch.wait(orch.submit_next_level(ops["add_one"], [beside], worker=1))  # the chip goes on meanwhile
                 y = result[round - 1:round]
-                last = orch.submit_next_level(ops["copy_int"], [domain[1].buffers["x"], arrived, y], worker=1)
+                last = orch.submit_next_level(ops["copy_int"], [domain[1].buffers["x"], y],
+                                              baton.TaskConfig(tokens=[arrived]), worker=1)
                 orch.submit_next_level(ops["give_next"], [domain[0].buffers["x"], domain[0].buffers["signals"][3:4],
                                                           domain[0].device_ctx, 10 * round], worker=0)
                 orch.wait(last)
 
     node.run(orchestration)
     assert list(result.numpy()) == [10, 20] and beside.numpy()[0] == 2
+
+
+def test_a_kernel_may_take_the_token_of_a_notification(node, ops):
+    after = baton.kernel("#include <baton_kernel.hpp>\n"
+                         "BATON_KERNEL(after, In<int> token, In<int> x, Out<int> y) "
+                         "{ y.data()[0] = x.data()[0] + token.size(); }")
+    result, pid = node.create_buffer(1, "int32"), node.create_buffer(1, "int64")
+
+    def orchestration(orch):
+        specs = [CommBufferSpec("x", "int32", 1), CommBufferSpec("signals", "int32", 4)]
+        with orch.allocate_domain("pair", [0, 1], buffers=specs) as domain:
+            arrived = orch.submit_notification_wait(domain[1].buffers["signals"][0:1], 1)
+            orch.submit_next_level(after, [arrived, domain[1].buffers["x"], result], worker=1)
+            orch.submit_next_level(ops["give_next"], [domain[0].buffers["x"], domain[0].buffers["signals"][0:1],
+                                                      domain[0].device_ctx, 30], worker=0)
+            orch.submit_sub(sub_functions.write_pid, [IN(arrived), OUT(pid)])
+
+    node.run(orchestration)
+    assert result.numpy()[0] == 31
+    assert pid.numpy()[0] > 0, "a function of the host sees no token"
 
 
 def test_a_notification_that_never_comes_is_an_error():
