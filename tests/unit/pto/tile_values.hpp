@@ -13,6 +13,9 @@
 
 namespace baton::test {
 
+/// For what counts without a sign.
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
 template <typename Element>
 using Matrix = std::vector<std::vector<Element>>;
 
