@@ -40,6 +40,9 @@ class Deadline {
   }
   [[nodiscard]] bool passed() const noexcept { return when() <= Clock::now(); }
 
+  /// Time left, or all of it if nobody has asked yet: does not read the clock then.
+  [[nodiscard]] std::chrono::nanoseconds allowance() const noexcept { return when_ == kNotYet ? timeout_ : left(); }
+
   /// Time left, never negative.
   [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
     const auto end = when();

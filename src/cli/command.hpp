@@ -84,6 +84,7 @@ class PsCommand : public Command {
 
  private:
   bool json_ = false;
+  std::string explain_;
 };
 
 /// baton explain BATON-E031: the page of an error.

@@ -17,6 +17,7 @@ process is gone, however it was started. Only your own jobs are shown.
 examples:
   baton ps
   watch -n1 baton ps
+  baton ps --explain train-5f3a             the beginning of a name will do
   baton ps --json | jq '.jobs[].ranks[] | select(.state == "waiting")')";
 
 std::string since(const job::RankSnapshot& rank) {
@@ -83,10 +84,19 @@ nlohmann::json as_json(const job::JobSnapshot& job) {
 PsCommand::PsCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("ps", "List the jobs that run now and what their ranks wait for.");
   app_->add_flag("--json", json_, "Write JSON.");
+  app_->add_option("--explain", explain_, "Tell of this job who waits for whom, who notified last, and who is stuck.")
+      ->type_name("JOB");
   app_->footer(kPsExamples);
 }
 
 int PsCommand::run(const std::vector<std::string>&) {
+  if (!explain_.empty()) {
+    for (const job::JobExplanation& job : job::explain_jobs(explain_)) {
+      fmt::print("{}\n", job.name);
+      for (const std::string& line : job.lines) fmt::print("  {}\n", line);
+    }
+    return 0;
+  }
   const std::vector<job::JobSnapshot> jobs = job::find_jobs();
   if (json_) {
     nlohmann::json list = nlohmann::json::array();

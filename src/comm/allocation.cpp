@@ -183,7 +183,7 @@ class Handshake {
         fmt::format("rank {} waited {} for the allocation of \"{}\" ({} bytes) in \"{}\"; rank{} {} did not take part",
                     domain_.rank(), describe_duration(timeout_.count()), name_, part_bytes_, domain_.name(),
                     missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")),
-        std::move(notes));
+        DomainState::with_hang_report(std::move(notes)));
   }
 
   DomainState& domain_;

@@ -3,15 +3,26 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/actor.hpp"
 #include "base/fail.hpp"
+#include "base/log.hpp"
 #include "comm/allocation.hpp"
 #include "comm/barrier_protocol.hpp"
 #include "comm/checked_accesses.hpp"
+#include "comm/hang_report.hpp"
 #include "comm/health.hpp"
+#include "comm/stillness.hpp"
 
 namespace baton::comm {
 
 using Barrier = BarrierProtocol<wire::BarrierWords>;
+
+namespace {
+
+/// Of the wait that reached its deadline last on this thread: nothing runs between that and the error about it.
+thread_local std::vector<std::string> expired_report;
+
+}  // namespace
 
 std::uint64_t hash_words(std::uint64_t seed, const std::vector<std::uint32_t>& words) noexcept {
   std::uint64_t hash = 14695981039346656037U ^ seed;
@@ -34,6 +45,7 @@ DomainState::DomainState(std::shared_ptr<World> world, std::string name, std::ve
       event_text_(events::text(name_)),
       members_(std::move(members)),
       member_numbers_(members_.begin(), members_.end()),
+      waiting_domain_(name_, member_numbers_),
       id_(id),
       rank_(static_cast<std::uint32_t>(std::find(members_.begin(), members_.end(), world_->rank()) - members_.begin())),
       barrier_(&world_->control().barrier) {}
@@ -120,19 +132,54 @@ void DomainState::record_sleep(Event& event) const noexcept {
   events::record(began);
 }
 
+std::vector<std::string> DomainState::report_hang_once() const {
+  // Many ranks time out at nearly the same moment: one of them tells what all of them wait for.
+  constexpr std::int64_t kApart = 5'000'000'000;
+  std::atomic<std::int64_t>& told_ns = world_->control().told_ns;
+  const std::int64_t now = monotonic_ns();
+  std::int64_t last = told_ns.load(std::memory_order_relaxed);
+  if ((last != 0 && now - last < kApart) || !told_ns.compare_exchange_strong(last, now, std::memory_order_relaxed))
+    return {};
+  return describe_all_ranks();
+}
+
+std::vector<std::string> DomainState::describe_all_ranks() const {
+  const wire::ControlHeader& control = world_->control();
+  const bool one_process = control.in_process != 0;
+  const LastEvents own = one_process ? events::last_events() : LastEvents();
+  std::vector<std::string> lines = report_hang({&control, control.bytes}, one_process ? &own : nullptr).lines;
+  lines.insert(lines.begin(), std::string(kHangReportTitle));
+  return lines;
+}
+
+void DomainState::tell_deadlock() const {
+  log::warn(
+      "no rank of \"{}\" can go on: all of them wait for each other, unless something outside of Baton notifies\n  {}",
+      world_->name(), fmt::join(describe_all_ranks(), "\n  "));
+}
+
+std::vector<std::string> DomainState::with_hang_report(std::vector<std::string> notes) {
+  notes.insert(notes.end(), std::make_move_iterator(expired_report.begin()),
+               std::make_move_iterator(expired_report.end()));
+  expired_report.clear();
+  return notes;
+}
+
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
                        Event& event, std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
   if (waits_on != WaitsOn::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
-  wire::WaitRecord& record = world_->block(world_->rank()).wait;
+  WaitEntry entry;
+  const void* const actor = current_actor();
   if (event.begin == 0 && events::tracing()) event.begin = ticks();
   std::int64_t since_ns = 0;
   // Pairs with the increment in announce_change(): a death after this load ends the wait below.
   std::uint32_t changes = control.changes.load(std::memory_order_seq_cst);
   bool holds = false;
   bool woken = true;
+  StillnessWatch watch(control, deadline);
   while (true) {
     // Members that were gone before the wait began count too.
     if (changes != 0 && !(holds = test())) {
@@ -148,18 +195,25 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
       holds = test();
       return holds || control.changes.load(std::memory_order_seq_cst) != changes;
     };
-    woken = wait_until(place, changed, deadline, [&] {
+    woken = wait_until(place, changed, watch.next(), [&] {
       if (since_ns != 0) return;
       since_ns = monotonic_ns();
       WaitDescription written = describe_wait();
       written.since_ns = since_ns;
-      write_wait(record, written);
+      written.is_patient = deadline.when() - Deadline::Clock::now() >= world_->wait_timeout() / 2;
+      written.actor = describe_actor(actor);
+      entry.begin(world_->block(world_->rank()), written, waiting_domain_);
+      watch.begin();
       record_sleep(event);
     });
-    if (holds || !woken) break;
+    if (holds || (!woken && deadline.passed())) break;
+    if (!woken && watch.look()) tell_deadlock();
     changes = control.changes.load(std::memory_order_seq_cst);
   }
-  if (since_ns != 0) clear_wait(record);
+  // Before the record goes: this rank is one of those that wait. Who asks again and again does not want to know.
+  constexpr std::int64_t kWorthAReport = 100'000'000;
+  if (!holds && since_ns != 0 && monotonic_ns() - since_ns >= kWorthAReport) expired_report = report_hang_once();
+  entry.end();
   end_event(event, holds ? EventOutcome::done : EventOutcome::expired);
   return holds;
 }
@@ -204,7 +258,6 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   const wire::RankState own = state_of(world_->control(), members_[rank_]);
   if (own == wire::RankState::left || own == wire::RankState::dead) {
     if (test()) return;
-    if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
     throw Error(Code::peer_left,
                 fmt::format("rank {} waited for {}, but it has left the job itself", rank_, describe(describe_wait())));
   }
@@ -218,7 +271,6 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   if (test()) return;
 
   const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);
-  if (since_ns != 0) clear_wait(world_->block(world_->rank()).wait);
   std::vector<std::string> notes = describe_deaths(dead);
   if (dead.empty()) {
     for (const std::uint32_t member : left) notes.push_back(describe_member(member) + " has left the job");
@@ -243,7 +295,7 @@ void DomainState::throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanose
               fmt::format("rank {} waited {} for barrier {} of \"{}\"; rank{} {} of {} did not arrive", rank_,
                           describe_duration(waited.count()), epoch, name_, missing.size() == 1 ? "" : "s",
                           fmt::join(missing, ", "), size()),
-              std::move(notes));
+              with_hang_report(std::move(notes)));
 }
 
 std::string DomainState::describe_member(std::uint32_t member) const {

@@ -74,6 +74,10 @@ class DomainState {
   void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, WaitsOn waits_on,
                          std::optional<std::uint32_t> rung, std::int64_t since_ns);
 
+  /// For the error about a wait() that reached its deadline: `notes`, and what all ranks of the job do if this is the
+  /// rank that tells it.
+  [[nodiscard]] static std::vector<std::string> with_hang_report(std::vector<std::string> notes);
+
   /// For who does not wait: throws peer_died if a member is dead.
   void throw_if_dead();
 
@@ -99,6 +103,11 @@ class DomainState {
     DomainState& domain_;
   };
 
+  /// What all ranks do.
+  [[nodiscard]] std::vector<std::string> describe_all_ranks() const;
+  /// The same; nothing if another one has just told it.
+  [[nodiscard]] std::vector<std::string> report_hang_once() const;
+  void tell_deadlock() const;
   /// Records `event` if it has begun.
   void end_event(Event& event, EventOutcome outcome) const noexcept;
   /// A wait is about to sleep for the first time: it is recorded from now on, if it was not before.
@@ -117,6 +126,7 @@ class DomainState {
   TextId event_text_;
   std::vector<std::uint32_t> members_;
   std::vector<int> member_numbers_;
+  WaitingDomain waiting_domain_;
   std::uint64_t id_;
   std::uint32_t rank_;
   /// The segment of a subset's barrier; the barrier of all ranks lies in the control segment.

@@ -95,7 +95,8 @@ std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank)
   const wire::RankBlock& block = wire::rank_block(control, rank);
   if (const std::string reason = wire::load_text(block.reason); !reason.empty()) return "it threw " + reason;
   std::string text = describe_cause(block);
-  if (const auto wait = read_wait(block.wait)) return text + " while it waited for " + describe(*wait);
+  if (const auto waits = read_waits(block); !waits.empty())
+    return text + " while it waited for " + describe(waits.front());
   switch (static_cast<wire::Operation>(block.activity.load(std::memory_order_relaxed))) {
     case wire::Operation::allocating: return text + " while it allocated a window";
     case wire::Operation::putting: return text + " during or after a put";
@@ -126,9 +127,9 @@ std::string describe_activity(const wire::ControlHeader& control, std::uint32_t 
     const auto stat = read_process_stat(block.pid.load(std::memory_order_relaxed));
     if (stat && (stat->state == 'T' || stat->state == 't')) stopped = " (its process is stopped)";
   }
-  if (const auto wait = read_wait(block.wait)) {
-    return fmt::format("has waited for {} for {}{}", describe(*wait),
-                       describe_duration(monotonic_ns() - wait->since_ns), stopped);
+  if (const auto waits = read_waits(block); !waits.empty()) {
+    return fmt::format("has waited for {} for {}{}", describe(waits.front()),
+                       describe_duration(monotonic_ns() - waits.front().since_ns), stopped);
   }
   return "is running" + stopped;
 }

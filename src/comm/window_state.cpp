@@ -172,12 +172,10 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
 
 void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
   const auto own = signal("wait", owner, offset);
-  const auto describe_wait = [&] {
-    return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
-  };
   // Pairs with the change in notify().
   domain_->throw_if_hopeless([&] { return holds(own.load(std::memory_order_seq_cst), comparison, value); },
-                             describe_wait, WaitsOn::any_member, std::nullopt, 0);
+                             [&] { return describe_wait(offset, comparison, value); }, WaitsOn::any_member,
+                             std::nullopt, 0);
 }
 
 void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
@@ -220,11 +218,9 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   event.b = offset / sizeof(std::int32_t);
   // The comparison above the value.
   event.c = static_cast<std::uint32_t>(value) | static_cast<std::uint64_t>(comparison) << 32U;
-  const auto describe_wait = [&] {
-    return WaitDescription{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
-  };
-  if (domain_->wait(satisfied, Deadline::within(timeout), describe_wait, WaitsOn::any_member, event,
-                    static_cast<std::uint32_t>(owner))) {
+  if (domain_->wait(
+          satisfied, Deadline::within(timeout), [&] { return describe_wait(offset, comparison, value); },
+          WaitsOn::any_member, event, static_cast<std::uint32_t>(owner))) {
     return note_waited(owner, offset, comparison, value, from.where);
   }
   throw_wait_timeout(owner, offset, comparison, value, has, timeout);
@@ -248,6 +244,18 @@ void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) co
   // the doorbell is rung after it.
   growing_word("advance", owner, offset).store(value, std::memory_order_seq_cst);
   domain_->world().ring(domain_->members()[static_cast<std::size_t>(owner)]);
+}
+
+WaitDescription WindowState::describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
+  WaitDescription wait{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
+  wait.domain = domain_->name();
+  for (const NamedBuffer& buffer : buffers_) {
+    if (offset < buffer.offset || offset - buffer.offset >= buffer.bytes) continue;
+    wait.object = buffer.name;
+    wait.index = (offset - buffer.offset) / sizeof(std::int32_t);
+    wait.names_buffer = true;
+  }
+  return wait;
 }
 
 WaitDescription WindowState::describe_reaching(int owner, Needed needed) const {
@@ -305,7 +313,7 @@ void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t valu
               fmt::format("rank {} waited {} for {} (word {} of \"{}\" has {}, needs >= {})", domain_->rank(),
                           describe_duration(timeout.count()), describe(describe_reaching(owner, needed)),
                           offset / sizeof value, name_, has, value),
-              {domain_->describe_member_activity(static_cast<std::uint32_t>(owner))});
+              DomainState::with_hang_report({domain_->describe_member_activity(static_cast<std::uint32_t>(owner))}));
 }
 
 std::string WindowState::activity_of(int rank) const {
@@ -336,11 +344,11 @@ void WindowState::throw_wait_timeout(int owner, std::size_t offset, WaitCmp comp
   if (domain_->size() > kMostNotes + 1) {
     notes.push_back(fmt::format("and {} more ranks", domain_->size() - 1 - kMostNotes));
   }
-  throw Error(
-      Code::wait_timeout,
-      fmt::format("rank {} waited {} for signal {} of \"{}\" (has {}, needs {} {}; {})", domain_->rank(),
-                  describe_duration(waited.count()), index, name_, has, symbol_of(comparison), value, last_writer),
-      std::move(notes));
+  throw Error(Code::wait_timeout,
+              fmt::format("rank {} waited {} for {} (has {}, needs {} {}; {})", domain_->rank(),
+                          describe_duration(waited.count()), describe_signal(describe_wait(offset, comparison, value)),
+                          has, symbol_of(comparison), value, last_writer),
+              DomainState::with_hang_report(std::move(notes)));
 }
 
 }  // namespace baton::comm

@@ -18,6 +18,13 @@
 
 namespace baton::comm {
 
+/// A part of a window that has a name of its own, in each rank's part.
+struct NamedBuffer {
+  std::string name;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
 class WindowState {
  public:
   /// Collective over `domain`.
@@ -56,6 +63,9 @@ class WindowState {
 
   [[nodiscard]] std::string activity_of(int rank) const;
 
+  /// From now on messages name signals in these buffers by them. Before anybody waits.
+  void name_buffers(std::vector<NamedBuffer> buffers) const { buffers_ = std::move(buffers); }
+
   /// Throws peer_died or peer_left if nobody is left who could make the comparison hold.
   void throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   /// Where the board of its rank shows a change of the signal.
@@ -78,6 +88,7 @@ class WindowState {
   void note_waited(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, const Place& where) const {
     if (is_checked()) note_seen(checked_part(owner), offset, sizeof value, comparison, value, "wait", where);
   }
+  [[nodiscard]] WaitDescription describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
   void record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset, std::size_t count) const noexcept;
   /// The last notify of this rank, for the reports of others.
@@ -97,6 +108,7 @@ class WindowState {
   std::shared_ptr<SharedMemory> segment_;
   /// After the release: the addresses, without memory.
   std::shared_ptr<SharedMemory> remains_;
+  mutable std::vector<NamedBuffer> buffers_;  // for messages alone
   std::byte* first_part_;
   std::uint64_t stride_;
   /// A CommContext, or a CommContextLarge for more ranks than that holds.

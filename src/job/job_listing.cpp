@@ -11,12 +11,15 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <baton/error.hpp>
 
 #include "base/log.hpp"
 #include "base/process_stat.hpp"
+#include "base/quote.hpp"
 #include "base/unique_fd.hpp"
+#include "comm/hang_report.hpp"
 #include "comm/shared_memory.hpp"
 #include "job/launch/descendants.hpp"
 
@@ -39,8 +42,14 @@ std::vector<std::string> control_descriptors(pid_t pid) {
   return paths;
 }
 
+/// A job and its control segment.
+struct FoundJob {
+  JobSnapshot job;
+  std::shared_ptr<comm::SharedMemory> memory;
+};
+
 /// Reads the segment at `path`, or nothing if it is none: anybody may give a memfd that name.
-std::optional<JobSnapshot> read_job(const std::string& path) {
+std::optional<FoundJob> read_job(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return std::nullopt;
   struct stat status {};
@@ -52,32 +61,55 @@ std::optional<JobSnapshot> read_job(const std::string& path) {
   const auto bytes = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (address == MAP_FAILED) return std::nullopt;
-  const comm::SharedMemory memory(address, bytes);
+  auto memory = std::make_shared<comm::SharedMemory>(address, bytes);
   try {
-    return describe_control({static_cast<const std::byte*>(address), bytes});
+    return FoundJob{describe_control({static_cast<const std::byte*>(address), bytes}), std::move(memory)};
   } catch (const Error& error) {
     log::debug("{}: {}", path, error.message());
     return std::nullopt;
   }
 }
 
-}  // namespace
-
-std::vector<JobSnapshot> find_jobs() {
-  std::vector<JobSnapshot> jobs;
+std::vector<FoundJob> find_all() {
+  std::vector<FoundJob> jobs;
   std::set<std::array<std::uint8_t, 16>> seen;
   for (const pid_t pid : all_processes()) {
     struct stat status {};
     if (::stat(fmt::format("/proc/{}", pid).c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
     for (const std::string& path : control_descriptors(pid)) {
-      auto job = read_job(path);
-      if (job && seen.insert(job->token).second) jobs.push_back(std::move(*job));
+      auto found = read_job(path);
+      if (found && seen.insert(found->job.token).second) jobs.push_back(*std::move(found));
     }
   }
-  std::sort(jobs.begin(), jobs.end(), [](const JobSnapshot& a, const JobSnapshot& b) {
-    return std::tie(a.created_ns, a.token) < std::tie(b.created_ns, b.token);
+  std::sort(jobs.begin(), jobs.end(), [](const FoundJob& a, const FoundJob& b) {
+    return std::tie(a.job.created_ns, a.job.token) < std::tie(b.job.created_ns, b.job.token);
   });
   return jobs;
+}
+
+}  // namespace
+
+std::vector<JobSnapshot> find_jobs() {
+  std::vector<JobSnapshot> jobs;
+  for (FoundJob& found : find_all()) jobs.push_back(std::move(found.job));
+  return jobs;
+}
+
+std::vector<JobExplanation> explain_jobs(std::string_view name) {
+  std::vector<JobExplanation> explained;
+  std::vector<std::string> known;
+  for (const FoundJob& found : find_all()) {
+    known.push_back(display_name(found.job));
+    if (!known.back().starts_with(name)) continue;
+    const auto* header = static_cast<const wire::ControlHeader*>(found.memory->address());
+    explained.push_back({known.back(), comm::report_hang({header, found.memory->bytes()}).lines});
+  }
+  if (explained.empty()) {
+    throw Error(Code::invalid_argument, fmt::format("there is no job {}", quote(name)),
+                {known.empty() ? "no job of yours is running" : fmt::format("there are {}", fmt::join(known, ", "))},
+                "`baton ps` lists the jobs that run now.");
+  }
+  return explained;
 }
 
 std::string display_name(const JobSnapshot& job) {

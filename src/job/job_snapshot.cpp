@@ -29,7 +29,7 @@ RankSnapshot describe_rank(const wire::RankBlock& block, std::uint32_t rank) {
   out.reason = wire::load_text(block.reason);
   out.ended_ns = block.ended_ns.load(std::memory_order_relaxed);
   out.activity = in_range(block.activity.load(std::memory_order_relaxed), wire::kLastOperation, wire::Operation::none);
-  out.wait = comm::read_wait(block.wait);
+  if (auto waits = comm::read_waits(block); !waits.empty()) out.wait = std::move(waits.front());
   return out;
 }
 

@@ -28,7 +28,7 @@ struct RankSnapshot {
   std::string reason;                                // what it threw; empty if that is not known
   std::int64_t ended_ns = 0;                         // CLOCK_MONOTONIC; 0 while it lives
   wire::Operation activity = wire::Operation::none;  // what it does or did last
-  std::optional<comm::WaitDescription> wait;
+  std::optional<comm::WaitDescription> wait;         // the longest of those that it is in
 };
 
 struct JobSnapshot {

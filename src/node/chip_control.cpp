@@ -1,6 +1,8 @@
 // What a chip does for its node beside tasks: domains, and copies to and from their windows.
 #include "base/fail.hpp"
+#include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/window_state.hpp"
 #include "node/chip_server.hpp"
 
 namespace baton::node {
@@ -57,6 +59,15 @@ void ChipServer::open_domain(MessageReader& message, MessageWriter& reply) {
   OpenDomain open;
   open.domain = me_.subset(name, members);
   open.window = open.domain.raw_window(name, bytes);
+  std::vector<comm::NamedBuffer> buffers(message.get<std::uint32_t>());
+  for (comm::NamedBuffer& buffer : buffers) {
+    buffer.name = message.get_text();
+    buffer.offset = message.get<std::uint64_t>();
+    buffer.bytes = message.get<std::uint64_t>();
+  }
+  comm::World& world = comm::DomainAccess::state(open.domain)->world();
+  if (const auto place = comm::find_window(world, open.window.local(), 1))
+    place->window->name_buffers(std::move(buffers));
   reply.put(reinterpret_cast<std::uint64_t>(open.window.context()));
   reply.put(reinterpret_cast<std::uint64_t>(open.window.local()));
   reply.put(static_cast<std::uint64_t>(open.window.bytes()));

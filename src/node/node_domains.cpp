@@ -111,7 +111,7 @@ std::shared_ptr<DomainRecord> WorkerState::allocate_domain(std::string_view name
   if (closed_) fail(Code::released, "the worker was closed");
   for (const int chip : chips) check_answers(chip);
   std::shared_ptr<DomainRecord> domain = new_domain(name, chips, layout.bytes);
-  ask_for_windows(*domain);
+  ask_for_windows(*domain, layout, buffers);
   const std::exception_ptr failure = await_windows(*domain, lock);
   domains_.emplace(domain->id, domain);
   if (failure) {
@@ -159,13 +159,21 @@ std::shared_ptr<DomainRecord> WorkerState::new_domain(std::string_view name, std
 }
 
 /// All at once: opening windows is collective.
-void WorkerState::ask_for_windows(const DomainRecord& domain) {
+void WorkerState::ask_for_windows(const DomainRecord& domain, const WindowLayout& layout,
+                                  std::span<const CommBufferSpec> buffers) {
   begin_request(MessageKind::open_domain);
   control_message_.put(domain.id);
   control_message_.put_text(domain.name);
   control_message_.put(domain.bytes);
   control_message_.put(static_cast<std::uint32_t>(domain.chips.size()));
   for (const int chip : domain.chips) control_message_.put(static_cast<std::int32_t>(chip));
+  // For what the chips say of their waits.
+  control_message_.put(static_cast<std::uint32_t>(buffers.size()));
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    control_message_.put_text(buffers[i].name);
+    control_message_.put(layout.buffers[i].offset);
+    control_message_.put(layout.buffers[i].bytes);
+  }
   const auto message = control_message_.finish();
   for (const int chip : domain.chips) send_control(chip, message);
 }

@@ -4,12 +4,19 @@
 
 #include <fmt/format.h>
 
+#include "comm/hang_report.hpp"
+
 namespace baton::node {
 namespace {
 
 /// What a chip says of a failure that began elsewhere.
 bool follows_from_another(const Failure& failure) {
   return failure.code == Code::peer_left || failure.code == Code::wait_timeout || failure.code == Code::peer_died;
+}
+
+/// Of chips whose waits reach their deadlines together one tells what all of them wait for.
+bool tells_of_all(const Failure& failure) {
+  return std::ranges::find(failure.notes, comm::kHangReportTitle) != failure.notes.end();
 }
 
 }  // namespace
@@ -21,8 +28,9 @@ std::exception_ptr RunState::root_cause() const {
     return std::make_exception_ptr(Error(root->code, root->message, root->notes, root->remedy));
   if (thrown) return thrown;
   if (failures.empty()) return nullptr;
-  const Failure& first = failures.front();
-  return std::make_exception_ptr(Error(first.code, first.message, first.notes, first.remedy));
+  const auto telling = std::ranges::find_if(failures, tells_of_all);
+  const Failure& told = telling != failures.end() ? *telling : failures.front();
+  return std::make_exception_ptr(Error(told.code, told.message, told.notes, told.remedy));
 }
 
 void RunState::finish(std::exception_ptr result) {

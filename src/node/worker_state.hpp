@@ -25,6 +25,7 @@
 #include "node/sub_workers.hpp"
 #include "node/task_message.hpp"
 #include "node/unit.hpp"
+#include "node/window_layout.hpp"
 
 namespace baton::node {
 
@@ -203,7 +204,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void check_members(std::string_view domain, std::span<const int> chips) const;
   [[nodiscard]] std::shared_ptr<DomainRecord> new_domain(std::string_view name, std::span<const int> chips,
                                                          std::uint64_t bytes);
-  void ask_for_windows(const DomainRecord& domain);
+  void ask_for_windows(const DomainRecord& domain, const WindowLayout& layout, std::span<const CommBufferSpec> buffers);
   [[nodiscard]] std::exception_ptr await_windows(DomainRecord& domain, Lock& lock);
   /// The control message of the next request.
   void begin_request(MessageKind kind);

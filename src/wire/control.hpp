@@ -15,13 +15,15 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 4;
+inline constexpr std::uint32_t kControlVersion = 5;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::uint32_t kMaxRanks = 65536;
 inline constexpr std::size_t kNameBytes = 48;
 inline constexpr std::size_t kReasonBytes = 256;
+inline constexpr std::size_t kActorBytes = 96;
+inline constexpr std::size_t kMembersBytes = 128;
 
 /// The life of a rank. Moves only forward.
 enum class RankState : std::uint32_t { absent = 0, live = 1, left = 2, dead = 3 };
@@ -63,8 +65,23 @@ struct WaitRecord {
   std::atomic<std::uint64_t> index;  // signal index in the window, the epoch of a barrier, or the rank in a collective
   std::atomic<std::int32_t> comparison;  // WaitCmp
   std::atomic<std::int32_t> needs;
-  SharedName object;  // the window's or the domain's name
+  SharedName object;                  // the name of the window, of a buffer in it, or of the domain
+  std::atomic<std::uint32_t> traits;  // WaitTraits
+  std::uint32_t reserved;
+  SharedName domain;                  // whose members can end the wait
+  SharedText<kActorBytes> actor;      // the kernel and core that waits; empty: the program
+  SharedText<kMembersBytes> members;  // of the domain: ranks of the job, as a device list
 };
+
+/// Bits of WaitRecord::traits.
+enum WaitTraits : std::uint32_t {
+  kWaitIsPatient = 1,     // it has the time that waits have by default, or more
+  kWaitNamesBuffer = 2,   // `object` is a buffer of the domain's window
+  kWaitKnowsMembers = 4,  // all of them are in `members`
+};
+
+/// A rank whose threads or cores wait at once has one for each, as far as they reach; the others are counted.
+inline constexpr std::size_t kWaitRecords = 4;
 
 /// The last signal a rank changed. For reports; its words may be of two different notifies.
 struct NotifyRecord {
@@ -89,15 +106,18 @@ struct alignas(kCacheLine) RankBlock {
   std::atomic<std::uint32_t> activity;  // Operation
   std::atomic<std::uint32_t> activity_peer;
   std::atomic<std::uint64_t> barrier_epoch;  // the last barrier of the whole job it arrived at
-  WaitRecord wait;
   NotifyRecord last_notify;
-  std::byte pad2[2 * kCacheLine - 16 - sizeof(WaitRecord) - sizeof(NotifyRecord)];
-  // Line 4 on: which of its signals were changed.
+  WaitRecord waits[kWaitRecords];
+  /// Waits that no record was free for, and those of them that are not patient.
+  std::atomic<std::uint32_t> unlisted_waits;
+  std::atomic<std::uint32_t> unlisted_impatient;
+  std::byte pad2[24 * kCacheLine - 24 - sizeof(NotifyRecord) - kWaitRecords * sizeof(WaitRecord)];
+  // Line 26 on: which of its signals were changed.
   ArrivalBoard arrivals;
-  // Line 14 on: what it said when it ended with an error. Written by the rank alone, before its state.
+  // Line 36 on: what it said when it ended with an error. Written by the rank alone, before its state.
   SharedText<kReasonBytes> reason;
 };
-static_assert(sizeof(RankBlock) == 18 * kCacheLine);
+static_assert(sizeof(RankBlock) == 40 * kCacheLine);
 
 struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;
@@ -114,7 +134,10 @@ struct alignas(kCacheLine) ControlHeader {
   std::atomic<std::uint32_t> changes;
   std::uint32_t processors;                 // how many of the ranks can run at once
   std::atomic<std::uint64_t> window_bytes;  // promised to the windows of this job that are alive
-  std::byte pad1[kCacheLine - 2 * 4 - 8];
+  std::atomic<std::int64_t> told_ns;        // when a rank last told at its deadline what all wait for; CLOCK_MONOTONIC
+  std::atomic<std::uint64_t> told_waits;    // a hash of the waits in which all ranks slept when that was told last
+  std::atomic<std::int64_t> looker;         // since when a rank looks whether all sleep for good; 0: none does
+  std::byte pad1[kCacheLine - 2 * 4 - 4 * 8];
   SharedName name;  // the rendezvous name
   std::byte pad2[kCacheLine - sizeof(SharedName)];
   Doorbell doorbell;  // of all ranks, if one_doorbell

@@ -34,5 +34,9 @@ template void store_text(SharedText<kNameBytes>&, std::string_view) noexcept;
 template void store_text(SharedText<kReasonBytes>&, std::string_view) noexcept;
 template std::string load_text(const SharedText<kNameBytes>&);
 template std::string load_text(const SharedText<kReasonBytes>&);
+template void store_text(SharedText<kActorBytes>&, std::string_view) noexcept;
+template void store_text(SharedText<kMembersBytes>&, std::string_view) noexcept;
+template std::string load_text(const SharedText<kActorBytes>&);
+template std::string load_text(const SharedText<kMembersBytes>&);
 
 }  // namespace baton::wire

@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 4);
+static_assert(kControlVersion == 5);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -21,7 +21,7 @@ static_assert(offsetof(BarrierWords, released) == 64);
 
 static_assert(sizeof(SharedName) == 48);
 
-static_assert(sizeof(WaitRecord) == 80);
+static_assert(sizeof(WaitRecord) == 360);
 static_assert(offsetof(WaitRecord, version) == 0);
 static_assert(offsetof(WaitRecord, operation) == 4);
 static_assert(offsetof(WaitRecord, since_ns) == 8);
@@ -29,6 +29,10 @@ static_assert(offsetof(WaitRecord, index) == 16);
 static_assert(offsetof(WaitRecord, comparison) == 24);
 static_assert(offsetof(WaitRecord, needs) == 28);
 static_assert(offsetof(WaitRecord, object) == 32);
+static_assert(offsetof(WaitRecord, traits) == 80);
+static_assert(offsetof(WaitRecord, domain) == 88);
+static_assert(offsetof(WaitRecord, actor) == 136);
+static_assert(offsetof(WaitRecord, members) == 232);
 
 static_assert(sizeof(NotifyRecord) == 24);
 static_assert(offsetof(NotifyRecord, window) == 0);
@@ -36,8 +40,8 @@ static_assert(offsetof(NotifyRecord, target) == 8);
 static_assert(offsetof(NotifyRecord, index) == 12);
 static_assert(offsetof(NotifyRecord, when_ns) == 16);
 
-static_assert(sizeof(RankBlock) == 1152 && offsetof(RankBlock, reason) == 896 && offsetof(RankBlock, arrivals) == 256 &&
-              alignof(RankBlock) == 64);
+static_assert(sizeof(RankBlock) == 2560 && offsetof(RankBlock, reason) == 2304 &&
+              offsetof(RankBlock, arrivals) == 1664 && alignof(RankBlock) == 64);
 static_assert(offsetof(RankBlock, doorbell) == 0);
 static_assert(offsetof(RankBlock, state) == 64);
 static_assert(offsetof(RankBlock, pid) == 68);
@@ -47,8 +51,10 @@ static_assert(offsetof(RankBlock, ended_ns) == 88);
 static_assert(offsetof(RankBlock, activity) == 128);
 static_assert(offsetof(RankBlock, activity_peer) == 132);
 static_assert(offsetof(RankBlock, barrier_epoch) == 136);
-static_assert(offsetof(RankBlock, wait) == 144);
-static_assert(offsetof(RankBlock, last_notify) == 224);
+static_assert(offsetof(RankBlock, last_notify) == 144);
+static_assert(offsetof(RankBlock, waits) == 168);
+static_assert(offsetof(RankBlock, unlisted_waits) == 1608);
+static_assert(offsetof(RankBlock, unlisted_impatient) == 1612);
 
 static_assert(sizeof(ControlHeader) == 384 && alignof(ControlHeader) == 64);
 static_assert(offsetof(ControlHeader, magic) == 0);
@@ -62,6 +68,9 @@ static_assert(offsetof(ControlHeader, one_doorbell) == 52);
 static_assert(offsetof(ControlHeader, event_areas) == 56);
 static_assert(offsetof(ControlHeader, changes) == 64);
 static_assert(offsetof(ControlHeader, window_bytes) == 72);
+static_assert(offsetof(ControlHeader, told_ns) == 80);
+static_assert(offsetof(ControlHeader, told_waits) == 88);
+static_assert(offsetof(ControlHeader, looker) == 96);
 static_assert(offsetof(ControlHeader, name) == 128);
 static_assert(offsetof(ControlHeader, doorbell) == 192);
 static_assert(offsetof(ControlHeader, barrier) == 256);
@@ -71,8 +80,8 @@ static_assert(offsetof(Event, a) == 32 && offsetof(Event, d) == 56);
 static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, rings) == 64 + 16384);
 static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
 static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);
-static_assert(control_bytes(3, 0) == 384 + 3 * 1152);
-static_assert(control_bytes(3, 3) == 384 + 3 * (1152 + sizeof(EventArea)));
+static_assert(control_bytes(3, 0) == 384 + 3 * 2560);
+static_assert(control_bytes(3, 3) == 384 + 3 * (2432 + sizeof(EventArea)));
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);

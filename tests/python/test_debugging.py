@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import baton
-from conftest import baton_program
+from conftest import HERE, baton_program
 
 TALKS = r"""
 #include <cstdio>
@@ -161,6 +161,39 @@ me.barrier()
         assert any(re.fullmatch(r"allreduce of 64 float32.* takes the algorithm \w+: the usual choice for 256 bytes in windows "
                                 r"on 2 ranks", line) for line in mine), mine
         assert any(re.match("<kernel> (was compiled in|is compiled already)", line) for line in mine), mine
+
+
+STUCK = """
+def main():
+    waits = baton.kernels({ops!r})["wait_for"]
+    with baton.Worker(devices="0-2", inproc={inproc}) as node:
+        def orchestration(o):
+            specs = [baton.CommBufferSpec("cells", "float32", 4096), baton.CommBufferSpec("flags", "int32", 4)]
+            with o.allocate_domain("tp", [0, 1, 2], buffers=specs) as domain:
+                for chip in range(3): o.submit_next_level(waits, [domain[chip].buffers["flags"][chip:chip+1]], worker=chip)
+        node.run(orchestration)
+if __name__ == "__main__": main()
+"""
+
+
+@pytest.mark.parametrize("inproc", [False, True])
+def test_chips_that_wait_for_each_other_are_told_of_with_buffer_kernel_task_and_core(tmp_path, monkeypatch, inproc):
+    monkeypatch.setenv("BATON_WAIT_TIMEOUT", "8s")
+    done = program(tmp_path, STUCK.format(ops=str(HERE / "kernels" / "ops.cpp"), inproc=inproc))
+    assert done.returncode == 1
+
+    def chips(report):
+        """Which of the chips it tells of, with the wait, the kernel, its task and its core, and the line of the kernel."""
+        line = (r'rank (\d): waiting for flags\[\1\] of domain "tp" >= 1 in kernel \'wait_for\' \(task \d+\) on vector core \d+\.\d, for .*\n'
+                r" +it waits at .*ops\.cpp:\d+")
+        return {int(found[1]) for found in re.finditer(line, report)}
+
+    # When it happens, as a warning, and at the deadline, in the one error of the node.
+    warning, _, error = done.stderr.partition("baton.Error: ")
+    assert warning.count("can go on: all of them wait for each other") == 1, done.stderr
+    assert chips(warning) == {0, 1, 2}, done.stderr
+    assert re.search(r'waited 8 s for flags\[\d\] of domain "tp" \(has 0, needs >= 1', error), done.stderr
+    assert error.count("all ranks of the job:") == 1 and chips(error) == {0, 1, 2}, done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb")

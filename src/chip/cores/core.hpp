@@ -38,6 +38,8 @@ class Core {
   /// Runs `call` to its end on the calling fiber. What goes wrong is in call.error, with the kernel's name and this
   /// core's. Does not set call.finished.
   virtual void run(KernelCall& call) = 0;
+  /// Any thread: where the kernel that runs is now, "at spin.cpp:12 in spin"; empty if none computes, or nobody knows.
+  [[nodiscard]] virtual std::string where() { return {}; }
 };
 
 }  // namespace baton::chip

@@ -30,6 +30,7 @@ struct KernelCall {
   std::array<std::int64_t, kKernelSlots> args{};  // the context slots are filled by the core
   std::int32_t block_index = 0;
   std::int32_t block_count = 1;
+  std::uint64_t task = 0;  // for messages; 0: not known
 
   void take_arguments(std::span<const std::int64_t> arguments) noexcept {
     for (std::size_t i = 0; i < arguments.size(); ++i) args[i] = arguments[i];

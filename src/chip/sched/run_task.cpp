@@ -125,6 +125,7 @@ Task* Scheduler::run_block(CoreThread& thread, Seat& seat, Task& task, BatonKern
   if (task.graph != nullptr) (&task + kPrefetched)->prefetch();
   call.block_index = static_cast<std::int32_t>(block);
   call.block_count = static_cast<std::int32_t>(plan.blocks);
+  call.task = task.id;
   call.condition_capacity = kConditionsPerKernel;
   if (plan.extra != nullptr && plan.extra->completion_queue) [[unlikely]]
     call.completion_queue_slot = plan.arg_count - 1;

@@ -80,7 +80,9 @@ void Scheduler::report_stall(const Wish& wish) {
       std::chrono::duration<double>(options().wait_timeout).count(), purpose, submitted_ - completed(), ready);
   if (!busy.empty()) {
     text += fmt::format("\n  {} in kernels: {}", busy.size(), first_of(busy, [](const Busy& one) {
-                          return fmt::format("{} in {}", describe(one.seat->core.position()), describe_task(*one.task));
+                          const std::string where = one.seat->core.where();
+                          return fmt::format("{} in {}{}", describe(one.seat->core.position()),
+                                             describe_task(*one.task), where.empty() ? "" : ", computing " + where);
                         }));
   }
   if (!deferred.empty()) {

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "comm/hang_report.hpp"
 #include "comm/health.hpp"
 #include "comm/memfd.hpp"
 #include "job/launch/descendants.hpp"
@@ -46,6 +47,12 @@ std::optional<RankSnapshot> ControlWatch::look(std::uint32_t rank) const {
   const wire::ControlHeader* header = control();
   if (header == nullptr) return std::nullopt;
   return describe_rank(wire::rank_block(*header, rank), rank);
+}
+
+std::vector<std::string> ControlWatch::explain() const {
+  const wire::ControlHeader* header = control();
+  if (header == nullptr) return {};
+  return comm::report_hang({header, memory_->bytes()}).lines;
 }
 
 void ControlWatch::mark(std::uint32_t rank, int status) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
@@ -28,6 +29,9 @@ class ControlWatch {
 
   /// What `rank` does, or did last; nothing if the job has not met.
   [[nodiscard]] std::optional<RankSnapshot> look(std::uint32_t rank) const;
+
+  /// What all ranks do, as lines of a report; none if the job has not met.
+  [[nodiscard]] std::vector<std::string> explain() const;
 
   /// The process started for `rank` ended with the wait status `status`: tells the other ranks.
   void rank_ended(std::uint32_t rank, pid_t pid, int status);

@@ -9,14 +9,15 @@
 
 #include <fmt/format.h>
 
-#include <baton/device_list.hpp>
-
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/process_stat.hpp"
+#include "comm/grouped_facts.hpp"
 
 namespace baton::job {
 namespace {
+
+using comm::GroupedFacts;
 
 std::string describe_duration(std::chrono::nanoseconds duration) { return comm::describe_duration(duration.count()); }
 
@@ -26,29 +27,6 @@ std::int64_t failure_ns(const RankOutcome& outcome) {
   const bool noted = seen && seen->state == wire::RankState::dead && seen->ended_ns > 0;
   return noted ? std::min(seen->ended_ns, reaped) : reaped;
 }
-
-/// "rank 3", "ranks 0,2-3".
-std::string name_ranks(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", format_device_list(ranks));
-}
-
-/// Facts that hold for several ranks, told once. In the order of the lowest rank.
-class GroupedFacts {
- public:
-  void add(int rank, const std::string& fact) {
-    auto& ranks = ranks_[fact];
-    if (ranks.empty()) order_.push_back(fact);
-    ranks.push_back(rank);
-  }
-  [[nodiscard]] const std::vector<std::string>& facts() const noexcept { return order_; }
-  [[nodiscard]] std::string line(const std::string& fact) const {
-    return fmt::format("{}: {}", name_ranks(ranks_.at(fact)), fact);
-  }
-
- private:
-  std::map<std::string, std::vector<int>> ranks_;
-  std::vector<std::string> order_;
-};
 
 std::string describe_other(const RankOutcome& other, std::chrono::nanoseconds kill_after) {
   if (!other.status) return "still there, even after SIGKILL";
@@ -145,7 +123,8 @@ Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culp
                   std::move(notes));
 }
 
-Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout) {
+Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout,
+                     std::vector<std::string> explanation) {
   GroupedFacts facts;
   std::map<std::string, std::int64_t> longest_wait_ns;
   for (const RankOutcome& rank : ranks) {
@@ -161,6 +140,8 @@ Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanosecond
     const std::int64_t ns = longest_wait_ns[fact];
     notes.push_back(facts.line(fact) + (ns > 0 ? ", for " + comm::describe_duration(ns) : ""));
   }
+  if (!explanation.empty()) notes.emplace_back("in detail:");
+  for (std::string& line : explanation) notes.push_back(std::move(line));
   return Error(Code::job_timeout, fmt::format("the job did not end within {}", describe_duration(timeout)),
                std::move(notes));
 }

@@ -25,6 +25,7 @@ namespace baton::job {
                                    std::chrono::nanoseconds kill_after);
 
 /// Lists what each rank was doing. `ranks` as they were at the timeout.
-[[nodiscard]] Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout);
+[[nodiscard]] Error timeout_report(std::span<const RankOutcome> ranks, std::chrono::nanoseconds timeout,
+                                   std::vector<std::string> explanation);
 
 }  // namespace baton::job

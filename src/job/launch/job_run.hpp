@@ -44,6 +44,8 @@ class JobRun final : private RankEvents {
   void on_start_failure(const Error& error) override;
   void on_signals();
   void stop_and_continue();
+  /// On standard error; false if there is nothing to tell.
+  bool tell_what_they_do();
   void on_time();
 
   void enter(Phase phase, std::chrono::nanoseconds duration);
@@ -71,6 +73,7 @@ class JobRun final : private RankEvents {
   int interrupted_by_ = 0;
   Deadline::Clock::time_point interrupted_at_{};
   bool kill_at_once_ = false;
+  bool explained_ = false;
   std::optional<Error> start_error_;
   std::optional<Error> timeout_report_;
 };

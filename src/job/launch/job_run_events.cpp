@@ -2,6 +2,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "job/launch/job_report.hpp"
 #include "job/launch/job_run.hpp"
 
@@ -55,12 +59,24 @@ void JobRun::on_signals() {
       case SIGTERM:
       case SIGHUP:
       case SIGQUIT:
+        // The first one asks what they do.
+        if (*number == SIGQUIT && !std::exchange(explained_, true) && tell_what_they_do()) break;
         if (interrupted_by_ == 0) interrupted_at_ = Deadline::Clock::now();
         if (interrupted_by_ == 0 || *number == SIGINT) interrupted_by_ = *number;
         [[fallthrough]];
       default: processes_->signal(*number);
     }
   }
+}
+
+bool JobRun::tell_what_they_do() {
+  const std::vector<std::string> lines = processes_->explain();
+  if (lines.empty()) return false;
+  std::string text = fmt::format("baton: the ranks of {}:\n", processes_->job());
+  for (const std::string& line : lines) text += fmt::format("  {}\n", line);
+  text += "  a second SIGQUIT (Ctrl-\\) is passed on to them\n";
+  output_.tell(text);
+  return true;
 }
 
 void JobRun::stop_and_continue() {
@@ -79,7 +95,7 @@ void JobRun::on_time() {
     for (RankOutcome& rank : ranks_) {
       if (!rank.status) rank.last_seen = processes_->look(rank.rank);
     }
-    timeout_report_ = timeout_report(ranks_, *options_.timeout);
+    timeout_report_ = timeout_report(ranks_, *options_.timeout, processes_->explain());
     terminate();
   } else if (phase_deadline_.passed()) {
     if (phase_ == Phase::grace)

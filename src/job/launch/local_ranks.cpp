@@ -131,6 +131,8 @@ void LocalRanks::on_child_end() {
   orphanage_.reap([this](pid_t pid, int status) { control_.descendant_ended(pid, status); });
 }
 
+std::vector<std::string> LocalRanks::explain() { return control_.explain(); }
+
 std::optional<RankSnapshot> LocalRanks::look(int rank) { return control_.look(static_cast<std::uint32_t>(rank)); }
 
 void LocalRanks::end_descendants() {

@@ -44,6 +44,7 @@ class LocalRanks final : public RankProcesses {
   void signal(int number) override;
   void on_child_end() override;
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;
+  [[nodiscard]] std::vector<std::string> explain() override;
   void end_descendants() override;
 
  private:

@@ -91,6 +91,12 @@ void OutputMerger::add_stream(int rank, Kind kind, UniqueFd pipe, Sink& sink) {
   watch(stream);
 }
 
+void OutputMerger::tell(std::string_view lines) {
+  Sink& errors = *sinks_.back();
+  if (errors.owner != nullptr) errors.file.append("\n");
+  errors.file.append(lines);
+}
+
 bool OutputMerger::may_read(const Stream& stream) {
   const Sink& sink = stream.sink;
   return stream.pipe && sink.file.has_room() && (sink.owner == nullptr || sink.owner == &stream) &&

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -42,6 +43,9 @@ class OutputMerger final : public RankOutput {
 
   /// Starts to read what `rank` writes.
   void add(int rank, UniqueFd output, UniqueFd error) override;
+
+  /// Lines of the launcher itself, for standard error; they come with the next flush().
+  void tell(std::string_view lines);
 
   /// Call after each round of the event loop.
   void flush();

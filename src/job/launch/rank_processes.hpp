@@ -68,6 +68,8 @@ class RankProcesses {
   virtual void on_child_end() = 0;
   /// What `rank` does, or did last; nothing if the job has not met.
   [[nodiscard]] virtual std::optional<RankSnapshot> look(int rank) = 0;
+  /// What all ranks do, as lines of a report; none if the job has not met, or cannot be seen from here.
+  [[nodiscard]] virtual std::vector<std::string> explain() { return {}; }
   /// After the last rank has ended, or would not: kills what they started and left behind, and waits for its end.
   virtual void end_descendants() = 0;
 };

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <baton/baton.hpp>
@@ -14,6 +16,24 @@ namespace {
 constexpr auto kLong = std::chrono::hours(1);
 
 void say(const std::string& text) { std::cout << text << std::endl; }
+
+/// Two threads hand a byte to each other through pipes, so fast that whoever looks may find either of them asleep.
+void work_in_turns(std::chrono::seconds duration) {
+  int there[2];
+  int back[2];
+  if (::pipe(there) != 0 || ::pipe(back) != 0) throw std::runtime_error("no pipes");
+  std::thread other([from = there[0], to = back[1]] {
+    char byte = 0;
+    while (::read(from, &byte, 1) == 1 && ::write(to, &byte, 1) == 1) continue;
+  });
+  const auto end = std::chrono::steady_clock::now() + duration;
+  char byte = 0;
+  while (std::chrono::steady_clock::now() < end && ::write(there[1], &byte, 1) == 1 && ::read(back[0], &byte, 1) == 1) {
+    continue;
+  }
+  ::close(there[1]);
+  other.join();
+}
 
 /// Ranks above 0 hand their number to rank 0, which adds them up: after all have notified, or one too early.
 void add_up(baton::Domain& me, int notifies) {
@@ -48,6 +68,61 @@ int main(int argc, char** argv) {
     auto signals = me.signals("scratch", 8);
     say("joined " + std::to_string(::getpid()));
     if (what == "wait") signals.wait(3, baton::WaitCmp::ge, 7, kLong);
+    if (what == "crossed") {
+      if (me.rank() == 0) {
+        signals.notify(1, 3);  // the notify that comes once too seldom
+        me.barrier(kLong);
+      }
+      signals.wait(3, baton::WaitCmp::ge, 2, kLong);
+    }
+    if (what == "busy") {  // one rank has a thread that will notify
+      std::thread later;
+      if (me.rank() == 0) {
+        later = std::thread([signals] {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+          while (std::chrono::steady_clock::now() < end) continue;
+          signals.notify(0, 5);
+          signals.notify(1, 5);
+        });
+      }
+      signals.wait(5, baton::WaitCmp::ge, 1, kLong);
+      if (later.joinable()) later.join();
+    }
+    if (what == "turns") {
+      std::thread working;
+      if (me.rank() == 0) {
+        working = std::thread([signals] {
+          work_in_turns(std::chrono::seconds(3));
+          signals.notify(0, 5);
+          signals.notify(1, 5);
+        });
+      }
+      signals.wait(5, baton::WaitCmp::ge, 1, kLong);
+      if (working.joinable()) working.join();
+    }
+    if (what == "slow") {  // a token goes round, and each rank works for it
+      const int next = (me.rank() + 1) % me.size();
+      if (me.rank() == 0) signals.notify(0, 6);
+      for (int round = 1; round <= 2; ++round) {
+        signals.wait(6, baton::WaitCmp::ge, round, kLong);
+        const std::clock_t end = std::clock() + CLOCKS_PER_SEC / 10;
+        while (std::clock() < end) continue;
+        signals.notify(next, 6);
+      }
+    }
+    if (what == "impatient") {  // waits that end by themselves, again and again
+      for (int i = 0; i < 20; ++i) {
+        try {
+          signals.wait(6, baton::WaitCmp::ge, 1, std::chrono::milliseconds(100));
+        } catch (const baton::Error&) {
+          continue;
+        }
+      }
+    }
+    if (what == "late") {
+      if (me.rank() != 0) me.barrier();
+      ::pause();
+    }
     if (what == "barrier" && me.rank() != 0) me.barrier(kLong);
     if (what == "barrier" || what == "pause") ::pause();
     if (what == "die" && me.rank() == me.size() - 1) ::raise(SIGKILL);

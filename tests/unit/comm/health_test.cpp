@@ -53,7 +53,8 @@ TEST(Health, TellsCauseAndOccupation) {
   mark_dead(header, 1, wire::EndKind::error, 0);
   wire::rank_block(header, 1).activity.store(static_cast<std::uint32_t>(wire::Operation::putting));
   EXPECT_EQ(describe_end(header, 1), "it threw an error during or after a put");
-  write_wait(wire::rank_block(header, 2).wait, {wire::Operation::waiting, "w", 3, WaitCmp::ge, 7, monotonic_ns()});
+  WaitEntry wait;
+  wait.begin(wire::rank_block(header, 2), {wire::Operation::waiting, "w", 3, WaitCmp::ge, 7, monotonic_ns()});
   mark_dead(header, 2, wire::EndKind::signal, SIGSEGV);
   EXPECT_EQ(describe_end(header, 2), "SIGSEGV while it waited for signal 3 of \"w\" >= 7");
   EXPECT_EQ(describe_activity(header, 2), "died: SIGSEGV while it waited for signal 3 of \"w\" >= 7");

@@ -1,7 +1,9 @@
 #include "comm/wait_record.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -15,7 +17,7 @@ namespace {
 TEST(WaitRecord, IsReadBack) {
   wire::WaitRecord record{};
   EXPECT_FALSE(read_wait(record));
-  write_wait(record, {wire::Operation::waiting, "scratch", 3, WaitCmp::ge, 7, 123});
+  ASSERT_TRUE(write_wait(record, {wire::Operation::waiting, "scratch", 3, WaitCmp::ge, 7, 123}));
   const auto wait = read_wait(record);
   ASSERT_TRUE(wait);
   EXPECT_EQ(wait->operation, wire::Operation::waiting);
@@ -30,7 +32,7 @@ TEST(WaitRecord, IsReadBack) {
 
 TEST(WaitRecord, ForeignBytesAreNoWait) {
   wire::WaitRecord record{};
-  write_wait(record, {wire::Operation::waiting, "x", 0, WaitCmp::ge, 0, 0});
+  ASSERT_TRUE(write_wait(record, {wire::Operation::waiting, "x", 0, WaitCmp::ge, 0, 0}));
   record.operation.store(999);
   EXPECT_FALSE(read_wait(record));
   record.operation.store(static_cast<std::uint32_t>(wire::Operation::waiting));
@@ -54,10 +56,12 @@ TEST(WaitRecord, IsNeverTorn) {
     const WaitDescription two{wire::Operation::in_barrier, std::string(48, 'b'), 2, WaitCmp::ne, 2, 2};
     while (!stop.load()) {
       // With a breath in between, or a reader on another processor would never see it unchanged.
-      write_wait(record, one);
+      ASSERT_TRUE(write_wait(record, one));
       for (int i = 0; i < 10'000; ++i) static_cast<void>(stop.load());
-      write_wait(record, two);
+      clear_wait(record);
+      ASSERT_TRUE(write_wait(record, two));
       for (int i = 0; i < 10'000; ++i) static_cast<void>(stop.load());
+      clear_wait(record);
     }
   });
   int seen = 0;
@@ -73,6 +77,51 @@ TEST(WaitRecord, IsNeverTorn) {
     ASSERT_EQ(wait->since_ns, one ? 1 : 2);
   }
   stop.store(true);
+}
+
+TEST(WaitRecord, KnowsTheDomainWhoWaitsAndForHowLong) {
+  wire::WaitRecord record{};
+  WaitDescription wait{wire::Operation::waiting, "flags", 0, WaitCmp::ge, 7, 1};
+  wait.names_buffer = wait.is_patient = true;
+  wait.actor = "kernel 'ring' on vector core 3.1";
+  ASSERT_TRUE(write_wait(record, wait, {"tp", {4, 5, 6, 9}}));
+  const auto read = read_wait(record);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->domain, "tp");
+  EXPECT_THAT(read->members, testing::ElementsAre(4U, 5U, 6U, 9U));
+  EXPECT_TRUE(read->knows_members && read->names_buffer && read->is_patient);
+  EXPECT_EQ(read->actor, "kernel 'ring' on vector core 3.1");
+  EXPECT_EQ(describe(*read), "flags[0] of domain \"tp\" >= 7");
+  wire::store_text(record.members, "3-1,x");
+  EXPECT_FALSE(read_wait(record)->knows_members);
+}
+
+TEST(WaitRecord, ThreadsOfARankHaveRecordsOfTheirOwnAndFurtherOnesAreCounted) {
+  wire::RankBlock block{};
+  std::array<WaitEntry, wire::kWaitRecords> entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].begin(block, {wire::Operation::waiting, "x", i, WaitCmp::ge, 0, static_cast<std::int64_t>(100 - i)});
+  }
+  EXPECT_EQ(block.unlisted_waits.load(), 0U);
+  EXPECT_EQ(read_waits(block).size(), wire::kWaitRecords);
+  EXPECT_EQ(read_waits(block).front().index, wire::kWaitRecords - 1);  // the longest
+  WaitDescription patient{wire::Operation::waiting, "y", 0, WaitCmp::ge, 0, 1};
+  patient.is_patient = true;
+  {
+    WaitEntry further;
+    further.begin(block, patient);
+    WaitEntry impatient;
+    impatient.begin(block, {wire::Operation::waiting, "y", 0, WaitCmp::ge, 0, 1});
+    EXPECT_EQ(block.unlisted_waits.load(), 2U);
+    EXPECT_EQ(block.unlisted_impatient.load(), 1U);
+  }
+  EXPECT_EQ(block.unlisted_waits.load(), 0U);
+  EXPECT_EQ(block.unlisted_impatient.load(), 0U);
+  entries[1].end();
+  WaitEntry next;
+  next.begin(block, patient);
+  EXPECT_EQ(block.unlisted_waits.load(), 0U);
+  EXPECT_EQ(read_waits(block).front().object, "y");
 }
 
 TEST(WaitRecord, IsDescribedInWords) {

@@ -279,7 +279,7 @@ struct CoreFunctions {
       body();
     } catch (const Error& error) {
       if (error.code() == Code::pipe_order) throw;  // names the instruction already
-      self(core).fail(static_cast<std::int32_t>(error.code()), place, error.message());
+      self(core).fail(static_cast<std::int32_t>(error.code()), place, error.message(), error.notes());
     }
   }
 };

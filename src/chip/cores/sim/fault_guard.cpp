@@ -97,6 +97,9 @@ void on_interruption(int signal, siginfo_t* info, void* context) {
   const GuardedKernel kernel = current_guarded_kernel();
   FaultGuard seen{};
   note_registers(seen, context);
+  if (kernel.guard != nullptr) {
+    kernel.running->interrupted_at.store(reinterpret_cast<std::uintptr_t>(seen.instruction), std::memory_order_relaxed);
+  }
   if (kernel.guard != nullptr && kernel.running->may_be_left_at(reinterpret_cast<std::uintptr_t>(seen.instruction))) {
     leave_kernel(*kernel.guard, signal, nullptr, context);
   }
@@ -321,6 +324,11 @@ std::string describe_call(const void* return_address) {
   const void* call = static_cast<const char*>(return_address) - 1;
   const auto module = module_of(call);
   return module ? describe_line(call, *module) : "at an unknown place";
+}
+
+std::string describe_instruction(const void* instruction) {
+  const auto module = module_of(instruction);
+  return module ? describe_line(instruction, *module) : "at an unknown place";
 }
 
 void interrupt_kernels() { KernelThreads::of_process().interrupt(); }

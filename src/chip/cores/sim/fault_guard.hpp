@@ -38,7 +38,7 @@ inline constexpr int kInterruption = SIGURG;
 /// A kernel that runs on the calling fiber, under its guard.
 struct GuardedKernel {
   FaultGuard* guard = nullptr;  // null: none runs
-  const RunningKernel* running = nullptr;
+  RunningKernel* running = nullptr;
 };
 /// Called from signal handlers. Defined by the core.
 [[nodiscard]] GuardedKernel current_guarded_kernel() noexcept;
@@ -57,7 +57,11 @@ struct KernelFault {
 /// Where a call stands, by the address to which it returns: "at scale.cpp:12 in scale".
 [[nodiscard]] std::string describe_call(const void* return_address);
 
-/// Interrupts every kernel of this process that is overdue and may be left where it is. Returns before that is done.
+/// Where an instruction stands.
+[[nodiscard]] std::string describe_instruction(const void* instruction);
+
+/// Interrupts every kernel of this process, which notes where it is, and ends those that are overdue and may be left
+/// there. Returns before that is done.
 void interrupt_kernels();
 
 }  // namespace baton::chip

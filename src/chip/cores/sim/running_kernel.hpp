@@ -16,6 +16,8 @@ struct RunningKernel {
   /// Whether the kernel has called a function of its core, where it may hold what others need. Its own thread writes
   /// it.
   std::atomic<bool> inside_core{false};
+  /// The instruction that was interrupted last; 0: none since it was set so. Relaxed: it publishes nothing but itself.
+  std::atomic<std::uintptr_t> interrupted_at{0};
 
   /// The turn that has taken too long. Written by the watch, releases the two below; pairs with the load in
   /// may_be_left_at().

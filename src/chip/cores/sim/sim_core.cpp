@@ -6,6 +6,7 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "base/parking.hpp"
 #include "chip/cores/sim/core_table.hpp"
 
 namespace baton::chip {
@@ -37,6 +38,15 @@ GuardedKernel current_guarded_kernel() noexcept {
   return {core->guard_, &core->running_};
 }
 
+std::string describe_running_kernel(const void* actor) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all cores here are simulated ones
+  const auto* core = static_cast<const SimCore*>(static_cast<const BatonCore*>(actor));
+  if (core->call_ == nullptr) return {};
+  const KernelCall& call = *core->call_;
+  return fmt::format("kernel '{}'{} on {}", call.name, call.task == 0 ? "" : fmt::format(" (task {})", call.task),
+                     describe(core->position_));
+}
+
 SimCore::SimCore(const CorePosition& position, const Profile& profile, const CoreSurroundings& around)
     : BatonCore{BATON_CORE_VERSION, 0, &kSimCoreTable, {}},
       position_(position),
@@ -52,11 +62,12 @@ SimCore::SimCore(const CorePosition& position, const Profile& profile, const Cor
   if (checker_ || chance_) watches |= BATON_WATCH_ISSUE;
 }
 
-void SimCore::fail(std::int32_t code, const BatonPlace* place, const std::string& text) const {
+void SimCore::fail(std::int32_t code, const BatonPlace* place, const std::string& text,
+                   std::vector<std::string> notes) const {
   throw Error(static_cast<Code>(code),
               fmt::format("kernel '{}' on {}: {}: {}", call_ == nullptr ? "?" : call_->name, describe(position_),
                           describe_place(place), text),
-              {}, remedy_for(static_cast<Code>(code)));
+              std::move(notes), remedy_for(static_cast<Code>(code)));
 }
 
 void SimCore::fail_late(const std::string& where) const {
@@ -110,6 +121,21 @@ void SimCore::run(KernelCall& call) {
   if (checker_) checker_->clear();
   current = nullptr;
   call_ = nullptr;
+}
+
+std::string SimCore::where() {
+  // One that waits is in a function of its core, and on no thread.
+  if (running_.turn.load(std::memory_order_relaxed) % 2 == 0 || running_.inside_core.load(std::memory_order_relaxed))
+    return {};
+  // For its thread to get a processor.
+  constexpr auto kLongEnough = std::chrono::milliseconds(500);
+  running_.interrupted_at.store(0, std::memory_order_relaxed);
+  interrupt_kernels();
+  const auto seen = [&] { return running_.interrupted_at.load(std::memory_order_relaxed) != 0; };
+  const Deadline deadline = Deadline::after(kLongEnough);
+  while (!yield_until(seen) && !deadline.passed()) continue;
+  const std::uintptr_t instruction = running_.interrupted_at.load(std::memory_order_relaxed);
+  return instruction == 0 ? std::string() : describe_instruction(reinterpret_cast<const void*>(instruction));
 }
 
 void SimCore::leave_cluster(KernelCall& call) {

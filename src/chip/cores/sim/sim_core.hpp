@@ -51,12 +51,14 @@ class SimCore final : public BatonCore, public Core {
   [[nodiscard]] const CorePosition& position() const noexcept override { return position_; }
 
   void run(KernelCall& call) override;
+  [[nodiscard]] std::string where() override;
 
   [[nodiscard]] RunningKernel& running() noexcept { return running_; }
 
  private:
   friend struct CoreFunctions;
   friend GuardedKernel current_guarded_kernel() noexcept;
+  friend std::string describe_running_kernel(const void* actor);
 
   void execute(KernelCall& call);
   /// After the kernel returned: what it left open is an error, what it registered are the call's conditions.
@@ -65,7 +67,8 @@ class SimCore final : public BatonCore, public Core {
   void drain(KernelCall& call);
   /// The kernel has run for too long.
   [[noreturn]] void fail_late(const std::string& where) const;
-  [[noreturn]] void fail(std::int32_t code, const BatonPlace* place, const std::string& text) const;
+  [[noreturn]] void fail(std::int32_t code, const BatonPlace* place, const std::string& text,
+                         std::vector<std::string> notes = {}) const;
   /// If `wrong` says what, ends the kernel with it.
   void judge(const BatonPlace* place, const std::optional<std::string>& wrong) const {
     if (wrong) fail(BATON_KERNEL_PIPE_ORDER, place, *wrong);
@@ -103,5 +106,8 @@ class SimCore final : public BatonCore, public Core {
   LocalContext local_{};
   GlobalContext global_{};
 };
+
+/// Of a core (base/actor.hpp): "kernel 'ring' (task 7) on vector core 3.1"; empty if it runs none.
+[[nodiscard]] std::string describe_running_kernel(const void* actor);
 
 }  // namespace baton::chip

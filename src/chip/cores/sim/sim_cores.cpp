@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/actor.hpp"
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 
@@ -42,6 +43,7 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
            {.chance = chance_for(options, memory, kDma), .notifier = notifier_.get(), .events = options.events}),
       own_core_({clusters_ * kCoresPerCluster, CorePosition::kSubmitter, CoreType::vector, 0}, profile,
                 surroundings(options)) {
+  set_actor_describer(describe_running_kernel);
   const CoreSurroundings around = surroundings(options);
   for (int number = 0; number < clusters_ * kCoresPerCluster; ++number) {
     const int within = number % kCoresPerCluster;

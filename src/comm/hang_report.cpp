@@ -1,0 +1,238 @@
+#include "comm/hang_report.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/process_stat.hpp"
+#include "base/ticks.hpp"
+#include "comm/grouped_facts.hpp"
+#include "comm/health.hpp"
+
+namespace baton::comm {
+namespace {
+
+/// A report names so many groups of ranks, looks for a notify at so many ranks, and has so many last events of each of
+/// so many.
+constexpr std::size_t kMostGroups = 24;
+constexpr std::size_t kMostNotifiers = 64;
+constexpr std::size_t kMostEvents = 3;
+constexpr std::size_t kMostRanksWithEvents = 8;
+
+/// The longer it is made before it is used, the better.
+const TickScale kSinceStart;
+
+std::vector<int> as_numbers(const std::vector<std::uint32_t>& ranks) { return {ranks.begin(), ranks.end()}; }
+std::string named(const std::vector<std::uint32_t>& ranks) { return name_ranks(as_numbers(ranks)); }
+
+/// An event with the texts that it names.
+struct FoundEvent {
+  const Event* event = nullptr;
+  const LastEvents* source = nullptr;
+};
+
+class Reporter {
+ public:
+  Reporter(const ControlView& control, const LastEvents* own) : control_(*control.header), own_(own) {
+    // Held against the real size: the header may have changed since it was checked.
+    const std::size_t room = (control.bytes - sizeof(wire::ControlHeader)) / sizeof(wire::RankBlock);
+    count_ = static_cast<std::uint32_t>(std::min<std::size_t>(control_.rank_count, room));
+    if (control_.event_areas >= count_ && wire::control_bytes(count_, count_) <= control.bytes) {
+      areas_ = reinterpret_cast<const EventArea*>(&wire::rank_block(control_, count_));
+    }
+    scale_.calibrate();
+    std::vector<RankOfGraph> ranks;
+    for (std::uint32_t rank = 0; rank < count_; ++rank) ranks.push_back(look_at(rank));
+    report_.graph = WaitGraph(std::move(ranks));
+  }
+
+  HangReport report() && {
+    report_.stuck = report_.graph.stuck();
+    describe_all();
+    describe_stuck();
+    describe_events();
+    return std::move(report_);
+  }
+
+ private:
+  RankOfGraph look_at(std::uint32_t rank) {
+    const wire::RankBlock& block = wire::rank_block(control_, rank);
+    RankOfGraph seen;
+    std::string fact;
+    if (state_of(control_, rank) != wire::RankState::live) {
+      seen.state = RankOfGraph::State::gone;
+      fact = describe_activity(control_, rank);
+    } else {
+      seen.waits = read_waits(block);
+      const bool stopped = is_stopped(block);
+      if (!seen.waits.empty() && !stopped) seen.state = RankOfGraph::State::waits;
+      if (stopped) fact = "stopped: a debugger, Ctrl-Z or SIGSTOP holds the process";
+    }
+    facts_.push_back(std::move(fact));
+    return seen;
+  }
+
+  [[nodiscard]] bool is_stopped(const wire::RankBlock& block) const {
+    if (control_.in_process != 0) return false;
+    const auto stat = read_process_stat(block.pid.load(std::memory_order_relaxed));
+    return stat && (stat->state == 'T' || stat->state == 't');
+  }
+
+  [[nodiscard]] std::string occupation(std::uint32_t rank) const {
+    if (!facts_[rank].empty()) return facts_[rank];
+    const auto& waits = report_.graph.ranks()[rank].waits;
+    if (waits.empty()) return "running";
+    std::string text;
+    for (const WaitDescription& wait : waits) {
+      if (!text.empty()) text += "; ";
+      text += "waiting for " + describe(wait);
+      if (!wait.actor.empty()) text += " in " + wait.actor;
+    }
+    if (const auto more = wire::rank_block(control_, rank).unlisted_waits.load(std::memory_order_relaxed); more > 0)
+      text += fmt::format("; and {} more", more);
+    return text;
+  }
+
+  /// Groups of ranks that do the same, those that are alone first: there begins what the others wait for.
+  void describe_all() {
+    GroupedFacts groups;
+    for (std::uint32_t rank = 0; rank < count_; ++rank) groups.add(static_cast<int>(rank), occupation(rank));
+    std::vector<std::string> order = groups.facts();
+    std::ranges::stable_sort(order, {}, [&](const std::string& fact) { return groups.ranks(fact).size(); });
+    for (std::size_t i = 0; i < std::min(order.size(), kMostGroups); ++i) {
+      const auto first = static_cast<std::uint32_t>(groups.ranks(order[i]).front());
+      add(groups.line(order[i]) + how_long(groups.ranks(order[i])));
+      for (const WaitDescription& wait : report_.graph.ranks()[first].waits) describe_wait(first, wait);
+    }
+    if (order.size() > kMostGroups) add(fmt::format("and {} more groups of ranks", order.size() - kMostGroups));
+  }
+
+  [[nodiscard]] std::string how_long(const std::vector<int>& ranks) const {
+    std::int64_t since = INT64_MAX;
+    for (const int rank : ranks) {
+      const auto& waits = report_.graph.ranks()[static_cast<std::size_t>(rank)].waits;
+      if (!waits.empty()) since = std::min(since, waits.front().since_ns);
+    }
+    if (since == INT64_MAX) return "";
+    return ", for " + describe_duration(std::max<std::int64_t>(monotonic_ns() - since, 0));
+  }
+
+  void describe_wait(std::uint32_t rank, const WaitDescription& wait) {
+    const Awaited awaited = report_.graph.awaited_by(rank, wait);
+    if (wait.operation == wire::Operation::waiting) {
+      describe_signal(rank, wait, awaited.ranks);
+      describe_others("who could notify it", awaited.ranks);
+    } else {
+      describe_others("who has not come", awaited.ranks);
+    }
+  }
+
+  void describe_signal(std::uint32_t rank, const WaitDescription& wait, std::vector<std::uint32_t> notifiers) {
+    // Both events have the window's name; of a buffer in one, the record has the buffer's.
+    const FoundEvent sleep = last_of(EventKind::wait, {rank}, [&](const Event& event) {
+      return event.rank == rank && event.end == 0 && static_cast<std::int32_t>(event.c) == wait.needs;
+    });
+    if (sleep.event == nullptr) return;
+    const Event& waits = *sleep.event;
+    const std::string_view window = sleep.source->text(waits.object);
+    if (const auto place = sleep.source->text(waits.place); !place.empty()) add(fmt::format("  it waits at {}", place));
+    if (notifiers.size() > kMostNotifiers) notifiers.resize(kMostNotifiers);
+    notifiers.push_back(rank);
+    const FoundEvent last = last_of(
+        EventKind::notify, notifiers, [&](const Event& event) { return event.a == waits.a && event.b == waits.b; },
+        window);
+    const auto has = static_cast<std::int32_t>(last.event != nullptr ? last.event->c : waits.d);
+    add(fmt::format("  it has {} and needs {} {}", has, symbol_of(wait.comparison), wait.needs));
+    if (last.event == nullptr) return add("  nobody has notified it, as far as is on record");
+    const std::string_view place = last.source->text(last.event->place);
+    add(fmt::format("  last notified by rank {}, {} ago{}", last.event->rank, age_of(*last.event),
+                    place.empty() ? "" : fmt::format(", at {}", place)));
+  }
+
+  void describe_others(std::string_view what, const std::vector<std::uint32_t>& ranks) {
+    GroupedFacts groups;
+    for (const std::uint32_t rank : ranks) groups.add(static_cast<int>(rank), occupation(rank));
+    if (ranks.empty()) return add(fmt::format("  {}: nobody", what));
+    std::string text;
+    for (const std::string& fact : groups.facts()) {
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name_ranks(groups.ranks(fact)), fact);
+    }
+    add(fmt::format("  {}: {}", what, text));
+  }
+
+  void describe_stuck() {
+    if (report_.stuck.empty()) return;
+    const auto cycle = report_.graph.cycle_among(report_.stuck);
+    add(fmt::format("{} cannot go on: {}", named(report_.stuck),
+                    report_.stuck.size() == 1 ? "nobody is left who could end the wait"
+                                              : "everyone who could end their waits is waiting, too"));
+    if (cycle.empty()) return;
+    std::string text = fmt::format("rank {}", cycle.front());
+    for (std::size_t i = 1; i < cycle.size(); ++i) text += fmt::format(" waits for rank {}, which", cycle[i]);
+    add(fmt::format("the cycle: {} waits for rank {}", text, cycle.front()));
+  }
+
+  void describe_events() {
+    std::size_t told = 0;
+    for (std::uint32_t rank = 0; rank < count_ && told < kMostRanksWithEvents; ++rank) {
+      const LastEvents* source = events_of(rank);
+      if (source == nullptr) return;
+      std::vector<std::string> lines;
+      for (auto event = source->events.rbegin(); event != source->events.rend() && lines.size() < kMostEvents;
+           ++event) {
+        if (event->rank != rank || event->end == 0) continue;
+        lines.push_back(fmt::format("    {} ago: {}", age_of(*event), baton::describe(*event, *source)));
+      }
+      if (lines.empty()) continue;
+      if (told++ == 0) add("the last events:");
+      for (auto line = lines.rbegin(); line != lines.rend(); ++line) add(std::move(*line));
+    }
+  }
+
+  /// Null if nobody knows. Those of another process are read when they are asked for.
+  [[nodiscard]] const LastEvents* events_of(std::uint32_t rank) {
+    if (areas_ == nullptr) return own_;
+    const auto [known, is_new] = events_.try_emplace(rank);
+    if (is_new) known->second = read_area(areas_[rank]);
+    return &known->second;
+  }
+
+  /// The latest event of a kind that `fits`, of these ranks; with `window`, of that one.
+  template <class Fits>
+  [[nodiscard]] FoundEvent last_of(EventKind kind, const std::vector<std::uint32_t>& ranks, const Fits& fits,
+                                   std::string_view window = {}) {
+    FoundEvent found;
+    for (const std::uint32_t rank : ranks) {
+      const LastEvents* const source = events_of(rank);
+      if (source == nullptr) return found;
+      for (const Event& event : source->events) {
+        if (event.kind != kind || !fits(event) || (!window.empty() && source->text(event.object) != window)) continue;
+        if (found.event == nullptr || event.written() >= found.event->written()) found = {&event, source};
+      }
+      if (source == own_) return found;  // has those of all ranks
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::string age_of(const Event& event) const {
+    return describe_duration(std::max<std::int64_t>(monotonic_ns() - scale_.nanoseconds(event.written()), 0));
+  }
+
+  void add(std::string line) { report_.lines.push_back(std::move(line)); }
+
+  const wire::ControlHeader& control_;
+  const LastEvents* own_;
+  std::uint32_t count_ = 0;
+  const EventArea* areas_ = nullptr;            // by rank; null if there are none
+  std::map<std::uint32_t, LastEvents> events_;  // those that were read
+  std::vector<std::string> facts_;              // by rank: what it does, unless it runs or waits
+  TickScale scale_ = kSinceStart;
+  HangReport report_;
+};
+
+}  // namespace
+
+HangReport report_hang(const ControlView& control, const LastEvents* own) { return Reporter(control, own).report(); }
+
+}  // namespace baton::comm

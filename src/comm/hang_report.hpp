@@ -1,0 +1,36 @@
+// One report of what all ranks of a job do, for when they do not get on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/event_area.hpp"
+#include "comm/wait_graph.hpp"
+#include "wire/control.hpp"
+
+namespace baton::comm {
+
+/// A control segment that may belong to others, who may write anything to it at any time: `bytes` of it are mapped.
+struct ControlView {
+  const wire::ControlHeader* header;
+  std::size_t bytes;
+};
+
+/// The line above a report in the notes of an error.
+inline constexpr std::string_view kHangReportTitle = "all ranks of the job:";
+
+/// What the ranks of a job do now.
+struct HangReport {
+  WaitGraph graph;
+  std::vector<std::uint32_t> stuck;  // who cannot get on whatever the others do
+  /// Who waits for what, who could end it and what they do, who notified last and where; the cycle, if there is one;
+  /// the last events of those who wait. Further lines of an entry are indented.
+  std::vector<std::string> lines;
+};
+
+/// `own` are the events of this process, where all ranks of the job live in it.
+[[nodiscard]] HangReport report_hang(const ControlView& control, const LastEvents* own = nullptr);
+
+}  // namespace baton::comm
