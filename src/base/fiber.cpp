@@ -14,12 +14,6 @@
 namespace baton {
 namespace {
 
-/// A yield that takes longer went to somebody who had work for a whole turn of the scheduler. 50 of them take less
-/// where nobody else wants the processor.
-constexpr std::chrono::microseconds kLostTurn{200};
-/// For this many times what was lost a thread sleeps soon; then it tries again whether strangers still have work.
-constexpr int kTurnsOfSleep = 10;  // docs/investigations/waiting-ladder.md
-
 /// Sweeps over waiting fibers between two looks at the clock while other fibers make progress.
 constexpr int kSweepsPerClock = 256;
 
@@ -330,19 +324,9 @@ class FiberPool::Carrier {
 
   /// The awake rungs of the ladder. True if a fiber can run.
   bool stay_awake() {
-    using Clock = Deadline::Clock;
     const auto ready = [this] { return any_ready(); };
-    if (!options_.gives_way_to_strangers) return stay_awake_until(ready, options_.place.crowding);
-    // One that runs now answers within a moment. Staying awake for longer would use up the share of the processor that
-    // lets this thread be served first when it is woken.
-    if (strangers_until_ && Clock::now() < *strangers_until_) return look_for_a_moment(ready);
-    strangers_until_.reset();
-    if (spin_until(ready, options_.place.crowding)) return true;
-    const Clock::time_point begin = Clock::now();
-    const bool held = yield_until(ready, kLostTurn);
-    const Clock::time_point end = Clock::now();
-    if (end - begin > kLostTurn) strangers_until_ = end + kTurnsOfSleep * (end - begin);
-    return held;
+    if (options_.place.gives_way_to_strangers) return strangers_.stay_awake_until(ready, options_.place.crowding);
+    return stay_awake_until(ready, options_.place.crowding);
   }
 
   /// Nothing can run: climbs the ladder, as any other waiter.
@@ -369,8 +353,7 @@ class FiberPool::Carrier {
   ThreadServices* services_ = nullptr;
   std::mt19937_64 random_{options_.seed.value_or(0)};
   int sweeps_ = 0;
-  /// Set where somebody else had work for this thread's processor: until then it sleeps soon.
-  std::optional<Deadline::Clock::time_point> strangers_until_;
+  Strangers strangers_;
 };
 
 FiberPool::FiberPool(const FiberPoolOptions& options) : options_(options) {}

@@ -26,9 +26,6 @@ struct FiberPoolOptions {
   std::size_t stack_bytes = 256 * 1024;
   /// With a seed and one thread, which of the fibers that can run goes next follows from the seed and nothing else.
   std::optional<std::uint64_t> seed = std::nullopt;
-  /// Its threads have processors that no other thread of this job wants: one that loses its own has lost it to
-  /// strangers. Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
-  bool gives_way_to_strangers = false;
   /// Where threads sleep when none of their fibers can run. A change that makes a waiting fiber's test hold rings it.
   ParkingPlace place;
 };

@@ -25,6 +25,9 @@ struct ParkingPlace {
   Doorbell* doorbell;
   FutexScope scope;
   Crowding crowding;
+  /// Those who take part have processors that no other thread of their job wants: one that loses its own has lost it to
+  /// strangers. Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
+  bool gives_way_to_strangers = false;
 };
 
 /// Returns true once `test` holds, false if `deadline` passed first. `test` may be asked again after it held, and must
@@ -37,6 +40,18 @@ struct ParkingPlace {
 /// Its last rung alone, for a thread that would take turns from those it waits for. Not on a fiber.
 [[nodiscard]] bool park_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                               FunctionRef<void()> before_sleep);
+
+/// What a thread remembers of others who had work for its processor.
+class Strangers {
+ public:
+  /// The awake rungs of the ladder. After a turn was lost they are a moment: staying awake for longer uses up the share
+  /// of the processor that lets a waiter be served first when it is woken. After ten times what was lost they are tried
+  /// again.
+  [[nodiscard]] bool stay_awake_until(FunctionRef<bool()> test, Crowding crowding);
+
+ private:
+  std::chrono::steady_clock::time_point until_{};
+};
 
 /// The awake rungs of the ladder, for a thread that has nothing else to do: true once `test` holds, false when staying
 /// awake is no longer worth it.

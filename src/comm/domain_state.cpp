@@ -169,6 +169,8 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
                        Event& event, std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
   if (waits_on != WaitsOn::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
+  // Where each rank can have a processor, who has none has lost it to a stranger.
+  place.gives_way_to_strangers = place.crowding == Crowding::spare;
   if (rung) place.doorbell = &wire::doorbell_of(world_->control(), members_[*rung]);
   wire::ControlHeader& control = world_->control();
   WaitEntry entry;

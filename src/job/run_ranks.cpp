@@ -59,12 +59,11 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   // What follows from a seed alone cannot depend on how threads take turns.
   const int wanted = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
   const int workers = options().seed ? 1 : wanted;
-  FiberPool pool(
-      {.threads = workers,
-       .stack_bytes = inproc_options.stack_bytes,
-       .seed = options().seed,
-       .gives_way_to_strangers = workers <= usable_processors(),
-       .place = {&job->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(workers))}});
+  FiberPool pool({.threads = workers,
+                  .stack_bytes = inproc_options.stack_bytes,
+                  .seed = options().seed,
+                  .place = {&job->control().doorbell, FutexScope::process,
+                            crowding_of(static_cast<std::size_t>(workers)), workers <= usable_processors()}});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     job->enter(rank);
     pool.add([&job, &body, &failure, rank] { run_rank(job, rank, body, failure); });

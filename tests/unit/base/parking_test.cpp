@@ -41,6 +41,28 @@ TEST(YieldUntil, GivesUpEarlyWhereOthersKeepTheProcessor) {
   EXPECT_LE(looks, 3);
 }
 
+TEST(Strangers, WhoHasLostItsProcessorLooksForAMomentOnly) {
+  constexpr milliseconds kLost{50};
+  constexpr int kMany = 1000;  // a moment is fewer, the spins of a waiter with a processor are more
+  Strangers strangers;
+  int looks = 0;
+  const auto look = [&] { return ++looks, false; };
+  // The first look is before all yields.
+  EXPECT_FALSE(strangers.stay_awake_until(
+      [&] {
+        if (++looks == 2) std::this_thread::sleep_for(kLost);
+        return false;
+      },
+      Crowding::packed));
+  looks = 0;
+  EXPECT_FALSE(strangers.stay_awake_until(look, Crowding::spare));
+  EXPECT_LT(looks, kMany);
+  std::this_thread::sleep_for(20 * kLost);
+  looks = 0;
+  EXPECT_FALSE(strangers.stay_awake_until(look, Crowding::spare));
+  EXPECT_GT(looks, kMany);
+}
+
 TEST_P(Parking, ASleeperIsWokenByTheChangeItWaitsFor) {
   std::atomic<int> word{0};
   std::atomic<int> sleeps{0};
