@@ -131,6 +131,14 @@ BATON_API void allgather(const Domain& me, ConstData in, Data out, const Collect
 BATON_API void gather(const Domain& me, ConstData in, Data out, int root, const CollectiveOptions& options = {});
 /// Everybody gets its block of what `root` has in `in`, which the others may leave empty unless it is a window.
 BATON_API void scatter(const Domain& me, ConstData in, Data out, int root, const CollectiveOptions& options = {});
+/// The three above with blocks that lie anywhere, all of the same size, by rank. Ranks that are not the root may leave
+/// the list empty. All ranks call this form.
+BATON_API void allgather_blocks(const Domain& me, ConstData in, std::span<const Data> out,
+                                const CollectiveOptions& options = {});
+BATON_API void gather_blocks(const Domain& me, ConstData in, std::span<const Data> out, int root,
+                             const CollectiveOptions& options = {});
+BATON_API void scatter_blocks(const Domain& me, std::span<const ConstData> in, Data out, int root,
+                              const CollectiveOptions& options = {});
 /// Block r of `in` becomes this rank's block in the `out` of rank r. `in` and `out` may be the same.
 BATON_API void all_to_all(const Domain& me, ConstData in, Data out, const CollectiveOptions& options = {});
 /// The same with contiguous blocks of different sizes: `send_counts[r]` elements for rank r,

@@ -24,7 +24,7 @@ class MemoryMover {
   /// Collective over the domain of `host`, whose scratch window has the lines that ranks need for it.
   MemoryMover(const HostMover& host, const RawWindow& scratch, PeerMemory::Within within);
 
-  /// Whether all members reach all memory of all; the same on all of them. Without that there is nothing else to call.
+  /// Whether all members reach all memory of all; the same on all of them. Without that only bounce() is to be called.
   [[nodiscard]] bool is_open() const noexcept { return memory_.is_open(); }
 
   /// Both throw where there is no such memory, or its owner has gone.

@@ -60,6 +60,23 @@ void scatter(const Domain& me, ConstData in, Data out, int root, const Collectiv
   make(me, scatter_request(me, in, out, root, options));
 }
 
+void allgather_blocks(const Domain& me, ConstData in, std::span<const Data> out, const CollectiveOptions& options) {
+  std::vector<std::byte*> blocks;
+  make(me, allgather_blocks_request(me, in, out, blocks, options));
+}
+
+void gather_blocks(const Domain& me, ConstData in, std::span<const Data> out, int root,
+                   const CollectiveOptions& options) {
+  std::vector<std::byte*> blocks;
+  make(me, gather_blocks_request(me, in, out, root, blocks, options));
+}
+
+void scatter_blocks(const Domain& me, std::span<const ConstData> in, Data out, int root,
+                    const CollectiveOptions& options) {
+  std::vector<std::byte*> blocks;
+  make(me, scatter_blocks_request(me, in, out, root, blocks, options));
+}
+
 void all_to_all(const Domain& me, ConstData in, Data out, const CollectiveOptions& options) {
   make(me, all_to_all_request(me, in, out, options));
 }

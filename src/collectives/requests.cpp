@@ -61,9 +61,12 @@ void check_data(const Call& call, const char* which, const ConstData& data) {
 }
 
 void copy_alone(const Request& request) {
-  const std::size_t bytes = request.in.count() * size_of(request.call.element);
-  if (bytes != 0 && request.out.address() != request.in.address())
-    std::memmove(request.out.address(), request.in.address(), bytes);
+  const bool gives = request.form == Form::apart && request.call.operation == Operation::scatter;
+  const bool takes = request.form == Form::apart && !gives;
+  const std::byte* from = gives ? request.blocks[0] : request.in.address();
+  std::byte* to = takes ? request.blocks[0] : request.out.address();
+  const std::size_t bytes = (gives ? request.out.count() : request.in.count()) * size_of(request.call.element);
+  if (bytes != 0 && to != from) std::memmove(to, from, bytes);
 }
 
 namespace {
@@ -198,6 +201,81 @@ Request scatter_request(const Domain& me, ConstData in, Data out, int root, cons
   if (me.rank() == root || in.window() != nullptr) check_count(call, "in", in, blocks_of(out.count(), me));
   if (me.rank() == root) check_apart(call, root, in, out);
   return request_of(call, in, out, options);
+}
+
+namespace {
+
+/// Checks the blocks of all ranks, one by one, and returns their addresses.
+template <class Byte>
+std::vector<std::byte*> blocks_of(const Domain& me, const Call& call, const char* which,
+                                  std::span<const BasicData<Byte>> data) {
+  if (data.size() != ranks_of(me)) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{}: {} blocks in `{}` for {} ranks", describe(call), data.size(), which, me.size()));
+  }
+  std::vector<std::byte*> blocks;
+  blocks.reserve(data.size());
+  for (const BasicData<Byte>& one : data) {
+    check_count(call, which, one, call.count);
+    // Of a scatter they are only read.
+    blocks.push_back(const_cast<std::byte*>(one.address()));
+  }
+  return blocks;
+}
+
+Request request_apart(const Call& call, ConstData in, Data out, std::span<std::byte* const> blocks,
+                      const CollectiveOptions& options) {
+  Request request = request_of(call, in, out, options);
+  request.form = Form::apart;
+  request.blocks = blocks;
+  return request;
+}
+
+/// Only a rank's own block may be its data; no other may overlap with it.
+void check_blocks_apart(const Domain& me, const Call& call, const ConstData& data, std::span<std::byte* const> blocks) {
+  const std::size_t bytes = call.count * size_of(call.element);
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
+    const std::byte* block = blocks[rank];
+    if (block == data.address() && rank == static_cast<std::size_t>(me.rank())) continue;
+    if (block + bytes <= data.address() || data.address() + bytes <= block) continue;
+    throw Error(Code::invalid_argument, fmt::format("{}: the block of rank {} overlaps with the data of rank {}",
+                                                    describe(call), rank, me.rank()));
+  }
+}
+
+}  // namespace
+
+Request allgather_blocks_request(const Domain& me, ConstData in, std::span<const Data> out,
+                                 std::vector<std::byte*>& blocks, const CollectiveOptions& options) {
+  const Call call{Operation::allgather, in.element(), ReduceOp::sum, 0, in.count()};
+  check_data(call, "in", in);
+  blocks = blocks_of(me, call, "out", out);
+  check_blocks_apart(me, call, in, blocks);
+  return request_apart(call, in, {}, blocks, options);
+}
+
+Request gather_blocks_request(const Domain& me, ConstData in, std::span<const Data> out, int root,
+                              std::vector<std::byte*>& blocks, const CollectiveOptions& options) {
+  const Call call{Operation::gather, in.element(), ReduceOp::sum, root, in.count()};
+  check_root(me, call);
+  check_data(call, "in", in);
+  if (me.rank() == root) {
+    blocks = blocks_of(me, call, "out", out);
+    check_blocks_apart(me, call, in, blocks);
+  }
+  return request_apart(call, in, {}, blocks, options);
+}
+
+Request scatter_blocks_request(const Domain& me, std::span<const ConstData> in, Data out, int root,
+                               std::vector<std::byte*>& blocks, const CollectiveOptions& options) {
+  const Call call{Operation::scatter, out.element(), ReduceOp::sum, root, out.count()};
+  check_root(me, call);
+  check_data(call, "out", out);
+  if (me.rank() == root) {
+    blocks = blocks_of(me, call, "in", in);
+    check_blocks_apart(me, call, out, blocks);
+  }
+  return request_apart(call, {}, out, blocks, options);
 }
 
 Request all_to_all_request(const Domain& me, ConstData in, Data out, const CollectiveOptions& options) {

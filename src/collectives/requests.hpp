@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include <baton/collectives.hpp>
 
@@ -26,6 +27,14 @@ namespace baton::collectives {
 [[nodiscard]] Request all_to_all_v_request(const Domain& me, ConstData in, std::span<const std::size_t> send_counts,
                                            Data out, std::span<const std::size_t> receive_counts,
                                            const CollectiveOptions& options);
+
+/// The same with blocks that lie apart; `blocks` are their addresses, for as long as the request is used.
+[[nodiscard]] Request allgather_blocks_request(const Domain& me, ConstData in, std::span<const Data> out,
+                                               std::vector<std::byte*>& blocks, const CollectiveOptions& options);
+[[nodiscard]] Request gather_blocks_request(const Domain& me, ConstData in, std::span<const Data> out, int root,
+                                            std::vector<std::byte*>& blocks, const CollectiveOptions& options);
+[[nodiscard]] Request scatter_blocks_request(const Domain& me, std::span<const ConstData> in, Data out, int root,
+                                             std::vector<std::byte*>& blocks, const CollectiveOptions& options);
 
 void check_data(const Call& call, const char* which, const ConstData& data);
 

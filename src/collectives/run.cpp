@@ -44,23 +44,6 @@ class TracedCollective {
 
 bool is_in(const Domain& me, const RawWindow* window) { return window != nullptr && window->belongs_to(me); }
 
-std::size_t contribution_bytes(const Call& call, int ranks) {
-  const std::size_t block = call.count * size_of(call.element);
-  switch (call.operation) {
-    case Operation::reduce_scatter:
-    case Operation::scatter:
-    case Operation::all_to_all: return block * static_cast<std::size_t>(ranks);
-    case Operation::barrier:
-    case Operation::broadcast:
-    case Operation::reduce:
-    case Operation::allreduce:
-    case Operation::allgather:
-    case Operation::gather:
-    case Operation::all_to_all_v: break;
-  }
-  return block;
-}
-
 Shape shape_of(const Domain& me, const Request& request) {
   const bool one_window = request.in.window() == request.out.window();
   const bool input_in_window = is_in(me, request.in.window());
@@ -300,6 +283,23 @@ class Run {
 
 }  // namespace
 
+std::size_t contribution_bytes(const Call& call, int ranks) {
+  const std::size_t block = call.count * size_of(call.element);
+  switch (call.operation) {
+    case Operation::reduce_scatter:
+    case Operation::scatter:
+    case Operation::all_to_all: return block * static_cast<std::size_t>(ranks);
+    case Operation::barrier:
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::allgather:
+    case Operation::gather:
+    case Operation::all_to_all_v: break;
+  }
+  return block;
+}
+
 const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::size_t bytes, int ranks,
                                       Location location, Reach memory) {
   const Algorithm forced = asked == Algorithm::automatic ? forced_by_environment(call.operation) : asked;
@@ -328,10 +328,15 @@ void throw_too_many(const HostMover& host, const Call& call) {
 }
 
 void run(const Domain& me, HostMover& host, Mover& mover, const Request& request) {
-  const Call& call = request.call;
-  Plan& plan = host.last_plan(call.operation);
+  if (request.form == Form::apart) return run_apart(me, host, mover, request);
+  Plan& plan = host.last_plan(request.call.operation);
   const Shape shape = shape_of(me, request);
-  if (plan.algorithm == nullptr || plan.shape != shape) plan = make_plan(shape, call, host);
+  if (plan.algorithm == nullptr || plan.shape != shape) plan = make_plan(shape, request.call, host);
+  run_planned(me, host, mover, request, plan);
+}
+
+void run_planned(const Domain& me, HostMover& host, Mover& mover, const Request& request, const Plan& plan) {
+  const Call& call = request.call;
   const TracedCollective traced(me, call, plan.algorithm->algorithm, plan.bytes);
   switch (plan.algorithm->needs) {
     case Needs::contributions:
@@ -339,7 +344,8 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
       plan.algorithm->run(mover, whole(request));
       break;
     case Needs::memory:
-      host.begin(call, details_of(plan), kAddressesBytes, request.timeout);
+      host.begin(call, mix(details_of(plan), static_cast<std::uint64_t>(request.form)),
+                 told_bytes(request, host.size()), request.timeout);
       host.expect_traffic(traffic_of(call, host.size()));
       run_read(host, mover, request);
       host.check_kept();

@@ -31,17 +31,19 @@ class ReadRun {
     const int me = host_.rank();
     switch (call_.operation) {
       case Operation::broadcast:
-        return with_root([&](const Addresses& root) { read(call_.root, root.input, out(), block_bytes_); });
+        return with_root([&] { read(call_.root, addresses_of(call_.root).input, out(), block_bytes_); });
       case Operation::scatter:
-        return with_root([&](const Addresses& root) {
-          if (me == call_.root) return mover_.copy(out(), block_at(in(), me, block_bytes_), block_bytes_);
-          read(call_.root, block_at(root.input, me, block_bytes_), out(), block_bytes_);
+        return with_root([&] {
+          const std::byte* block = block_of_root(&Addresses::input);
+          if (me == call_.root) return mover_.copy(out(), block, block_bytes_);
+          read(call_.root, block, out(), block_bytes_);
         });
       case Operation::gather:
         if (me == call_.root) host_.memory().let_others_write();
-        return with_root([&](const Addresses& root) {
-          if (me == call_.root) return mover_.copy(block_at(out(), me, block_bytes_), in(), block_bytes_);
-          host_.memory().write(call_.root, in(), block_at(root.output, me, block_bytes_), block_bytes_);
+        return with_root([&] {
+          std::byte* block = block_of_root(&Addresses::output);
+          if (me == call_.root) return mover_.copy(block, in(), block_bytes_);
+          host_.memory().write(call_.root, in(), block, block_bytes_);
         });
       case Operation::allgather:
         return among_all([&] { read_blocks([](const Addresses& addresses) { return addresses.input; }); });
@@ -80,6 +82,28 @@ class ReadRun {
     return share_of(call_.count, element_bytes_, rank, host_.size());
   }
 
+  /// What the root tells instead of its addresses if its blocks lie apart: where each of them is.
+  void tell_blocks() {
+    mover_.offer(reinterpret_cast<const std::byte*>(request_.blocks.data()), request_.blocks.size_bytes());
+  }
+  /// The root's block of this rank.
+  template <class Address>
+  [[nodiscard]] Address block_of_root(Address Addresses::*all) const {
+    const int me = host_.rank();
+    if (request_.form == Form::one_block) return block_at(addresses_of(call_.root).*all, me, block_bytes_);
+    if (me == call_.root) return request_.blocks[static_cast<std::size_t>(me)];
+    std::byte* block = nullptr;
+    const std::byte* told = mover_.contribution(call_.root) + static_cast<std::size_t>(me) * sizeof block;
+    host_.note_read(told, sizeof block);
+    std::memcpy(&block, told, sizeof block);
+    return block;
+  }
+  /// This rank's block of `rank`.
+  [[nodiscard]] std::byte* block_from(int rank) const noexcept {
+    if (request_.form == Form::one_block) return block_at(out(), rank, block_bytes_);
+    return request_.blocks[static_cast<std::size_t>(rank)];
+  }
+
   void tell_addresses() {
     const Addresses mine{in(), out()};
     mover_.offer(reinterpret_cast<const std::byte*>(&mine), sizeof mine);
@@ -106,13 +130,13 @@ class ReadRun {
   void with_root(const Copy& copy) {
     if (host_.rank() != call_.root) {
       mover_.wait_announced(call_.root);
-      copy(addresses_of(call_.root));
+      copy();
       mover_.step();
       return;
     }
-    tell_addresses();
+    request_.form == Form::one_block ? tell_addresses() : tell_blocks();
     mover_.announce();
-    copy(addresses_of(call_.root));
+    copy();
     for_each_other([&](int peer) { mover_.wait_step(peer, 1); });
   }
 
@@ -127,10 +151,8 @@ class ReadRun {
   /// What each of the others has for this rank at `from(its addresses)`, by rank.
   template <class From>
   void read_blocks(const From& from) {
-    for_each_other(
-        [&](int peer) { read(peer, from(addresses_of(peer)), block_at(out(), peer, block_bytes_), block_bytes_); });
-    std::byte* own = block_at(out(), host_.rank(), block_bytes_);
-    mover_.copy(own, from(addresses_of(host_.rank())), block_bytes_);
+    for_each_other([&](int peer) { read(peer, from(addresses_of(peer)), block_from(peer), block_bytes_); });
+    mover_.copy(block_from(host_.rank()), from(addresses_of(host_.rank())), block_bytes_);
   }
 
   /// This rank's share of the vectors of all, to the same place of its output.
