@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <vector>
 
 #include <baton/collectives.hpp>
 #include <baton/error.hpp>
@@ -35,6 +36,13 @@ auto told(Body&& body) {
 
 ConstData input(const Elements& x) { return {static_cast<const void*>(x.address), x.count, x.element}; }
 Data output(const Elements& x) { return {x.address, x.count, x.element}; }
+template <class Kind>
+std::vector<Kind> listed(std::span<const Elements> xs) {
+  std::vector<Kind> list;
+  list.reserve(xs.size());
+  for (const Elements& x : xs) list.emplace_back(x.address, x.count, x.element);
+  return list;
+}
 CollectiveOptions within(Group::Timeout timeout) {
   CollectiveOptions options;
   options.timeout = timeout;
@@ -111,6 +119,18 @@ void Group::gather(Elements in, Elements out, int root, Timeout timeout) {
 
 void Group::scatter(Elements in, Elements out, int root, Timeout timeout) {
   told([&] { baton::scatter(state_->member(), input(in), output(out), root, within(timeout)); });
+}
+
+void Group::allgather(Elements in, std::span<const Elements> out, Timeout timeout) {
+  told([&] { baton::allgather_blocks(state_->member(), input(in), listed<Data>(out), within(timeout)); });
+}
+
+void Group::gather(Elements in, std::span<const Elements> out, int root, Timeout timeout) {
+  told([&] { baton::gather_blocks(state_->member(), input(in), listed<Data>(out), root, within(timeout)); });
+}
+
+void Group::scatter(std::span<const Elements> in, Elements out, int root, Timeout timeout) {
+  told([&] { baton::scatter_blocks(state_->member(), listed<ConstData>(in), output(out), root, within(timeout)); });
 }
 
 void Group::all_to_all(Elements in, Elements out, Timeout timeout) {

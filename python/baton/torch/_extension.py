@@ -24,11 +24,14 @@ import baton
 import torch
 
 MODULE = "_process_group"
-_SOURCES = ("tensors.cpp", "work.cpp", "message_work.cpp", "meeting.cpp", "process_group.cpp", "module.cpp")
+_SOURCES = ("tensors.cpp", "work.cpp", "message_work.cpp", "meeting.cpp", "process_group.cpp", "reductions.cpp",
+            "moves.cpp", "all_to_all.cpp", "messages.cpp", "module.cpp")
 _OLDEST = (2, 0)
 _FOLDER = pathlib.Path(__file__).resolve().parent
 _PACKAGE = pathlib.Path(baton.__file__).parent
 _TORCH = pathlib.Path(torch.__file__).parent
+# What a package brings along that was built where PyTorch is.
+PREBUILT = _PACKAGE / "torch" / "prebuilt"
 
 
 def find_or_build() -> str:
@@ -36,7 +39,7 @@ def find_or_build() -> str:
     _check_version()
     ctypes.CDLL(str(_library()))
     name = _file_name()
-    for folder in (_PACKAGE / "torch" / "prebuilt", _cache()):
+    for folder in (PREBUILT, _cache()):
         if (folder / name).exists():
             return str(folder / name)
     folder = _cache()

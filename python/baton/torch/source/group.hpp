@@ -58,6 +58,10 @@ class BATON_API Group {
   void allgather(Elements in, Elements out, Timeout timeout);
   void gather(Elements in, Elements out, int root, Timeout timeout);
   void scatter(Elements in, Elements out, int root, Timeout timeout);
+  /// With a block of each rank, which may lie anywhere; empty on ranks that are not the root.
+  void allgather(Elements in, std::span<const Elements> out, Timeout timeout);
+  void gather(Elements in, std::span<const Elements> out, int root, Timeout timeout);
+  void scatter(std::span<const Elements> in, Elements out, int root, Timeout timeout);
   void all_to_all(Elements in, Elements out, Timeout timeout);
   void all_to_all_v(Elements in, std::span<const std::size_t> send_counts, Elements out,
                     std::span<const std::size_t> receive_counts, Timeout timeout);

@@ -116,6 +116,20 @@ void check_alike(const char* what, const at::Tensor& like, const std::vector<at:
   }
 }
 
+void check_blocks(const char* what, const at::Tensor& whole, const at::Tensor& block, int size) {
+  check_reachable(what, whole);
+  check_reachable(what, block);
+  TORCH_CHECK_VALUE(whole.scalar_type() == block.scalar_type() && whole.numel() == block.numel() * size,
+                    "baton: ", what, ": ", whole.numel(), " elements of ", whole.scalar_type(), " are not ", size,
+                    " blocks of ", block.numel(), " of ", block.scalar_type());
+}
+
+void check_list(const char* what, const std::vector<at::Tensor>& list, const at::Tensor& block, int size) {
+  TORCH_CHECK_VALUE(list.size() == static_cast<std::size_t>(size), "baton: ", what, ": a list of ", list.size(),
+                    " tensors for ", size, " ranks");
+  check_alike(what, block, list);
+}
+
 at::Tensor& only_one(const char* what, std::vector<at::Tensor>& tensors) {
   TORCH_CHECK_VALUE(tensors.size() == 1, "baton: ", what, " takes one tensor, and got ", tensors.size());
   check_reachable(what, tensors[0]);
@@ -174,6 +188,16 @@ Block::Block(std::vector<at::Tensor> tensors, Content content) : tensors_(std::m
   }
   elements_ = elements_of(is_staged() ? staged_ : first);
   elements_.count = static_cast<std::size_t>(count) * mapped(first.scalar_type()).times;
+}
+
+Blocks::Blocks(const std::vector<at::Tensor>& tensors, Block::Content content) {
+  blocks_.reserve(tensors.size());
+  elements_.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) elements_.push_back(blocks_.emplace_back(tensor, content).elements());
+}
+
+void Blocks::give_back() {
+  for (Block& block : blocks_) block.give_back();
 }
 
 void Block::give_back() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/Types.hpp>
@@ -15,6 +16,9 @@ void check_reachable(const char* what, const at::Tensor& tensor);
 void check_reachable(const char* what, const std::vector<at::Tensor>& tensors);
 /// Throws unless all tensors have the type and the number of elements of `like`.
 void check_alike(const char* what, const at::Tensor& like, const std::vector<at::Tensor>& tensors);
+/// Throws unless `whole` has a block like `block` for each of `size` ranks, or `list` has one tensor like it for each.
+void check_blocks(const char* what, const at::Tensor& whole, const at::Tensor& block, int size);
+void check_list(const char* what, const std::vector<at::Tensor>& list, const at::Tensor& block, int size);
 /// The one tensor that a call takes in a list.
 [[nodiscard]] at::Tensor& only_one(const char* what, std::vector<at::Tensor>& tensors);
 
@@ -54,6 +58,20 @@ class Block {
   std::vector<at::Tensor> tensors_;
   at::Tensor staged_;
   Elements elements_;
+};
+
+/// Tensors as blocks, one of each rank, that need not lie one behind the other.
+class Blocks {
+ public:
+  Blocks() = default;
+  Blocks(const std::vector<at::Tensor>& tensors, Block::Content content);
+
+  [[nodiscard]] std::span<const Elements> elements() const { return elements_; }
+  void give_back();
+
+ private:
+  std::vector<Block> blocks_;
+  std::vector<Elements> elements_;
 };
 
 }  // namespace baton::process_group
