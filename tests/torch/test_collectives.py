@@ -81,22 +81,29 @@ def broadcasts(rank):
 
 
 def gathers(rank):
+    gathers_of(rank, (3, 5))
+    # Such blocks go straight from memory to memory.
+    gathers_of(rank, (300, 500))
+
+
+def gathers_of(rank, shape):
     size = dist.get_world_size()
-    everything = inputs()
-    outs = [torch.empty(3, 5) for _ in range(size)]
-    dist.all_gather(outs, put_in(rank))
+    own = put_in(rank, shape=shape)
+    everything = inputs(shape=shape)
+    outs = [torch.empty(*shape) for _ in range(size)]
+    dist.all_gather(outs, own)
     assert all(torch.equal(a, b) for a, b in zip(outs, everything))
-    out = torch.empty(3 * size, 5)
-    dist.all_gather_into_tensor(out, put_in(rank))
+    out = torch.empty(shape[0] * size, shape[1])
+    dist.all_gather_into_tensor(out, own)
     assert torch.equal(out, torch.cat(everything))
     # Parts of one tensor are filled where they are, whatever their order.
-    rows = torch.zeros(size, 3, 5)
-    dist.all_gather([rows[size - 1 - i] for i in range(size)], put_in(rank))
+    rows = torch.zeros(size, *shape)
+    dist.all_gather([rows[size - 1 - i] for i in range(size)], own)
     assert torch.equal(rows.flip(0), torch.stack(everything))
     for root in range(size):
-        dist.gather(put_in(rank), outs if rank == root else None, dst=root)
+        dist.gather(own, outs if rank == root else None, dst=root)
         assert rank != root or all(torch.equal(a, b) for a, b in zip(outs, everything))
-        x = torch.empty(3, 5)
+        x = torch.empty(*shape)
         dist.scatter(x, [t + root for t in everything] if rank == root else None, src=root)
         assert torch.equal(x, everything[rank] + root)
 

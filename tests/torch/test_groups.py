@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -139,3 +140,49 @@ def shares_by_mesh(rank):
 
 def test_device_mesh(ranks):
     assert ranks(4, shares_by_mesh) == [(2, 1), (4, 1), (2, 5), (4, 5)]
+
+
+def split_off(rank):
+    part = dist.split_group(split_ranks=[[2, 0], [1, 3]])
+    alone = dist.split_group(part, split_ranks=[[1]])
+    # The members of a split keep the order of its list.
+    results = [dist.get_rank(part), total(rank, part), dist.get_backend(part)]
+    if alone != dist.GroupMember.NON_GROUP_MEMBER:
+        results.append(total(rank, alone))
+    return results + [total(rank)]
+
+
+needs_splits = pytest.mark.skipif(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 15),
+                                  reason="this PyTorch splits groups of NCCL alone")
+
+
+@needs_splits
+def test_groups_are_split(ranks):
+    assert ranks(4, split_off) == [[1, 2, "baton", 0, 6], [0, 4, "baton", 6], [0, 2, "baton", 6], [1, 4, "baton", 3, 6]]
+
+
+def split_and_disagree(rank):
+    part = dist.split_group(split_ranks=[[2, 0], [1]])
+    if rank == 1:
+        return ""
+    with pytest.raises(RuntimeError) as raised:
+        dist.all_reduce(torch.ones(rank + 1), group=part)
+    return str(raised.value)
+
+
+@needs_splits
+def test_a_split_names_the_ranks_of_the_program(ranks):
+    results = ranks(3, split_and_disagree)
+    for rank in (0, 2):
+        assert "rank 0 called allreduce of 3" in results[rank] and "are ranks 2, 0 of the program" in results[rank]
+
+
+def test_a_package_may_bring_the_process_group_along(tmp_path, monkeypatch):
+    from baton.torch import _extension
+
+    made = pathlib.Path(_extension.find_or_build())
+    monkeypatch.setattr(_extension, "PREBUILT", tmp_path)
+    monkeypatch.setattr(_extension, "build", lambda folder: pytest.fail("compiled again"))
+    monkeypatch.setenv("BATON_CACHE_DIR", str(tmp_path / "empty"))
+    shutil.copy(made, tmp_path)
+    assert _extension.find_or_build() == str(tmp_path / made.name)

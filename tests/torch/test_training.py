@@ -88,8 +88,8 @@ def tensor_parallel(rank):
 
 
 @pytest.mark.parametrize("body, size", [(ddp, 2), (ddp, 4), (ddp_with_unused_parameters, 2), (ddp_with_buffers, 3),
-                                        (zero_redundancy, 2), (fsdp, 2), (fully_shard, 2), (tensor_parallel, 2),
-                                        (tensor_parallel, 4)])
+                                        (zero_redundancy, 2), (fsdp, 2), (fully_shard, 2), (fully_shard, 4),
+                                        (tensor_parallel, 2), (tensor_parallel, 4)])
 def test_losses_are_those_of_gloo(ranks, body, size):
     try:
         expected = ranks(size, body, backend="gloo")
