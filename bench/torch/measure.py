@@ -15,58 +15,53 @@ import torch.distributed as dist
 BATCHES = 7
 
 
-def made(operation, ranks, count):
-    """What is timed: a function of this rank without arguments."""
+def made(operation, ranks, count, group=None):
+    """What is timed: a function of this rank without arguments. `count`: bytes of a rank's whole contribution."""
     rank = dist.get_rank()
     elements = max(count // 4, 1)
     block = max(elements // ranks, 1)
-    whole, part = torch.ones(block * ranks), torch.ones(block)
-    parts = [torch.ones(block) for _ in range(ranks)]
     if operation == "barrier":
-        return dist.barrier
-    if operation == "all_reduce":
+        return lambda: dist.barrier(group)
+    if operation == "ddp":
+        return training(group)
+    if operation in ("all_reduce", "broadcast", "reduce", "send_recv"):
         x = torch.zeros(elements)
-        return lambda: dist.all_reduce(x)
-    if operation == "broadcast":
-        x = torch.zeros(elements)
-        return lambda: dist.broadcast(x, 0)
-    if operation == "reduce":
-        x = torch.zeros(elements)
-        return lambda: dist.reduce(x, 0)
-    if operation == "all_gather_into_tensor":
-        return lambda: dist.all_gather_into_tensor(whole, part)
-    if operation == "all_gather":
-        return lambda: dist.all_gather(parts, part)
-    if operation == "reduce_scatter_tensor":
-        return lambda: dist.reduce_scatter_tensor(part, whole)
+        return {"all_reduce": lambda: dist.all_reduce(x, group=group),
+                "broadcast": lambda: dist.broadcast(x, 0, group),
+                "reduce": lambda: dist.reduce(x, 0, group=group),
+                "send_recv": there_and_back(rank, x, group)}[operation]
+    whole, part = torch.ones(block * ranks), torch.ones(block)
+    if operation in ("all_gather", "gather", "scatter"):
+        parts = [torch.ones(block) for _ in range(ranks)]
+        of_root = parts if rank == 0 else None
+        return {"all_gather": lambda: dist.all_gather(parts, part, group),
+                "gather": lambda: dist.gather(part, of_root, 0, group),
+                "scatter": lambda: dist.scatter(part, of_root, 0, group)}[operation]
     if operation == "all_to_all_single":
         out = torch.ones(block * ranks)
-        return lambda: dist.all_to_all_single(out, whole)
-    if operation == "gather":
-        return lambda: dist.gather(part, parts if rank == 0 else None, 0)
-    if operation == "scatter":
-        return lambda: dist.scatter(part, parts if rank == 0 else None, 0)
-    if operation == "send_recv":
-        x = torch.zeros(elements)
-
-        def there_and_back():
-            if rank == 0:
-                dist.send(x, 1)
-                dist.recv(x, 1)
-            else:
-                dist.recv(x, 0)
-                dist.send(x, 0)
-        return there_and_back
-    if operation == "ddp":
-        return training()
-    raise SystemExit(f"measure: no operation {operation}")
+        return lambda: dist.all_to_all_single(out, whole, group=group)
+    return {"all_gather_into_tensor": lambda: dist.all_gather_into_tensor(whole, part, group),
+            "reduce_scatter_tensor": lambda: dist.reduce_scatter_tensor(part, whole, group=group)}[operation]
 
 
-def training():
+def there_and_back(rank, x, group):
+    """Between ranks 0 and 1; others do nothing."""
+    def call():
+        if rank == 0:
+            dist.send(x, 1, group)
+            dist.recv(x, 1, group)
+        elif rank == 1:
+            dist.recv(x, 0, group)
+            dist.send(x, 0, group)
+    return call
+
+
+def training(group):
     """A step of a small transformer."""
     torch.manual_seed(1)
     layer = torch.nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True)
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False))
+    encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    model = torch.nn.parallel.DistributedDataParallel(encoder, process_group=group)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     x = torch.randn(4, 32, 128)
 

@@ -4,11 +4,11 @@ import functools
 import os
 import subprocess
 
+from collectives.suite import KIB, MIB, size_text
 from harness.cases import OURS, Case, Contender
 from harness.programs import Command
 
 SUITE = "torch"
-KIB, MIB = 1 << 10, 1 << 20
 OPERATIONS = ("all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "all_gather", "reduce_scatter_tensor",
               "all_to_all_single", "gather", "scatter", "send_recv")
 # Bytes of a rank's whole contribution.
@@ -30,14 +30,6 @@ def cases(plan):
     found += [case(plan, operation, ranks, size) for operation in OPERATIONS for ranks in RANKS for size in SIZES
               if operation != "send_recv" or ranks == 2]
     return found + [case(plan, "ddp", ranks, 0) for ranks in RANKS]
-
-
-def size_text(count):
-    """8, 64K, 1M."""
-    for suffix, unit in (("M", MIB), ("K", KIB)):
-        if count >= unit:
-            return f"{count // unit}{suffix}"
-    return str(count)
 
 
 def case(plan, operation, ranks, size):
