@@ -1,6 +1,7 @@
 #include "chip/orchestration/program.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/ranges.h>
 
@@ -123,7 +124,16 @@ ChipProgram::ChipProgram(ChipProgramParts parts)
 const ChipProgramParts& ChipProgram::parts() const noexcept { return program_->parts(); }
 
 void ChipProgram::run(Chip& chip, const ChipArgs& args, Place where) const {
-  const auto submit = [&](Graph& graph) { program_->submit(graph, args); };
+  // What the orchestration itself reported: the chip would tell of the task behind it, which has no number.
+  std::optional<Error> reported;
+  const auto submit = [&](Graph& graph) {
+    try {
+      program_->submit(graph, args);
+    } catch (const Error& error) {
+      if (error.code() == Code::orchestration_failed) reported = error;
+      throw;
+    }
+  };
   try {
     if (parts().building == GraphBuilding::stream) {
       chip.run(submit, {}, where);
@@ -134,6 +144,7 @@ void ChipProgram::run(Chip& chip, const ChipArgs& args, Place where) const {
   } catch (const Error& error) {
     // Somebody waited too long: authors know this by a number, too.
     if (error.code() != Code::wait_timeout) throw;
+    if (reported) throw Error(*reported);
     throw Error(error.code(),
                 fmt::format("run failed with code {}: {}", -PTO2_ERROR_SCHEDULER_TIMEOUT, error.message()),
                 error.notes(), error.remedy());

@@ -184,6 +184,18 @@ void element_of_an_output(const ChipTaskArgs& orch_args) {
   (void)get_tensor_data<float>(orch_args.tensor(0).ref(), 1, at);
 }
 
+// Nobody notifies the counter, so the element is never written.
+void element_that_never_comes(const ChipTaskArgs& orch_args) {
+  uint32_t shapes[1] = {1};
+  TensorCreateInfo info(shapes, 1, DataType::INT32);
+  CoreTaskArgs wait;
+  wait.add_output(info);
+  wait.add_scalar(orch_args.tensor(0).ref().buffer.addr, 3);
+  TaskOutputTensors token = rt_submit_aiv_task(FUNC_WAIT_FOR_COUNTER, wait);
+  uint32_t at[1] = {0};
+  (void)get_tensor_data<int32_t>(token.get_ref(0), 1, at);  // element_that_never_comes
+}
+
 void automatic_in_manual(const ChipTaskArgs&) {
   PTO2_SCOPE(PTO2ScopeMode::MANUAL) {
     PTO2_SCOPE() {}  // automatic_in_manual

@@ -167,7 +167,7 @@ void lonely_wait(const ChipTaskArgs& orch_args) {
   CoreTaskArgs wait;
   wait.add_output(info);
   wait.add_scalar(counter.buffer.addr, 3);
-  rt_submit_aiv_task(FUNC_WAIT_FOR_COUNTER, wait);
+  rt_submit_aiv_task(FUNC_WAIT_FOR_COUNTER, wait);  // lonely_wait
 }
 
 // A notification, with the older names.
