@@ -72,6 +72,20 @@ PTO_SHARED AICORE inline Work begin_col_expansion(const char* name, Where where,
   return work_on(dst, lines_of(src), {vector.data, 0, 0});
 }
 
+template <size_t bytes>
+PTO_INLINE AICORE void fill_rows(const TileView& dst, const TileView& vector) {
+  unsigned char* to = dst.data;
+  const unsigned char* from = vector.data;
+  const int64_t step = is_single_column(vector.order) ? 1 : vector.order.cols;
+  for (int row = 0; row < dst.valid_rows; ++row) {
+    Pattern pattern;
+    repeat_bytes<bytes>(pattern, from);
+    fill_bytes(to, static_cast<size_t>(dst.valid_cols) * bytes, pattern);
+    to += dst.order.cols * int64_t{bytes};
+    from += step * int64_t{bytes};
+  }
+}
+
 /// dst(r, c) = vector(r, 0), whatever else the vector has.
 PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const TileView& dst,
                                             const TileView& vector) {
@@ -79,10 +93,11 @@ PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid rows of dst", dst.valid_rows, "those of the vector", vector.valid_rows);
   issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
-  for (int row = 0; row < dst.valid_rows; ++row) {
-    Pattern pattern;
-    repeat(pattern, vector.at(row, 0), dst.order.element_bytes);
-    fill_bytes(dst.at(row, 0), static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes, pattern);
+  switch (dst.order.element_bytes) {
+    case 1: return fill_rows<1>(dst, vector);
+    case 2: return fill_rows<2>(dst, vector);
+    case 4: return fill_rows<4>(dst, vector);
+    default: return fill_rows<8>(dst, vector);
   }
 }
 
@@ -92,9 +107,9 @@ PTO_SHARED AICORE inline void expand_row(const char* name, Where where, const Ti
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);
   issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
-  for (int row = 0; row < dst.valid_rows; ++row) {
-    move_bytes(dst.at(row, 0), vector.data, static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes);
-  }
+  const auto bytes = static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes;
+  const int64_t pitch = int64_t{dst.order.cols} * dst.order.element_bytes;
+  for (int row = 0; row < dst.valid_rows; ++row) move_bytes(dst.data + row * pitch, vector.data, bytes);
 }
 
 template <typename Dst, typename Src, typename Vector>

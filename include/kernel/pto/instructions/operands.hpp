@@ -39,11 +39,13 @@ PTO_COLD AICORE inline void fail_unusable(const BatonPlace& place, const char* n
        name_of(tile.loc), " buffer ends ", tile.room_bytes, " bytes behind its beginning");
 }
 
-/// Whether a tile has a place and a valid region, which may be empty, and which the buffer holds.
+/// Whether a tile has a place and a valid region, which may be empty, and which the buffer holds: mostly all of it.
 PTO_INLINE AICORE bool is_usable(const TileView& tile) {
-  return tile.data != nullptr && static_cast<uint32_t>(tile.valid_rows) <= static_cast<uint32_t>(tile.order.rows) &&
-         static_cast<uint32_t>(tile.valid_cols) <= static_cast<uint32_t>(tile.order.cols) &&
-         tile.footprint().reach() <= tile.room_bytes;
+  const TileOrder& order = tile.order;
+  const bool holds_all = !order.boxed && int64_t{order.rows} * order.cols * order.element_bytes <= tile.room_bytes;
+  return tile.data != nullptr && static_cast<uint32_t>(tile.valid_rows) <= static_cast<uint32_t>(order.rows) &&
+         static_cast<uint32_t>(tile.valid_cols) <= static_cast<uint32_t>(order.cols) &&
+         (holds_all || tile.footprint().reach() <= tile.room_bytes);
 }
 
 PTO_SHARED AICORE inline void check_tile(const BatonPlace& place, const char* name, const TileView& tile) {

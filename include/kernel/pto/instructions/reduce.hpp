@@ -58,14 +58,13 @@ PTO_INLINE AICORE void reduce_lanes(Operation operation, Number (&lanes)[kReduce
   for (int k = 0; k < kReducedLanes; ++k) lanes[k] = operation(lanes[k], with[k]);
 }
 
-/// The upper half onto the lower one, until the first has all.
-template <typename Operation, typename Number>
+/// The upper half onto the lower one, until the first has all. Not a loop over halves: gcc makes vectors of loops whose
+/// length it knows before it unrolls others.
+template <int half = kReducedLanes / 2, typename Operation, typename Number>
 PTO_INLINE AICORE void fold_lanes(Operation operation, Number (&lanes)[kReducedLanes]) {
-  PTO_UNROLL
-  for (int half = kReducedLanes / 2; half > 0; half /= 2) {
-    PTO_VECTOR_LOOP
-    for (int k = 0; k < half; ++k) lanes[k] = operation(lanes[k], lanes[k + half]);
-  }
+  PTO_VECTOR_LOOP
+  for (int k = 0; k < half; ++k) lanes[k] = operation(lanes[k], lanes[k + half]);
+  if constexpr (half > 1) fold_lanes<half / 2>(operation, lanes);
 }
 
 /// Lanes side by side first, then across: sums of floats associate freely.
@@ -73,18 +72,18 @@ template <typename Element, typename Operation>
 PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
   for (int row = 0; row < work.rows; ++row) {
     const Element* run = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
-    Computed<Element> lanes[kReducedLanes] = {};
-    Computed<Element> next[kReducedLanes] = {};
+    Computed<Element> lanes[kReducedLanes];
+    Computed<Element> next[kReducedLanes];
     const int used = work.cols < kReducedLanes ? work.cols : kReducedLanes;
     load_lanes(lanes, run, used);
-    for (int i = kReducedLanes; i < work.cols; i += kReducedLanes) {
-      const int here = work.cols - i < kReducedLanes ? work.cols - i : kReducedLanes;
-      load_lanes(next, run + i, here);
-      if (here == kReducedLanes) {
-        reduce_lanes(operation, lanes, next);
-      } else {
-        for (int k = 0; k < here; ++k) lanes[k] = operation(lanes[k], next[k]);
-      }
+    int i = kReducedLanes;
+    for (; i + kReducedLanes <= work.cols; i += kReducedLanes) {
+      load_lanes(next, run + i, kReducedLanes);
+      reduce_lanes(operation, lanes, next);
+    }
+    if (i < work.cols) {
+      load_lanes(next, run + i, work.cols - i);
+      for (int k = 0; k < work.cols - i; ++k) lanes[k] = operation(lanes[k], next[k]);
     }
     if (used == kReducedLanes) {
       fold_lanes(operation, lanes);

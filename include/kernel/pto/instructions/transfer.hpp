@@ -107,9 +107,16 @@ PTO_SHARED AICORE inline void copy_bytes(const TileView& tile, const GlobalView&
     // Line by line: what is written in the tensor lies side by side.
     const int64_t lines = tensor.extents.shape[outer_dimension(tensor.layout)];
     for_each_plane(tensor.layout, tensor.extents, [&](int64_t offset, int64_t line0, int64_t) PTO_INLINE_LAMBDA {
-      for (int64_t line = 0; line < lines; ++line) {
-        copy_lines(tensor.data + offset * bytes + line * tensor_pitch, run, tile.data + (line0 + line) * tile_pitch,
-                   tile.order.band * bytes, length / order.run, run);
+      unsigned char* to = tensor.data + offset * bytes;
+      const unsigned char* from = tile.data + line0 * tile_pitch;
+      const int64_t band = tile.order.band * bytes;
+      const int64_t runs = length / order.run;
+      for (int64_t line = 0; line < lines; ++line, to += tensor_pitch, from += tile_pitch) {
+        if (run == 64) {
+          copy_short_lines<64>(to, run, from, band, runs);
+        } else {
+          copy_lines(to, run, from, band, runs, run);
+        }
       }
     });
     return;

@@ -68,7 +68,7 @@ PTO_SHARED AICORE inline void repeat(Pattern& pattern, const void* period, size_
   }
 }
 
-PTO_SHARED AICORE inline void fill_bytes(void* dst, size_t count, const Pattern& pattern) {
+PTO_INLINE AICORE void fill_bytes(void* dst, size_t count, const Pattern& pattern) {
   auto* to = static_cast<unsigned char*>(dst);
   for (; count >= kPieceBytes; count -= kPieceBytes, to += kPieceBytes) memcpy(to, pattern.bytes, kPieceBytes);
   if (count > 0) memcpy(to, pattern.bytes, count);
