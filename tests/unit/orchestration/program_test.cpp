@@ -17,6 +17,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class Program : public testing::TestWithParam<std::tuple<const char*, GraphBuilding>> {
  protected:
@@ -76,6 +77,16 @@ TEST_P(Program, MemoryIsKnownByItsAddress) {
   on.add({1, 1, 1, 1});
   on.run(parts("tasks", "external"));
   EXPECT_THAT(on.values(0), ElementsAre(1, 1, 6, 6));
+}
+
+TEST_P(Program, HasWordsBesideTasks) {
+  on.add({1, 1, 1, 1});
+  testing::internal::CaptureStderr();
+  on.run(parts("tasks", "words_beside_tasks"));
+  const std::string printed = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(on.values(0), ElementsAre(6, 6, 1, 1));
+  EXPECT_THAT(printed, testing::AllOf(HasSubstr("tasks.cpp"), HasSubstr("warn 4"), HasSubstr("error 5")));
+  EXPECT_THAT(printed, testing::Not(HasSubstr("info 2"))) << "the log is silent below warnings unless asked";
 }
 
 TEST_P(Program, MoreBlocksThanCoresRunInWaves) {

@@ -232,6 +232,9 @@ TEST_F(Async, SessionsNeedAWorkspace) {
   EXPECT_FALSE(comm::BuildAsyncSession(scratch, workspace, session, 8));
   EXPECT_FALSE(session.valid);
   EXPECT_FALSE(comm::BuildAsyncSession<comm::DmaEngine::RDMA>(scratch, workspace, session));
+  const comm::sdma::SdmaBaseConfig config{comm::sdma::kDefaultSdmaBlockBytes, 0, 1};
+  EXPECT_TRUE(comm::BuildAsyncSession(scratch, workspace, session, 0, config, 3));
+  session = {};
   EXPECT_TRUE(comm::BuildAsyncSession(scratch, workspace, session, 7));
   EXPECT_TRUE(session.valid);
   EXPECT_EQ(session.engine, comm::DmaEngine::SDMA);

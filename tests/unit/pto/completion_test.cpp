@@ -170,6 +170,12 @@ TEST_F(Completion, OlderRequests) {
   core.advance_copies();
   EXPECT_GE(*reinterpret_cast<const uint32_t*>(flag), memory.entries[0].expected_value);
   EXPECT_EQ(to[2], 3.0f);
+  to[2] = 0;
+  auto there = pto2_sdma_descriptor(dst, src, scratch, workspace, 1);
+  pto2_save_expected_completion(PTO2_ENGINE_SDMA, &memory,
+                                pto2_send_request_entry(PTO2_ENGINE_SDMA, PTO2_SQ_ID_AUTO, there));
+  core.advance_copies();
+  EXPECT_EQ(to[2], 3.0f);
   auto put = pto2_remote_copy_descriptor(dst, src, scratch, static_cast<uint8_t*>(nullptr));
   EXPECT_EQ(pto2_send_request_entry(PTO2_ENGINE_SDMA, 0, put), 0u);
   EXPECT_EQ(pto2_send_request_entry(PTO2_ENGINE_URMA, 0, put), 0u);
@@ -178,7 +184,7 @@ TEST_F(Completion, OlderRequests) {
   ASSERT_TRUE(pto::comm::BuildAsyncSession(scratch, workspace, session));
   const pto::comm::AsyncEvent event = pto::comm::TPUT_ASYNC(dst, src, session);
   pto2_save_expected_completion(&memory, event);
-  EXPECT_EQ(memory.entries[1].addr, event.handle);
+  EXPECT_EQ(memory.entries[2].addr, event.handle);
   core.finish();
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <pto/pto-inst.hpp>
 
+#include "common/platform_config.h"
 #include "pipe_sync.h"
 #include "test_core.hpp"
 #include "tile_values.hpp"
@@ -187,6 +188,7 @@ TEST(Errors, AMaskThatLeavesLanesOut) {
   const int64_t begin = get_sys_cnt();
   EXPECT_LE(begin, get_sys_cnt());
   EXPECT_GT(begin, 0);
+  static_assert(PLATFORM_PROF_SYS_CNT_FREQ == 50000000);
 }
 
 TEST(Errors, Products) {

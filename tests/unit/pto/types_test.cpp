@@ -54,6 +54,10 @@ TEST(GlobalTensor, IsAView) {
   TASSIGN(copy, data + 4);
   EXPECT_EQ(copy.data(), data + 4);
   EXPECT_EQ(Tensor1().data(), nullptr);
+  using Open = GlobalTensor<float, Shape<1, 1, 1, 2, 4>, Stride<1, 1, 1, DYNAMIC, 1>>;
+  Open open(nullptr, Open::Shape(), Open::Stride(8));
+  open.SetStride<3>(16);
+  EXPECT_EQ(open.GetStride(3), 16);
 }
 
 TEST(Tile, KnowsItsBoxes) {

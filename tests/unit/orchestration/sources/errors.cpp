@@ -53,7 +53,7 @@ void tensor_after_scalar(const ChipTaskArgs& orch_args) {
   CoreTaskArgs args;
   args.add_scalar(1);
   args.add_inout(orch_args.tensor(0).ref());
-  always_assert(args.has_error);
+  always_assert(args.has_error && args.error_msg != nullptr);
   args.set_error("a later one");
   rt_submit_aiv_task(FUNC_INCREASE, args);
 }

@@ -1,5 +1,6 @@
 // Tasks, their arguments and outputs.
 #include <stdint.h>
+#include "aicpu/cache_maintenance.h"
 #include "numbers.h"
 #include "pto_orchestration_api.h"
 
@@ -128,6 +129,28 @@ void external(const ChipTaskArgs& orch_args) {
   CoreTaskArgs args;
   args.add_inout(tail);
   args.add_scalar(5.0f);
+  rt_submit_aiv_task(FUNC_INCREASE, args);
+}
+
+// What has no effect on a simulated chip, what is written to the log, and a tensor by its description.
+void words_beside_tasks(const ChipTaskArgs& orch_args) {
+  const ChipTensor& x = orch_args.tensor(0).ref();
+  cache_invalidate_range(x.data_as<void>(), x.buffer.size);
+  SPIN_WAIT_HINT();
+  LOG_DEBUG("debug %d", 1);
+  LOG_INFO("info %d", 2);
+  LOG_TIMING("timing %d", 3);
+  LOG_WARN("warn %d", 4);
+  LOG_ERROR("error %d", 5);
+  uint32_t shapes[1] = {2};
+  TensorCreateInfo info(shapes, 1);
+  ChipTensor head;
+  init_tensor_from_create_info(head, info, x.data_as<void>(), info.buffer_size_bytes());
+  CoreTaskArgs args;
+  args.add_inout(head);
+  args.add_scalar(5.0f);
+  args.set_task_timing_slot(3);
+  args.set_allow_early_resolve(false);
   rt_submit_aiv_task(FUNC_INCREASE, args);
 }
 

@@ -1,4 +1,5 @@
-// Pipes named _GM: their slots on the consumer's side are half a slot of global memory apart. On both generations.
+// Two pipes of one direction each: plain, and named _GM, whose slots on the consumer's side are half a slot of global
+// memory apart. On both generations.
 #include <string>
 #include <vector>
 
@@ -11,10 +12,19 @@
 namespace {
 
 using namespace pipe_kernels;
-using ToVectors = TPipe<0, Direction::DIR_C2V_GM, kChunkBytes, 4, 2>;
-using ToCube = TPipe<1, Direction::DIR_V2C_GM, kChunkBytes, 2, 2>;
 constexpr uint32_t kToVectorsAt = 0x4000;
 constexpr uint32_t kToCubeAt = 0x40000;
+
+struct Plain {
+  using ToVectors = TPipe<0, Direction::DIR_C2V, kChunkBytes, 4, 2>;
+  using ToCube = TPipe<1, Direction::DIR_V2C, kChunkBytes, 2, 2>;
+  static constexpr int64_t kApart = kChunkBytes;
+};
+struct InGlobalMemory {
+  using ToVectors = TPipe<0, Direction::DIR_C2V_GM, kChunkBytes, 4, 2>;
+  using ToCube = TPipe<1, Direction::DIR_V2C_GM, kChunkBytes, 2, 2>;
+  static constexpr int64_t kApart = kChunkBytes / 2;
+};
 
 /// Bytes from the first slot of this core to the one that the tile got.
 template <typename TileData>
@@ -22,10 +32,11 @@ int64_t bytes_behind(const TileData& tile, const TileData& first) {
   return (tile.data() - first.data()) * int64_t{sizeof(typename TileData::DType)};
 }
 
-}  // namespace
-
 // x, unit matrix, two rings, out; count. out = 2 x + the number of the vector core.
-extern "C" void gm_pipes_test_cube(int64_t* args) {
+template <typename Pipes>
+void cube_part(int64_t* args) {
+  using ToVectors = typename Pipes::ToVectors;
+  using ToCube = typename Pipes::ToCube;
   Product product(floats(args[1]));
   ToVectors there(floats(args[2]), kToVectorsAt, kToCubeAt);
   ToCube back(floats(args[3]), kToVectorsAt, kToCubeAt);
@@ -35,7 +46,7 @@ extern "C" void gm_pipes_test_cube(int64_t* args) {
     product.load(floats(args[0]) + n * 16 * 64);
     TPUSH<ToVectors, Acc, kUpDown>(there, product.acc);
     TPOP<ToCube, MatOf16, kWhole>(back, tile);
-    EXPECT_EQ(bytes_behind(tile, first), n % 2 * kChunkBytes / 2);
+    EXPECT_EQ(bytes_behind(tile, first), n % 2 * Pipes::kApart);
     product.take(tile);
     Chunk out(floats(args[4]) + n * 16 * 64);
     TSTORE(out, product.acc);
@@ -43,14 +54,17 @@ extern "C" void gm_pipes_test_cube(int64_t* args) {
   }
 }
 
-extern "C" void gm_pipes_test_vector(int64_t* args) {
+template <typename Pipes>
+void vector_part(int64_t* args) {
+  using ToVectors = typename Pipes::ToVectors;
+  using ToCube = typename Pipes::ToCube;
   ToVectors there(floats(args[2]), kToVectorsAt, kToCubeAt);
   ToCube back(floats(args[3]), kToVectorsAt, kToCubeAt);
   VecHalf tile, first;
   TASSIGN(first, kToVectorsAt);
   for (int64_t n = 0; n < args[5]; ++n) {
     TPOP<ToVectors, VecHalf, kUpDown>(there, tile);
-    EXPECT_EQ(bytes_behind(tile, first), n % 2 * kChunkBytes / 2);
+    EXPECT_EQ(bytes_behind(tile, first), n % 2 * Pipes::kApart);
     pipe_barrier(PIPE_ALL);
     TMULS(tile, tile, 2.0f);
     TADDS(tile, tile, static_cast<float>(get_sub_block_id(args)));
@@ -61,18 +75,21 @@ extern "C" void gm_pipes_test_vector(int64_t* args) {
   }
 }
 
+}  // namespace
+
 namespace baton::test {
 namespace {
 
-class GmPipes : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(On, GmPipes, ::testing::Values("a2a3sim", "a5sim"),
+class OneWayPipes : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(On, OneWayPipes, ::testing::Values("a2a3sim", "a5sim"),
                          [](const auto& platform) { return std::string(platform.param); });
 
-TEST_P(GmPipes, ThereAndBack) {
-  constexpr Kernel kCube = {"there_and_back", gm_pipes_test_cube, nullptr, BATON_CORE_CUBE, 0};
-  constexpr Kernel kVector = {"double", gm_pipes_test_vector, nullptr, BATON_CORE_VECTOR, 0};
+template <typename Pipes>
+void expect_there_and_back(const char* platform) {
+  constexpr Kernel kCube = {"there_and_back", cube_part<Pipes>, nullptr, BATON_CORE_CUBE, 0};
+  constexpr Kernel kVector = {"double", vector_part<Pipes>, nullptr, BATON_CORE_VECTOR, 0};
   constexpr std::int64_t kChunks = 9;  // more than slots
-  Chip chip({.platform = GetParam(), .clusters = 1});
+  Chip chip({.platform = platform, .clusters = 1});
   const Tensor x = chip.alloc<float>({kChunks * 16 * 64}, "x");
   const Tensor units = chip.alloc<float>({64 * 64}, "units");
   const Tensor there = chip.alloc<float>({4 * 16 * 64}, "there");
@@ -96,6 +113,9 @@ TEST_P(GmPipes, ThereAndBack) {
     ASSERT_EQ(out[i], 2 * in[i] + static_cast<float>(i / 64 % 16 >= 8 ? 1 : 0)) << i;
   }
 }
+
+TEST_P(OneWayPipes, ThereAndBack) { expect_there_and_back<Plain>(GetParam()); }
+TEST_P(OneWayPipes, ThereAndBackInHalfSlots) { expect_there_and_back<InGlobalMemory>(GetParam()); }
 
 }  // namespace
 }  // namespace baton::test
