@@ -48,6 +48,15 @@
   X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
   X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \
+  X(bad_host,           invalid_argument, "A host, or a file of hosts, cannot be read.", "Write hosts as in --hosts a,b or --hosts a:4,b:8; in a file one to a line.") \
+  X(ranks_and_hosts,    invalid_argument, "The ranks do not fit the hosts.",            "Change -n, or the numbers behind the hosts, as in --hosts a:4,b:8.") \
+  X(host_unreachable,   launch_failed,    "ssh does not get to a host.",                "Try `ssh HOST true` by hand: it has to work without a password. --launch-agent names another way to a host.") \
+  X(no_baton_there,     launch_failed,    "A host has no baton at the path.",           "Install the same version of Baton there, or give its path with --remote-baton.") \
+  X(agent_failed,       launch_failed,    "The agent of a host ended before the job began.", "Run the command that the message shows by hand, and see what it says.") \
+  X(agent_silent,       launch_failed,    "The agent of a host does not reach the launcher.", "Let a firewall pass connections between the hosts, or name the network with --interface; `baton doctor` lists them.") \
+  X(other_version,      launch_failed,    "A host has another version of Baton.",       "Install the same version on all hosts, or give its path with --remote-baton.") \
+  X(no_such_folder,     launch_failed,    "A host lacks the folder that the job was started in.", "Start the job in a folder that all hosts have, such as a shared home.") \
+  X(host_lost,          rank_failed,      "A host was lost while the job ran.",         "See whether the host runs and its network works; what it ran has been ended there, if it still does.") \
   X(left_silently,      rank_failed,      "A rank ended without leaving the job.",      "Let its handles of the job go first: return from main() instead of calling _exit() or exit().") \
   X(rank_ended,         rank_failed,      "A rank ended with an exit code, or by a signal that asks to end.", "Its own output, above the report, says why.") \
   X(rank_crashed,       rank_failed,      "A rank crashed.",                            "Run it in a debugger, or build it with -fsanitize=address; `ulimit -c unlimited` keeps a core file.") \

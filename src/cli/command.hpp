@@ -7,6 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+namespace baton::job {
+struct HostsOptions;
+}
+
 namespace baton::cli {
 
 struct TuneGrid;
@@ -45,6 +49,11 @@ class RunCommand : public Command {
 
  private:
   [[nodiscard]] int rank_count() const;
+  /// What -n says, if it is there.
+  [[nodiscard]] std::optional<int> wanted_ranks() const;
+  /// The job runs on hosts that the command line names.
+  [[nodiscard]] bool over_hosts() const { return !hosts_.empty() || !hostfile_.empty(); }
+  [[nodiscard]] job::HostsOptions hosts() const;
   /// A folder with main.py and its arguments.
   void run_folder(std::vector<std::string> command) const;
 
@@ -54,8 +63,20 @@ class RunCommand : public Command {
   std::string grace_ = "250ms";
   std::string kill_after_ = "2s";
   std::string trace_;
+  std::string hosts_;
+  std::string hostfile_;
+  std::string launch_agent_;
+  std::string remote_baton_;
+  std::string interface_;
   bool bind_ = false;
   bool no_prefix_ = false;
+};
+
+/// baton agent: the ranks of a job over several hosts that run on this one.
+class AgentCommand : public Command {
+ public:
+  explicit AgentCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
 };
 
 /// baton check -n 4 ./program: runs a program and reports its races.

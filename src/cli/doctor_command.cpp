@@ -46,8 +46,10 @@ DoctorCommand::DoctorCommand(CLI::App& baton) {
 }
 
 int DoctorCommand::run(const std::vector<std::string>&) {
-  const std::vector<Section> sections = {
-      {"backends", check_backends()}, {"limits", check_limits()}, {"optional", check_optional()}};
+  const std::vector<Section> sections = {{"backends", check_backends()},
+                                         {"limits", check_limits()},
+                                         {"hosts", check_hosts()},
+                                         {"optional", check_optional()}};
   const bool works = std::none_of(sections.begin(), sections.end(), [](const Section& section) {
     return std::any_of(section.second.begin(), section.second.end(), [](const Finding& finding) {
       return finding.need == Need::essential && finding.verdict == Verdict::missing;

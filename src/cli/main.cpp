@@ -26,6 +26,7 @@ constexpr const char* kBatonExamples = R"(
 examples:
   baton run -n 4 ./train --epochs 3     four ranks of one program
   baton run -d 0-3 ./train              one rank for each device
+  baton run --hosts a:4,b:4 ./train     eight ranks on two hosts
   baton compile scale.cpp               compiles a kernel into the cache
   baton test tests/ -d 0-7              tests of kernels, packed onto eight devices
   baton check -n 4 ./train              which accesses to windows race
@@ -89,14 +90,14 @@ int run(std::vector<std::string> arguments) {
   baton.footer(kBatonExamples);
   baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
-  std::array<std::unique_ptr<Command>, 13> commands = {
+  std::array<std::unique_ptr<Command>, 14> commands = {
       std::make_unique<RunCommand>(baton),     std::make_unique<CompileCommand>(baton),
       std::make_unique<CheckCommand>(baton),   std::make_unique<PsCommand>(baton),
       std::make_unique<ExplainCommand>(baton), std::make_unique<TestCommand>(baton),
       std::make_unique<TuneCommand>(baton),    std::make_unique<BenchCommand>(baton),
       std::make_unique<DoctorCommand>(baton),  std::make_unique<CompletionCommand>(baton),
       std::make_unique<ManCommand>(baton),     std::make_unique<VersionCommand>(baton),
-      std::make_unique<TraceCommand>(baton)};
+      std::make_unique<TraceCommand>(baton),   std::make_unique<AgentCommand>(baton)};
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

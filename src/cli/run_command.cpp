@@ -16,6 +16,9 @@
 #include "base/trace_file.hpp"
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
+#include "cli/version.hpp"
+#include "job/hosts/host_list.hpp"
+#include "job/hosts/hosts_launcher.hpp"
 #include "job/launch/launcher.hpp"
 
 namespace baton::cli {
@@ -28,11 +31,16 @@ examples:
   baton run -n 2 -- ./--odd-name             `--` ends the options
   baton run -n 8 --no-prefix ./table | sort  lines without "[rank] " in front
   baton run --trace run.trace -n 4 ./train   what all ranks do, for baton trace run.trace
+  baton run --hosts a:4,b:8 ./train          ranks 0-3 on host a, 4-11 on host b, by ssh
+  baton run --hosts a,b -n 64 ./train        32 on each
   baton run examples/allreduce -d 0-3        a folder with main.py: it starts its chips itself
 
 Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
 ended, and baton returns the exit code of the rank that failed first (128 + N for signal N; 124 after --timeout).
-Rank 0 reads baton's standard input. SIGINT and its like go to all ranks; a second SIGINT kills them at once.)";
+Rank 0 reads baton's standard input. SIGINT and its like go to all ranks; a second SIGINT kills them at once.
+
+With --hosts, ssh starts `baton agent` on each host, at the path of this one, and ranks start in a folder of the same path
+with the same environment. The hosts connect back to this one, encrypted; only those who got the job's token by ssh may.)";
 
 class RunHelp : public CLI::Formatter {
  public:
@@ -62,14 +70,43 @@ RunCommand::RunCommand(CLI::App& baton) {
       ->type_name("TIME")
       ->capture_default_str();
   app_->add_option("--trace", trace_, "Record what all ranks do, for `baton trace`.")->type_name("FILE");
+  app_->add_option("--hosts", hosts_, "The hosts to run on, with how many ranks: a,b or a:4,b:8.")->type_name("LIST");
+  app_->add_option("--hostfile", hostfile_, "The same from a file: a host to a line, as a, a:4 or a slots=4.")
+      ->type_name("FILE");
+  app_->add_option("--launch-agent", launch_agent_, "What runs a command on {host}, instead of ssh.")
+      ->type_name("COMMAND");
+  app_->add_option("--remote-baton", remote_baton_, "Where baton is on the hosts. Default: where this one is.")
+      ->type_name("PATH");
+  app_->add_option("--interface", interface_, "The network on which the hosts reach this one. Default: any.")
+      ->type_name("NAME");
   app_->add_flag("--bind", bind_, "Each rank stays on its share of the processors.");
   app_->add_flag("--no-prefix", no_prefix_, "Do not put \"[rank] \" in front of each line.");
   app_->footer(kRunExamples);
 }
 
+std::optional<int> RunCommand::wanted_ranks() const {
+  if (ranks_.empty()) return std::nullopt;
+  return parse_integer("--ranks", ranks_, 1, "a number of ranks such as 4");
+}
+
+job::HostsOptions RunCommand::hosts() const {
+  if (!hosts_.empty() && !hostfile_.empty()) {
+    fail(Situation::excluding_options, "--hosts and --hostfile both name the hosts");
+  }
+  if (!devices_.empty()) fail(Situation::excluding_options, "--devices is for one host, --hosts for several");
+  job::HostsOptions out;
+  out.hosts =
+      job::share_ranks(hosts_.empty() ? job::read_hostfile(hostfile_) : job::parse_hosts(hosts_), wanted_ranks());
+  if (!launch_agent_.empty()) out.launch_agent = launch_agent_;
+  out.remote_baton = remote_baton_;
+  out.interface = interface_;
+  out.version = version();
+  out.patience = baton::options().join_timeout;
+  return out;
+}
+
 int RunCommand::rank_count() const {
-  std::optional<int> ranks;
-  if (!ranks_.empty()) ranks = parse_integer("--ranks", ranks_, 1, "a number of ranks such as 4");
+  const std::optional<int> ranks = wanted_ranks();
   if (devices_.empty()) return ranks.value_or(1);
   const std::vector<int> devices = parse_device_list(devices_);
   const int count = static_cast<int>(devices.size());
@@ -113,7 +150,17 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
   std::error_code ignored;
   const auto main = std::filesystem::path(options.command.front()) / "main.py";
   if (std::filesystem::is_regular_file(main, ignored)) run_folder(options.command);
-  options.ranks = rank_count();
+  std::optional<job::HostsOptions> hosts;
+  if (over_hosts()) {
+    hosts = this->hosts();
+    options.ranks = hosts->hosts.back().first_rank + hosts->hosts.back().count;
+  } else {
+    for (const auto* option : {"--launch-agent", "--remote-baton", "--interface"}) {
+      if (app_->count(option) > 0)
+        fail(Situation::missing_argument, "{} says how to reach hosts, but there is no --hosts", option);
+    }
+    options.ranks = rank_count();
+  }
   options.environment = environment_of_this_process();
   // Its ranks share the file, which is in use from before the first until after the last.
   std::optional<TraceFile> trace;
@@ -131,7 +178,8 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
   options.kill_after = parse_patience("--kill-after", kill_after_);
   options.bind = bind_;
   if (no_prefix_) options.output_form = options.ranks == 1 ? job::OutputForm::raw : job::OutputForm::lines;
-  const job::LaunchResult result = job::Launcher(std::move(options)).run();
+  const job::LaunchResult result =
+      hosts ? job::run_on_hosts(options, std::move(*hosts)) : job::Launcher(std::move(options)).run();
   if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());
   if (result.interrupted_by != 0 && result.interrupted_by != SIGINT) {
     fmt::print(stderr, "baton: ended by SIG{}\n", ::sigabbrev_np(result.interrupted_by));

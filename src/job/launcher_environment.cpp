@@ -25,7 +25,7 @@ struct Dialect {
 };
 
 constexpr std::array<Dialect, 5> kDialects = {{
-    {"baton run", "BATON_RANK", "BATON_SIZE", "", "", {"BATON_JOB", "", ""}, ""},
+    {"baton run", "BATON_RANK", "BATON_SIZE", "", "BATON_HOST_COUNT", {"BATON_JOB", "", ""}, ""},
     {"mpirun (Open MPI)",
      "OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",

@@ -29,6 +29,8 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> check_backends();
 /// How much of the machine this process may use.
 [[nodiscard]] std::vector<Finding> check_limits();
+/// What `baton run --hosts` needs.
+[[nodiscard]] std::vector<Finding> check_hosts();
 /// Other software that Baton, or its benchmarks, can make use of.
 [[nodiscard]] std::vector<Finding> check_optional();
 

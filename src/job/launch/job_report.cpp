@@ -29,6 +29,8 @@ std::int64_t failure_ns(const RankOutcome& outcome) {
 }
 
 std::string describe_other(const RankOutcome& other, std::chrono::nanoseconds kill_after) {
+  if (other.pid == 0) return "was not started";
+  if (!other.lost.empty()) return "lost, " + other.lost;
   if (!other.status) return "still there, even after SIGKILL";
   const std::string how = describe_wait_status(*other.status);
   if (other.asked_with == 0) return other.failed() ? "failed too, " + how : "ended well";
@@ -41,8 +43,10 @@ std::string describe_other(const RankOutcome& other, std::chrono::nanoseconds ki
 }
 
 std::string describe_now(const RankOutcome& rank) {
+  if (rank.pid == 0) return "not started";
+  if (!rank.lost.empty()) return "lost, " + rank.lost;
   if (rank.status) return "ended, " + describe_wait_status(*rank.status);
-  const auto stat = read_process_stat(static_cast<std::uint32_t>(rank.pid));
+  const auto stat = rank.host.empty() ? read_process_stat(static_cast<std::uint32_t>(rank.pid)) : std::nullopt;
   if (stat && (stat->state == 'T' || stat->state == 't')) return "stopped";
   const auto& seen = rank.last_seen;
   if (!seen || seen->state == wire::RankState::absent) return "running, has not joined";
@@ -60,6 +64,7 @@ bool may_follow(const RankOutcome& failed) {
 }
 
 Situation situation_of(const RankOutcome& culprit) {
+  if (!culprit.lost.empty()) return Situation::host_lost;
   if (culprit.left_silently()) return Situation::left_silently;
   const int status = culprit.status.value_or(SIGKILL);
   if (!WIFSIGNALED(status)) return Situation::rank_ended;
@@ -115,11 +120,15 @@ Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culp
   for (const std::string& fact : others.facts()) notes.push_back(others.line(fact));
   const std::string after = describe_duration(culprit.ended - culprit.started);
   const int status = culprit.status.value_or(SIGKILL);
-  const std::string what = WIFSIGNALED(status) ? "was ended by " + describe_wait_status(status)
-                                               : "ended with " + describe_wait_status(status);
+  const std::string what = !culprit.lost.empty() ? "was lost"
+                           : WIFSIGNALED(status) ? "was ended by " + describe_wait_status(status)
+                                                 : "ended with " + describe_wait_status(status);
+  const std::string where = culprit.host.empty() ? "" : fmt::format(" on host {}", culprit.host);
+  const std::string why = !culprit.lost.empty()     ? ": " + culprit.lost
+                          : culprit.left_silently() ? ", without leaving the job"
+                                                    : "";
   return error_in(situation_of(culprit),
-                  fmt::format("rank {} (pid {}) {} after {}{}", culprit.rank, culprit.pid, what, after,
-                              culprit.left_silently() ? ", without leaving the job" : ""),
+                  fmt::format("rank {} (pid {}{}) {} after {}{}", culprit.rank, culprit.pid, where, what, after, why),
                   std::move(notes));
 }
 

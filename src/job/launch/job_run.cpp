@@ -18,6 +18,8 @@ JobRun::JobRun(const LaunchOptions& options, const MakeProcesses& make_processes
                       .error_fd = options.error_fd}),
       processes_(make_processes({.signals = signals_, .loop = loop_, .output = output_, .events = *this})) {
   loop_.add(signals_.fd(), EPOLLIN, [this] { on_signals(); });
+  ranks_.resize(static_cast<std::size_t>(options.ranks));
+  for (int rank = 0; rank < options.ranks; ++rank) ranks_[static_cast<std::size_t>(rank)].rank = rank;
 }
 
 JobRun::~JobRun() {
@@ -56,14 +58,18 @@ void JobRun::run_ranks() {
 }
 
 void JobRun::drain_output() {
-  output_.begin_drain();
   // A reader that takes its time gets everything; only a job that was told to end does not wait for it for ever.
   const bool hurried = interrupted_by_ != 0 || timeout_report_;
   const Deadline deadline = hurried ? Deadline::after(options_.kill_after) : Deadline::never();
-  while (!output_.drained() && !kill_at_once_ && !deadline.passed()) {
-    loop_.wait(deadline);
-    output_.flush();
-  }
+  const auto wait_while = [&](auto&& condition) {
+    while (condition() && !kill_at_once_ && !deadline.passed() && output_.error() == 0) {
+      loop_.wait(Deadline::at(std::min(deadline.when(), output_.deadline().when())));
+      output_.flush();
+    }
+  };
+  wait_while([this] { return processes_->output_comes(); });
+  output_.begin_drain();
+  wait_while([this] { return !output_.drained(); });
   output_.discard();
 }
 
@@ -77,6 +83,8 @@ LaunchResult JobRun::result() const {
     out.report = timeout_report_;
   } else if (output_.error() != 0) {
     out.exit_code = kOutputGoneExitCode;
+  } else if (culprit == nullptr && interrupted_by_ != 0 && ranks_.front().pid == 0) {
+    out.exit_code = 128 + interrupted_by_;  // before there was a rank to pass it on to
   } else if (culprit != nullptr) {
     out.exit_code = culprit->exit_code();
     if (interrupted_by_ == 0 || culprit->ended < interrupted_at_)

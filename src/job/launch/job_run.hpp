@@ -39,7 +39,7 @@ class JobRun final : private RankEvents {
   /// How far the end of the job has come. Moves only forward.
   enum class Phase : std::uint8_t { running, grace, terminating, killing };
 
-  void on_rank_started(int rank, pid_t pid) override;
+  void on_rank_started(int rank, pid_t pid, const std::string& host) override;
   void on_rank_ended(const RankEnding& ending) override;
   void on_start_failure(const Error& error) override;
   void on_signals();
@@ -65,7 +65,7 @@ class JobRun final : private RankEvents {
   std::unique_ptr<RankProcesses> processes_;
   std::optional<InputRelay> input_;
 
-  std::vector<RankOutcome> ranks_;  // those that were started, by rank
+  std::vector<RankOutcome> ranks_;  // by rank; without a pid if it was not started
 
   Phase phase_ = Phase::running;
   Deadline phase_deadline_ = Deadline::never();

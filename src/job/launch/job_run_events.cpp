@@ -12,6 +12,9 @@
 namespace baton::job {
 namespace {
 
+// How long ranks of other hosts have to tell what they do.
+constexpr std::chrono::milliseconds kLookPatience{500};
+
 Deadline later(Deadline deadline, Deadline::Clock::duration by) {
   constexpr auto never = Deadline::Clock::time_point::max();
   return Deadline::at(deadline.when() > never - by ? never : deadline.when() + by);
@@ -19,16 +22,17 @@ Deadline later(Deadline deadline, Deadline::Clock::duration by) {
 
 }  // namespace
 
-void JobRun::on_rank_started(int rank, pid_t pid) {
-  RankOutcome& outcome = ranks_.emplace_back();
-  outcome.rank = rank;
+void JobRun::on_rank_started(int rank, pid_t pid, const std::string& host) {
+  RankOutcome& outcome = ranks_[static_cast<std::size_t>(rank)];
   outcome.pid = pid;
+  outcome.host = host;
   outcome.started = Deadline::Clock::now();
 }
 
 void JobRun::on_rank_ended(const RankEnding& ending) {
   RankOutcome& outcome = ranks_[static_cast<std::size_t>(ending.rank)];
-  outcome.status = ending.status;
+  if (ending.lost.empty()) outcome.status = ending.status;
+  outcome.lost = ending.lost;
   outcome.ended = ending.when;
   outcome.last_seen = ending.last_seen;
   if (outcome.failed() && phase_ == Phase::running) enter(Phase::grace, options_.grace);
@@ -92,6 +96,7 @@ void JobRun::stop_and_continue() {
 
 void JobRun::on_time() {
   if (phase_ < Phase::terminating && job_deadline_.passed() && processes_->any()) {
+    processes_->refresh(Deadline::after(kLookPatience));
     for (RankOutcome& rank : ranks_) {
       if (!rank.status) rank.last_seen = processes_->look(rank.rank);
     }
@@ -126,7 +131,7 @@ void JobRun::kill_all() {
 
 void JobRun::ask_to_end(int signal) {
   for (RankOutcome& rank : ranks_) {
-    if (!rank.status) rank.asked_with = signal;
+    if (rank.running()) rank.asked_with = signal;
   }
   processes_->signal(signal);
 }

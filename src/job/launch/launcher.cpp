@@ -9,18 +9,6 @@
 #include "wire/control.hpp"
 
 namespace baton::job {
-namespace {
-
-/// What the rank's PATH says; without one, the system's usual directories.
-std::string search_path(const std::vector<std::string>& environment) {
-  for (const std::string& entry : environment) {
-    if (entry.starts_with("PATH=")) return entry.substr(5);
-  }
-  return "/bin:/usr/bin";
-}
-
-}  // namespace
-
 int RankOutcome::exit_code() const noexcept {
   if (!status) return 128 + SIGKILL;
   return WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);

@@ -40,17 +40,21 @@ struct LaunchOptions {
 /// How one rank fared.
 struct RankOutcome {
   int rank = 0;
-  pid_t pid = 0;
+  pid_t pid = 0;     // 0: it was not started
+  std::string host;  // where it ran; empty: on this one
   Deadline::Clock::time_point started{};
   Deadline::Clock::time_point ended{};
-  /// In the form of waitpid(); nothing if not even SIGKILL ended it.
+  /// In the form of waitpid(); nothing if not even SIGKILL ended it, or its host was lost.
   std::optional<int> status;
+  /// Why nothing more is known of it: "host b does not answer".
+  std::string lost;
   /// The last signal with which the launcher asked it to end, or 0 if it ended by itself.
   int asked_with = 0;
   /// What the control segment told of it just before its end was noted; nothing if it never joined.
   std::optional<RankSnapshot> last_seen;
 
-  [[nodiscard]] bool failed() const noexcept { return status != 0; }
+  [[nodiscard]] bool running() const noexcept { return pid != 0 && !status && lost.empty(); }
+  [[nodiscard]] bool failed() const noexcept { return pid != 0 && status != 0; }
   /// It ended as if all was well, but the others still counted on it.
   [[nodiscard]] bool left_silently() const noexcept;
   /// The exit code of a shell for it: 128 + N for signal N.

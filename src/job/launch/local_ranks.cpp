@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -49,9 +51,11 @@ std::vector<std::string> LocalRanks::environment() const {
   std::vector<std::string> environment;
   for (const std::string& entry : plan_.environment) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    const bool ours = name == "BATON_RANK" || name == "BATON_SIZE" || name == "BATON_JOB" || name == "BATON_LAUNCHER";
-    if (!ours) environment.push_back(entry);
+    constexpr std::array kOurs = {"BATON_RANK",     "BATON_SIZE",  "BATON_JOB",
+                                  "BATON_LAUNCHER", "BATON_AGENT", "BATON_HOST_COUNT"};
+    if (std::find(kOurs.begin(), kOurs.end(), name) == kOurs.end()) environment.push_back(entry);
   }
+  environment.insert(environment.end(), plan_.variables.begin(), plan_.variables.end());
   environment.push_back(fmt::format("BATON_SIZE={}", plan_.size));
   environment.push_back(fmt::format("BATON_JOB={}", plan_.job));
   environment.push_back(fmt::format("BATON_LAUNCHER={}", control_.address()));
@@ -76,7 +80,7 @@ void LocalRanks::start(int input_fd) {
       processes_.push_back({.pid = process.pid, .pidfd = std::move(process.pidfd)});
       orphanage_.leave_alone(process.pid);
       ++live_;
-      events_.on_rank_started(rank, process.pid);
+      events_.on_rank_started(rank, process.pid, {});
       output_.add(rank, std::move(process.output), std::move(process.error));
       loop_.add(processes_.back().pidfd.get(), EPOLLIN, [this, rank] { on_end(rank); });
     } catch (const Error& error) {

@@ -22,6 +22,7 @@ struct LocalRanksPlan {
   std::string program;                   // a path
   std::vector<std::string> command;      // with the program's name as the user wrote it
   std::vector<std::string> environment;  // NAME=value; variables of ranks are replaced
+  std::vector<std::string> variables{};  // NAME=value; further ones for all ranks
   int first_rank = 0;
   int count = 1;  // ranks first_rank to first_rank + count - 1 run here
   int size = 1;   // of the job
@@ -43,9 +44,11 @@ class LocalRanks final : public RankProcesses {
   [[nodiscard]] bool any() const noexcept override { return live_ > 0; }
   void signal(int number) override;
   void on_child_end() override;
+  void refresh(const Deadline&) override {}
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;
   [[nodiscard]] std::vector<std::string> explain() override;
   void end_descendants() override;
+  [[nodiscard]] bool output_comes() const noexcept override { return false; }
 
  private:
   struct Process {

@@ -86,4 +86,11 @@ std::string find_program(const std::string& program, std::string_view search_pat
   refuse(program, {Situation::not_in_path, "no directory in PATH has a program of that name"}, std::move(notes));
 }
 
+std::string search_path(const std::vector<std::string>& environment) {
+  for (const std::string& entry : environment) {
+    if (entry.starts_with("PATH=")) return entry.substr(5);
+  }
+  return "/bin:/usr/bin";
+}
+
 }  // namespace baton::job

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace baton::job {
 
@@ -10,5 +11,8 @@ namespace baton::job {
 /// (directories between colons; an empty one is the current directory). Throws Error (launch_failed) that says why
 /// there is none: no such file, a directory, no permission.
 [[nodiscard]] std::string find_program(const std::string& program, std::string_view search_path);
+
+/// What PATH says in `environment` (NAME=value); without one, the system's usual directories.
+[[nodiscard]] std::string search_path(const std::vector<std::string>& environment);
 
 }  // namespace baton::job

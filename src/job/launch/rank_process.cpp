@@ -13,17 +13,12 @@
 #include "base/fail.hpp"
 #include "base/spawn.hpp"
 #include "job/launch/keeper.hpp"
+#include "job/launch/pipe_ends.hpp"
 
 namespace baton::job {
 namespace {
 
 constexpr int kCouldNotStart = 127;
-
-std::pair<UniqueFd, UniqueFd> make_pipe(int flags = 0) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | flags) != 0) fail_system("pipe2");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 /// All that the child needs, made before the fork.
 struct Plan {
@@ -69,7 +64,9 @@ struct Plan {
 }  // namespace
 
 StartPipe::StartPipe() {
-  std::tie(read_, write_) = make_pipe();
+  PipeEnds ends = make_pipe();
+  read_ = std::move(ends.read);
+  write_ = std::move(ends.write);
   ::fcntl(read_.get(), F_SETFL, O_NONBLOCK);
 }
 

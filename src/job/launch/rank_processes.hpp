@@ -21,6 +21,8 @@ struct RankEnding {
   Deadline::Clock::time_point when{};
   /// In the form of waitpid().
   int status = 0;
+  /// Why nothing is known of the process any more: "host b does not answer". Empty if `status` is how it ended.
+  std::string lost;
   /// What the control segment told of it just before its end was noted; nothing if it never joined.
   std::optional<RankSnapshot> last_seen;
 };
@@ -28,7 +30,8 @@ struct RankEnding {
 /// What the processes tell. Called by the event loop and by start(), on one thread.
 class RankEvents {
  public:
-  virtual void on_rank_started(int rank, pid_t pid) = 0;
+  /// On `host`; empty: on this one.
+  virtual void on_rank_started(int rank, pid_t pid, const std::string& host) = 0;
   /// In the order in which they ended.
   virtual void on_rank_ended(const RankEnding& ending) = 0;
   /// A rank did not become the program. The others may have.
@@ -66,12 +69,16 @@ class RankProcesses {
   virtual void signal(int number) = 0;
   /// A child of this process ended (SIGCHLD).
   virtual void on_child_end() = 0;
+  /// Asks what look() tells, and waits for the answers.
+  virtual void refresh(const Deadline& deadline) = 0;
   /// What `rank` does, or did last; nothing if the job has not met.
   [[nodiscard]] virtual std::optional<RankSnapshot> look(int rank) = 0;
   /// What all ranks do, as lines of a report; none if the job has not met, or cannot be seen from here.
   [[nodiscard]] virtual std::vector<std::string> explain() { return {}; }
   /// After the last rank has ended, or would not: kills what they started and left behind, and waits for its end.
   virtual void end_descendants() = 0;
+  /// After end_descendants(): whether more of what they wrote is on its way.
+  [[nodiscard]] virtual bool output_comes() const noexcept = 0;
 };
 
 // After SIGKILL only the kernel can keep a process alive, inside a system call that cannot be interrupted.

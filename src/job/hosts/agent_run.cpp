@@ -1,0 +1,203 @@
+#include "job/hosts/agent_run.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "job/hosts/interfaces.hpp"
+#include "job/launch/launcher.hpp"
+#include "job/launch/program_path.hpp"
+
+namespace baton::job {
+
+AgentRun::AgentRun(SignalGuard& signals, std::unique_ptr<Channel> channel, std::string address)
+    : signals_(signals),
+      address_(std::move(address)),
+      launcher_(
+          loop_, std::move(channel), [this](FrameReader& frame) { on_frame(frame); },
+          [this](const std::string& why) {
+            lost_ = true;
+            why_lost_ = "the launcher " + why;
+          }),
+      heartbeat_(loop_, [this] { launcher_.send(FrameWriter(FrameKind::heartbeat).finish()); }) {
+  loop_.add(signals_.fd(), EPOLLIN, [this] { on_signals(); });
+}
+
+int AgentRun::run(const Hello& hello) {
+  launcher_.send(encode(hello));
+  heartbeat_.set(kHeartbeat, Timer::Mode::again_and_again);
+  while (!lost_ && !over_) loop_.wait(Deadline::never());
+  if (over_) finish();
+  // The launcher closes the connection when it has everything.
+  while (!lost_) loop_.wait(Deadline::never());
+  if (over_) return 0;
+  end_everything();
+  fmt::print(stderr, "baton agent: {}; the ranks on this host were ended\n", why_lost_);
+  return 1;
+}
+
+void AgentRun::end_everything() {
+  if (!ranks_) return;
+  ranks_->signal(SIGKILL);
+  const Deadline deadline = Deadline::after(kKillPatience);
+  while (ranks_->any() && !deadline.passed()) loop_.wait(deadline);
+  ranks_->end_descendants();
+}
+
+void AgentRun::finish() {
+  end_everything();
+  launcher_.send(FrameWriter(FrameKind::finished).finish());
+  for (auto& [rank, streams] : streams_) {
+    streams.output->drain();
+    streams.error->drain();
+  }
+}
+
+void AgentRun::on_frame(FrameReader& frame) {
+  switch (frame.kind()) {
+    case FrameKind::heartbeat: break;
+    case FrameKind::refused:
+      lost_ = true;
+      why_lost_ = "the launcher refused it: " + frame.get_text();
+      break;
+    case FrameKind::job: on_job(decode_job(frame)); break;
+    case FrameKind::signal: {
+      const auto number = frame.get<std::int32_t>();
+      if (ranks_) ranks_->signal(number);
+      break;
+    }
+    case FrameKind::room: on_room(frame); break;
+    case FrameKind::input:
+      if (input_) input_->add(frame.get_rest());
+      break;
+    case FrameKind::input_end:
+      if (input_) input_->end();
+      break;
+    case FrameKind::look: on_look(); break;
+    case FrameKind::finish: over_ = true; break;
+    case FrameKind::record:
+    case FrameKind::rank_end:
+      if (desk_) desk_->pass_on(frame);
+      break;
+    default: fail(Code::protocol, "a frame of kind {} came", static_cast<std::uint32_t>(frame.kind()));
+  }
+}
+
+void AgentRun::on_job(JobOrder order) {
+  if (ranks_) fail(Code::protocol, "a second job came");
+  const HostShare& share = order.hosts[order.host];
+  first_rank_ = share.first_rank;
+  count_ = share.count;
+  Welcome welcome{.job = order.job, .hosts = {}, .host_of = {}, .address = address_};
+  for (std::uint32_t host = 0; host < order.hosts.size(); ++host) {
+    welcome.hosts.push_back(order.hosts[host].name);
+    welcome.host_of.insert(welcome.host_of.end(), static_cast<std::size_t>(order.hosts[host].count), host);
+  }
+  try {
+    if (::chdir(order.folder.c_str()) != 0) {
+      fail(Situation::no_such_folder, "the ranks cannot start in {}: {}", quote(order.folder),
+           ::strerrordesc_np(errno));
+    }
+    const std::string program = find_program(order.command.front(), search_path(order.environment));
+    desk_.emplace(loop_, std::move(welcome),
+                  RankDesk::Ranks{static_cast<std::uint32_t>(first_rank_), static_cast<std::uint32_t>(count_)},
+                  [this](std::string_view frame) { launcher_.send(frame); });
+    LocalRanksPlan plan{.job = fmt::format("{}.{}", order.job, order.host),
+                        .program = program,
+                        .command = std::move(order.command),
+                        .environment = std::move(order.environment),
+                        .variables = {},
+                        .first_rank = first_rank_,
+                        .count = count_,
+                        .size = static_cast<int>(order.size),
+                        .bind = order.bind};
+    // On one host, ranks meet as they do without an agent.
+    if (order.hosts.size() > 1) {
+      plan.variables = {fmt::format("BATON_HOST_COUNT={}", order.hosts.size()), "BATON_AGENT=" + desk_->address()};
+    }
+    RankOutput& output = *this;
+    RankEvents& events = *this;
+    ranks_ = std::make_unique<LocalRanks>(std::move(plan), signals_, loop_, output, events);
+    input_ = std::make_unique<PipeFeeder>(loop_, [this](std::size_t bytes) {
+      launcher_.send(FrameWriter(FrameKind::input_room).put(std::uint64_t{bytes}).finish());
+    });
+    const UniqueFd input = input_->take_reader();
+    ranks_->start(input.get());
+  } catch (const Error& error) {
+    on_start_failure(error);
+  }
+}
+
+void AgentRun::on_rank_started(int rank, pid_t pid, const std::string&) {
+  streams_[rank].pid = pid;
+  launcher_.send(FrameWriter(FrameKind::started)
+                     .put(static_cast<std::uint32_t>(rank))
+                     .put(static_cast<std::int32_t>(pid))
+                     .finish());
+}
+
+void AgentRun::on_rank_ended(const RankEnding& ending) {
+  // The other ranks first: they wait.
+  desk_->process_ended(static_cast<std::uint32_t>(ending.rank), streams_[ending.rank].pid, ending.status);
+  launcher_.send(encode(ending));
+}
+
+void AgentRun::on_start_failure(const Error& error) {
+  launcher_.send(encode_not_started(error));
+  over_ = true;
+}
+
+void AgentRun::add(int rank, UniqueFd output, UniqueFd error) {
+  const auto sender = [&](UniqueFd from, bool is_error) {
+    const StreamName name{static_cast<std::uint32_t>(rank), is_error};
+    return std::make_unique<StreamSender>(
+        loop_, std::move(from), [this, name](std::string_view bytes) { launcher_.send(encode_output(name, bytes)); },
+        [this, name] { launcher_.send(encode_output_end(name)); });
+  };
+  streams_[rank].output = sender(std::move(output), false);
+  streams_[rank].error = sender(std::move(error), true);
+}
+
+void AgentRun::on_room(FrameReader& frame) {
+  const StreamName name = decode_stream(frame);
+  const auto bytes = frame.get<std::uint64_t>();
+  const auto found = streams_.find(static_cast<int>(name.rank));
+  if (found == streams_.end()) fail(Code::protocol, "rank {} is not here", name.rank);
+  const auto& sender = name.error ? found->second.error : found->second.output;
+  if (sender) sender->add_room(bytes);
+}
+
+void AgentRun::on_look() {
+  std::vector<RankSnapshot> seen;
+  for (int rank = first_rank_; rank < first_rank_ + count_ && ranks_; ++rank) {
+    if (auto one = ranks_->look(rank)) seen.push_back(std::move(*one));
+  }
+  launcher_.send(encode_looked(seen));
+}
+
+void AgentRun::on_signals() {
+  while (const auto number = signals_.next()) {
+    switch (*number) {
+      case SIGCHLD:
+        if (ranks_) ranks_->on_child_end();
+        break;
+      case SIGINT:
+      case SIGTERM:
+      case SIGHUP:
+      case SIGQUIT:
+        lost_ = true;
+        why_lost_ = fmt::format("it was told to end by SIG{}", ::sigabbrev_np(*number));
+        break;
+      default: break;
+    }
+  }
+}
+
+}  // namespace baton::job

@@ -1,0 +1,48 @@
+// The network interfaces of this host, and sockets on them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/unique_fd.hpp"
+
+namespace baton::job {
+
+struct NetworkInterface {
+  std::string name;
+  std::vector<std::string> addresses;  // as text; those of IPv4 first, none that is valid on one link only
+  bool loopback = false;
+};
+
+/// Those that are up and have an address; the loopback last.
+[[nodiscard]] std::vector<NetworkInterface> network_interfaces();
+
+/// The addresses at which other hosts may reach this one, those of `interface` alone if it is not empty. Throws Error
+/// (invalid_argument) with those that there are if there is none of that name.
+[[nodiscard]] std::vector<std::string> addresses_to_offer(const std::string& interface);
+
+struct ListeningSocket {
+  UniqueFd fd;  // does not block
+  std::uint16_t port = 0;
+};
+/// On a port of the system's choice, at `address` or, if it is empty, at all of this host. Throws Error (system).
+[[nodiscard]] ListeningSocket listen_at(const std::string& address, int backlog);
+
+/// Connects; the socket does not block. Throws Error (system) with the reason, at the deadline too.
+[[nodiscard]] UniqueFd connect_to(const std::string& address, std::uint16_t port, const Deadline& deadline);
+
+/// Small frames are sent at once, and a peer that acknowledges nothing for kSilence is gone: the kernel of a busy host,
+/// unlike its processes, answers at once.
+void expect_answers(int socket);
+inline constexpr std::chrono::milliseconds kSilence{1000};
+/// How often something has to be sent, so that a silent host is noticed.
+inline constexpr std::chrono::milliseconds kHeartbeat{200};
+
+/// The address of this end of a connection; empty if it is one that only this host knows.
+[[nodiscard]] std::string own_address(int socket);
+/// The other end, for messages: "10.0.0.3 port 41234".
+[[nodiscard]] std::string peer_address(int socket);
+
+}  // namespace baton::job

@@ -1,0 +1,40 @@
+// What the frames hold that agents pass on between ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/rendezvous.hpp"
+#include "job/frames.hpp"
+
+namespace baton::job {
+
+/// A part of a record: long ones travel in pieces.
+struct RecordPart {
+  std::uint64_t sequence = 0;  // of the exchange, from 0 on
+  std::uint32_t rank = 0;
+  bool last = true;
+  std::string_view bytes;
+};
+inline constexpr std::size_t kRecordPartBytes = std::size_t{1} << 20;
+[[nodiscard]] std::string encode(const RecordPart& part);
+/// Its bytes are those of the frame.
+[[nodiscard]] RecordPart decode_record(FrameReader& frame);
+
+[[nodiscard]] std::string encode(const comm::RankEnd& end);
+[[nodiscard]] comm::RankEnd decode_rank_end(FrameReader& frame);
+
+/// Who is where, for a rank that joins.
+struct Welcome {
+  std::string job;
+  std::vector<std::string> hosts;
+  std::vector<std::uint32_t> host_of;  // by rank
+  std::string address;                 // of this host, as others reach it; may be empty
+};
+[[nodiscard]] std::string encode(const Welcome& welcome);
+/// Throws Error (protocol) if a rank is on a host that is not there.
+[[nodiscard]] Welcome decode_welcome(FrameReader& frame);
+
+}  // namespace baton::job

@@ -1,0 +1,172 @@
+// Ranks meet through their agents.
+#include "job/hosts/rank_desk.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <baton/error.hpp>
+
+#include "job/agent_rendezvous.hpp"
+
+namespace baton::job {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kTestLimit = 60s;
+
+/// Two hosts, "a" with ranks 0 and 1, "b" with rank 2, each with an agent, on one thread that is the launcher, too.
+class RankDeskTest : public testing::Test {
+ protected:
+  RankDeskTest() : stop_(::eventfd(0, EFD_CLOEXEC)) {
+    std::promise<void> ready;
+    thread_ = std::thread([this, &ready] {
+      EventLoop loop;
+      const Welcome welcome{.job = "job", .hosts = {"a", "b"}, .host_of = {0, 0, 1}, .address = "10.0.0.1"};
+      std::array<std::unique_ptr<RankDesk>, 2> desks;
+      const auto to = [&desks](std::size_t host, std::string_view bytes) {
+        FrameAssembler assembler;
+        assembler.add(bytes);
+        auto frame = assembler.next();
+        desks[host]->pass_on(*frame);
+      };
+      const auto send_from = [&to](std::size_t host) {
+        return [&to, host](std::string_view bytes) {
+          FrameAssembler assembler;
+          assembler.add(bytes);
+          const bool record = assembler.next()->kind() == FrameKind::record;
+          if (record) to(host, bytes);
+          to(1 - host, bytes);
+        };
+      };
+      desks[0] = std::make_unique<RankDesk>(loop, welcome, RankDesk::Ranks{0, 2}, send_from(0));
+      desks[1] = std::make_unique<RankDesk>(loop, welcome, RankDesk::Ranks{2, 1}, send_from(1));
+      addresses_ = {desks[0]->address(), desks[1]->address()};
+      bool over = false;
+      loop.add(stop_.get(), EPOLLIN, [&] { over = true; });
+      ready.set_value();
+      while (!over) {
+        loop.wait(Deadline::after(10ms));
+        if (killed_.exchange(-1) == 2) desks[1]->process_ended(2, ::getpid(), SIGKILL);
+      }
+    });
+    ready.get_future().wait();
+  }
+  ~RankDeskTest() override {
+    ::eventfd_write(stop_.get(), 1);
+    thread_.join();
+  }
+
+  std::unique_ptr<comm::Rendezvous> join(std::uint32_t rank) {
+    return join_through_agent(addresses_[rank < 2 ? 0 : 1], rank, Deadline::after(kTestLimit));
+  }
+  static std::vector<std::byte> record(std::size_t bytes, int value) {
+    return std::vector<std::byte>(bytes, static_cast<std::byte>(value));
+  }
+
+  UniqueFd stop_;
+  std::array<std::string, 2> addresses_;
+  std::atomic<int> killed_{-1};
+  std::thread thread_;
+};
+
+TEST_F(RankDeskTest, RanksOfAllHostsExchangeRecordsOfAnyLength) {
+  std::vector<std::thread> ranks;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([this, rank] {
+      const auto me = join(rank);
+      EXPECT_EQ(me->job(), "job");
+      EXPECT_EQ(me->size(), 3U);
+      EXPECT_EQ(me->host_name(me->host_of(2)), "b");
+      EXPECT_EQ(me->address(), "10.0.0.1");
+      for (const std::size_t bytes : {std::size_t{10}, std::size_t{0}, std::size_t{5'000'000}}) {
+        const auto all = me->exchange(record(bytes * rank, static_cast<int>(rank)), Deadline::after(kTestLimit));
+        for (std::uint32_t other = 0; other < 3; ++other)
+          EXPECT_EQ(all[other], record(bytes * other, static_cast<int>(other)));
+      }
+      me->report_end({.rank = rank, .state = wire::RankState::left, .kind = {}, .value = 0, .reason = ""});
+    });
+  }
+  for (auto& rank : ranks) rank.join();
+}
+
+TEST_F(RankDeskTest, WhoComesLateGetsWhatWasSentBefore) {
+  const auto first = join(0);
+  const auto third = join(2);
+  auto one = std::async(std::launch::async, [&] { return first->exchange(record(1, 0), Deadline::after(kTestLimit)); });
+  auto three =
+      std::async(std::launch::async, [&] { return third->exchange(record(1, 2), Deadline::after(kTestLimit)); });
+  EXPECT_EQ(one.wait_for(20ms), std::future_status::timeout);
+  const auto second = join(1);
+  EXPECT_EQ(second->exchange(record(1, 1), Deadline::after(kTestLimit))[2], record(1, 2));
+  EXPECT_EQ(one.get()[1], record(1, 1));
+  EXPECT_EQ(three.get()[0], record(1, 0));
+}
+
+TEST_F(RankDeskTest, AMissingRankIsNamedAtTheDeadline) {
+  const auto me = join(0);
+  try {
+    static_cast<void>(me->exchange({}, Deadline::after(50ms)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::join_timeout);
+    EXPECT_EQ(error.message(), "rank 0 waited for rank 1 on host a, rank 2 on host b");
+  }
+}
+
+TEST_F(RankDeskTest, ADeathIsToldOnceToAllAndEndsAnExchange) {
+  const auto first = join(0);
+  const auto third = join(2);
+  std::promise<comm::RankEnd> told;
+  std::atomic<int> times = 0;
+  first->on_end([&](const comm::RankEnd& end) {
+    if (++times == 1) told.set_value(end);
+  });
+  auto exchange = std::async(std::launch::async, [&] { return first->exchange({}, Deadline::after(kTestLimit)); });
+  killed_ = 2;
+  const comm::RankEnd end = told.get_future().get();
+  EXPECT_EQ(end.rank, 2U);
+  EXPECT_EQ(end.kind, wire::EndKind::signal);
+  EXPECT_EQ(end.value, static_cast<std::uint32_t>(SIGKILL));
+  try {
+    static_cast<void>(exchange.get());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::peer_died);
+    EXPECT_EQ(error.message(), "rank 2 on host b died before the ranks had met");
+  }
+  third->report_end(
+      {.rank = 2, .state = wire::RankState::left, .kind = {}, .value = 0, .reason = ""});  // known already
+  const auto late = join(1);
+  std::promise<std::uint32_t> told_late;
+  late->on_end([&](const comm::RankEnd& known) { told_late.set_value(known.rank); });
+  EXPECT_EQ(told_late.get_future().get(), 2U);
+  EXPECT_EQ(times, 1);
+}
+
+TEST_F(RankDeskTest, WhoGoesWithoutAWordIsDead) {
+  const auto first = join(0);
+  std::promise<comm::RankEnd> told;
+  first->on_end([&](const comm::RankEnd& end) { told.set_value(end); });
+  join(1).reset();
+  const comm::RankEnd end = told.get_future().get();
+  EXPECT_EQ(end.rank, 1U);
+  EXPECT_EQ(end.state, wire::RankState::dead);
+  EXPECT_EQ(end.reason, "it left its job without a word");
+}
+
+TEST_F(RankDeskTest, ARankIsTakenOnceAndOnlyWhereItBelongs) {
+  const auto first = join(0);
+  EXPECT_THROW(static_cast<void>(join(0)), Error);
+  EXPECT_THROW(static_cast<void>(join_through_agent(addresses_[1], 0, Deadline::after(kTestLimit))), Error);
+  EXPECT_THROW(static_cast<void>(join_through_agent("baton-agent-nowhere", 0, Deadline::after(kTestLimit))), Error);
+}
+
+}  // namespace
+}  // namespace baton::job
