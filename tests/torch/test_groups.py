@@ -15,6 +15,12 @@ import torch.distributed as dist
 SCRIPT = pathlib.Path(__file__).parent / "sum_of_ranks.py"
 
 
+def needs(major, minor, what):
+    """A mark of tests of what older versions of PyTorch lack."""
+    version = tuple(map(int, torch.__version__.split(".")[:2]))
+    return pytest.mark.skipif(version < (major, minor), reason=f"PyTorch {torch.__version__} has no {what}")
+
+
 def total(rank, group=None):
     x = torch.tensor([float(rank)])
     dist.all_reduce(x, group=group)
@@ -32,6 +38,7 @@ def overlapping(rank):
     return results
 
 
+@needs(2, 1, "use_local_synchronization")
 def test_groups_overlap(ranks):
     assert ranks(4, overlapping) == [[3, 0, 6], [3, 6, 1, 6], [3, 6, 2, 6], [6, 3, 6]]
 
@@ -128,6 +135,7 @@ def splits(rank):
     return total(rank, part)
 
 
+@needs(2, 1, "subgroups without CUDA")
 def test_subgroups(ranks):
     assert ranks(4, splits) == [1, 1, 5, 5]
 
@@ -138,6 +146,7 @@ def shares_by_mesh(rank):
     return total(rank, mesh.get_group("rows")), total(rank, mesh.get_group("columns"))
 
 
+@needs(2, 2, "device_mesh")
 def test_device_mesh(ranks):
     assert ranks(4, shares_by_mesh) == [(2, 1), (4, 1), (2, 5), (4, 5)]
 
@@ -152,8 +161,7 @@ def split_off(rank):
     return results + [total(rank)]
 
 
-needs_splits = pytest.mark.skipif(tuple(map(int, torch.__version__.split(".")[:2])) < (2, 15),
-                                  reason="this PyTorch splits groups of NCCL alone")
+needs_splits = needs(2, 15, "groups of the CPU that split")
 
 
 @needs_splits

@@ -47,7 +47,11 @@ def failed_futures(rank):
         work.get_future().wait()
     with pytest.raises(RuntimeError, match="disagree"):
         work.wait()
-    assert work.is_completed() and not work.is_success() and "disagree" in str(work.exception())
+    assert work.is_completed() and not work.is_success()
+    try:
+        assert "disagree" in str(work.exception())
+    except TypeError:
+        pass  # older versions of PyTorch cannot hand exceptions of any backend to Python
     # Ranks no longer agree on where they are.
     with pytest.raises(RuntimeError, match="an earlier collective"):
         dist.barrier()

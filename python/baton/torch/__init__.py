@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import inspect
 from typing import Any
 
 try:
@@ -44,8 +45,11 @@ def _make(options: Any, _backend_options: Any = None) -> Any:
 def _register() -> None:
     if not _dist.is_available():
         raise ImportError("baton.torch: this PyTorch was built without torch.distributed")
-    if not hasattr(_dist.Backend, "BATON"):
-        _dist.Backend.register_backend("baton", _make, extended_api=True, devices=["cpu"])
+    if hasattr(_dist.Backend, "BATON"):
+        return
+    # PyTorch 2.0 does not ask for which devices.
+    takes_devices = "devices" in inspect.signature(_dist.Backend.register_backend).parameters
+    _dist.Backend.register_backend("baton", _make, extended_api=True, **({"devices": ["cpu"]} if takes_devices else {}))
 
 
 _process_group = _load()

@@ -62,7 +62,7 @@ def build(folder: pathlib.Path) -> None:
         abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
         command = [_compiler(), "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
                    f"-DTORCH_EXTENSION_NAME={MODULE}", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-                   f"-I{_FOLDER / 'source'}", f"-I{_headers()}"]
+                   *_pybind_settings(), f"-I{_FOLDER / 'source'}", f"-I{_headers()}"]
         command += [f"-isystem{path}" for path in (*_torch_headers(), sysconfig.get_path("include"))]
         command += [str(source), "-o", str(made), str(_library())]
         command += [f"-L{_TORCH / 'lib'}", "-ltorch_python", "-ltorch_cpu", "-lc10"]
@@ -85,9 +85,9 @@ def _check_version() -> None:
 
 
 def _file_name() -> str:
-    """Different for each PyTorch, Python and Baton, and for each change of the sources."""
+    """Different for each PyTorch, Python and Baton, and for each change of the sources and of how they are compiled."""
     content = hashlib.sha256()
-    for path in sorted((_FOLDER / "source").iterdir()):
+    for path in (pathlib.Path(__file__), *sorted((_FOLDER / "source").iterdir())):
         content.update(path.read_bytes())
     return f"{MODULE}-torch{torch.__version__}-baton{baton.__version__}-{sys.implementation.cache_tag}-" \
            f"{os.uname().machine}-{content.hexdigest()[:12]}.so"
@@ -124,6 +124,13 @@ def _headers() -> pathlib.Path:
 def _torch_headers() -> list[pathlib.Path]:
     root = _first_existing("the headers of PyTorch", [_TORCH / "include" / "ATen"]).parent
     return [root, root / "torch" / "csrc" / "api" / "include"]
+
+
+def _pybind_settings() -> list[str]:
+    """What pybind11 must be told to share types with this PyTorch; later versions need nothing."""
+    names = ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")
+    values = {name: getattr(torch._C, f"_PYBIND11_{name}", None) for name in names}
+    return [f'-DPYBIND11_{name}="{value}"' for name, value in values.items() if value is not None]
 
 
 def _compiler() -> str:

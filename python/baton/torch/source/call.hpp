@@ -14,6 +14,18 @@ template <class CallOptions>
   return true;
 }
 
+/// What PyTorch's tools call a call; older versions have fewer words.
+template <class Type>
+[[nodiscard]] constexpr Type coalesced_or(Type otherwise) {
+  if constexpr (requires { Type::COALESCED; }) return Type::COALESCED;
+  return otherwise;
+}
+template <class Type>
+[[nodiscard]] constexpr Type sparse_or(Type otherwise) {
+  if constexpr (requires { Type::_ALLREDUCE_SPARSE; }) return Type::_ALLREDUCE_SPARSE;
+  return otherwise;
+}
+
 template <class CallOptions, class Body>
 ProcessGroupBaton::Works ProcessGroupBaton::call(c10d::OpType type, const char* title, const CallOptions& options,
                                                  Tensors inputs, TensorLists outputs, Body body) {

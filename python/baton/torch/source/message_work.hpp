@@ -19,7 +19,7 @@ class MessageWork final : public c10d::Work {
   bool wait(std::chrono::milliseconds timeout) override;
   std::vector<at::Tensor> result() override { return tensors_; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  std::uint64_t getSequencenumber() const override { return info_.number; }
+  virtual std::uint64_t getSequencenumber() const { return info_.number; }  // not in all versions of PyTorch
 
  private:
   /// Notes how the message ended.

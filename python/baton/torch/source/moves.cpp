@@ -71,7 +71,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allgather_into_tensor_coalesced(Tens
                     " results for ", inputs.size(), " tensors");
   for (std::size_t i = 0; i < inputs.size(); ++i)
     check_blocks("allgather_into_tensor_coalesced", outputs[i], inputs[i], getSize());
-  return call(OpType::COALESCED, "baton:_all_gather_base", options, inputs, {outputs},
+  return call(coalesced_or(OpType::_ALLGATHER_BASE), "baton:_all_gather_base", options, inputs, {outputs},
               [this, outputs, inputs](Timeout timeout) {
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
                   Block out(outputs[i], Block::Content::none);

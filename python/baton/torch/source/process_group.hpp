@@ -48,15 +48,15 @@ class ProcessGroupBaton final : public c10d::Backend {
   Works allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
   Works _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) override;
   Works allgather_coalesced(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
-  Works allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
-                                        const c10d::AllgatherOptions& options) override;
+  virtual Works allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                const c10d::AllgatherOptions& options);
   Works gather(TensorLists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override;
   virtual Works gather_into_tensor(at::Tensor& output, at::Tensor& input, const c10d::GatherOptions& options);
   Works scatter(Tensors& outputs, TensorLists& inputs, const c10d::ScatterOptions& options) override;
   Works reduce_scatter(Tensors& outputs, TensorLists& inputs, const c10d::ReduceScatterOptions& options) override;
   Works _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override;
-  Works reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
-                                        const c10d::ReduceScatterOptions& options) override;
+  virtual Works reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                const c10d::ReduceScatterOptions& options);
   Works alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& output_splits,
                       std::vector<std::int64_t>& input_splits, const c10d::AllToAllOptions& options) override;
   Works alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;

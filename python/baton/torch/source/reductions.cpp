@@ -95,7 +95,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::reduce_scatter_tensor_coalesced(Tens
     check_blocks("reduce_scatter_tensor_coalesced", inputs[i], outputs[i], getSize());
     reductions.push_back(reduction_of("reduce_scatter_tensor_coalesced", options.reduceOp, inputs[i].scalar_type()));
   }
-  return call(OpType::COALESCED, "baton:_reduce_scatter_base", options, inputs, {outputs},
+  return call(coalesced_or(OpType::_REDUCE_SCATTER_BASE), "baton:_reduce_scatter_base", options, inputs, {outputs},
               [this, outputs, inputs, reductions](Timeout timeout) {
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
                   Block out(outputs[i], Block::Content::none);
@@ -112,7 +112,7 @@ ProcessGroupBaton::Works ProcessGroupBaton::allreduce_sparse(Tensors& tensors, c
   const at::Tensor tensor = tensors[0];
   TORCH_CHECK_VALUE(static_cast<c10d::ReduceOp::RedOpType>(options.reduceOp) == c10d::ReduceOp::SUM,
                     "baton: sparse tensors can only be summed");
-  return call(OpType::_ALLREDUCE_SPARSE, "baton:sparse_all_reduce", options, tensors, {tensors},
+  return call(sparse_or(OpType::ALLREDUCE), "baton:sparse_all_reduce", options, tensors, {tensors},
               [this, tensor](Timeout timeout) { sum_of_sparse(tensor, timeout); });
 }
 

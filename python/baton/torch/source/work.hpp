@@ -29,7 +29,7 @@ class QueuedWork final : public c10d::Work, public QueuedCall {
   bool wait(std::chrono::milliseconds timeout) override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  std::uint64_t getSequencenumber() const override { return info_.number; }
+  virtual std::uint64_t getSequencenumber() const { return info_.number; }  // not in all versions of PyTorch
   virtual std::chrono::milliseconds getTimeout() const { return info_.timeout; }
 
  private:
