@@ -20,14 +20,15 @@ import baton.torch  # noqa: F401
 from measure import made, timed
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # that of the harness
-from suite import OPERATIONS, SIZES, size_text
+from suite import OPERATIONS, SIZES, is_measured, size_text
 
 BACKENDS = ("baton", "gloo")
 
 
-def cases(most):
+def cases(ranks, most):
     sizes = [size for size in SIZES if size <= most]
-    found = [("barrier", 0)] + [(operation, size) for operation in OPERATIONS for size in sizes]
+    found = [("barrier", 0)]
+    found += [(operation, size) for operation in OPERATIONS for size in sizes if is_measured(operation, ranks)]
     return found + [("ddp", 0)]
 
 
@@ -35,7 +36,7 @@ def rank_program(rank, options, store, pipe):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=options.ranks)
     groups = {backend: dist.new_group(backend=backend) for backend in BACKENDS}
-    for operation, size in cases(options.most):
+    for operation, size in cases(options.ranks, options.most):
         calls = {backend: made(operation, options.ranks, size, group) for backend, group in groups.items()}
         counts = {backend: agreed_count(call, options.batch_ms) for backend, call in calls.items()}
         times = {backend: [] for backend in BACKENDS}
@@ -78,7 +79,7 @@ def main():
             process.start()
         there.close()
         ratios = []
-        for operation, size in cases(options.most):
+        for operation, size in cases(options.ranks, options.most):
             ns = here.recv()
             ratio = ns["baton"] / ns["gloo"]
             if operation != "ddp":
