@@ -12,6 +12,6 @@ namespace baton {
 [[nodiscard]] std::string describe_actor(const void* actor);
 
 /// Who knows it: what makes actors, which are what fiber_local() names. The last one given counts.
-void set_actor_describer(std::string (*describer)(const void* actor));
+void set_actor_describer(std::string (*given)(const void* actor));
 
 }  // namespace baton

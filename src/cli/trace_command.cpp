@@ -2,10 +2,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "base/quote.hpp"
 #include "cli/command.hpp"
 #include "trace/export.hpp"
 
@@ -33,6 +35,15 @@ void write_file(const std::string& path, Write&& write) {
   fmt::print("wrote {}\n", path);
 }
 
+trace::Trace read(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw Error(Code::invalid_argument, fmt::format("there is no file {}", quote(path)), {},
+                "`baton run --trace FILE` writes a trace, and so does a program with BATON_TRACE=FILE.");
+  }
+  return trace::read_trace(path);
+}
+
 }  // namespace
 
 TraceCommand::TraceCommand(CLI::App& baton) {
@@ -46,8 +57,8 @@ TraceCommand::TraceCommand(CLI::App& baton) {
 }
 
 int TraceCommand::run(const std::vector<std::string>&) {
-  const trace::Trace trace = trace::read_trace(file_);
-  if (!other_.empty()) fmt::print("{}", trace::difference(trace, trace::read_trace(other_)));
+  const trace::Trace trace = read(file_);
+  if (!other_.empty()) fmt::print("{}", trace::difference(trace, read(other_)));
   const bool writes = !page_.empty() || !json_.empty() || !perfetto_.empty();
   if (!other_.empty() && !writes) return 0;
   const trace::Analysis analysis = trace::analyse(trace);

@@ -19,6 +19,8 @@ constexpr std::size_t kMostGroups = 24;
 constexpr std::size_t kMostNotifiers = 64;
 constexpr std::size_t kMostEvents = 3;
 constexpr std::size_t kMostRanksWithEvents = 8;
+/// Between what a rank does and what tells it apart from others that do the same: in no text.
+constexpr char kApart = '\n';
 
 /// The longer it is made before it is used, the better.
 const TickScale kSinceStart;
@@ -94,18 +96,37 @@ class Reporter {
     return text;
   }
 
-  /// Groups of ranks that do the same, those that are alone first: there begins what the others wait for.
+  /// Groups of ranks that do the same, those that are alone first: there begins what the others wait for. Ranks that
+  /// wait for signals of one name, each for its own, are together as long as these have the same value.
   void describe_all() {
     GroupedFacts groups;
-    for (std::uint32_t rank = 0; rank < count_; ++rank) groups.add(static_cast<int>(rank), occupation(rank));
+    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+      groups.add(static_cast<int>(rank), occupation(rank) + kApart + details_of(rank));
+    }
     std::vector<std::string> order = groups.facts();
     std::ranges::stable_sort(order, {}, [&](const std::string& fact) { return groups.ranks(fact).size(); });
     for (std::size_t i = 0; i < std::min(order.size(), kMostGroups); ++i) {
-      const auto first = static_cast<std::uint32_t>(groups.ranks(order[i]).front());
-      add(groups.line(order[i]) + how_long(groups.ranks(order[i])));
+      const std::vector<int>& ranks = groups.ranks(order[i]);
+      const auto first = static_cast<std::uint32_t>(ranks.front());
+      add(fmt::format("{}: {}{}", name_ranks(ranks), occupation(first), how_long(ranks)));
       for (const WaitDescription& wait : report_.graph.ranks()[first].waits) describe_wait(first, wait);
     }
     if (order.size() > kMostGroups) add(fmt::format("and {} more groups of ranks", order.size() - kMostGroups));
+  }
+
+  /// What tells ranks apart that wait for signals of one name: their values, and who notified them.
+  [[nodiscard]] std::string details_of(std::uint32_t rank) {
+    std::string text;
+    // Of more, the first of them speaks for all.
+    if (count_ > kMostNotifiers) return text;
+    for (const WaitDescription& wait : report_.graph.ranks()[rank].waits) {
+      if (wait.operation != wire::Operation::waiting) continue;
+      const AwaitedSignal signal = find_signal(rank, wait, report_.graph.awaited_by(rank, wait).ranks);
+      text +=
+          fmt::format("{} {} {};", signal.has,
+                      signal.last_notify.event != nullptr ? signal.last_notify.event->rank : kNoRank, signal.where());
+    }
+    return text;
   }
 
   [[nodiscard]] std::string how_long(const std::vector<int>& ranks) const {
@@ -128,26 +149,46 @@ class Reporter {
     }
   }
 
-  void describe_signal(std::uint32_t rank, const WaitDescription& wait, std::vector<std::uint32_t> notifiers) {
-    // Both events have the window's name; of a buffer in one, the record has the buffer's.
-    const FoundEvent sleep = last_of(EventKind::wait, {rank}, [&](const Event& event) {
+  /// What the events know of a signal that a rank waits for.
+  struct AwaitedSignal {
+    FoundEvent wait;  // none if it has no record of the wait
+    FoundEvent last_notify;
+    std::int32_t has = 0;
+
+    [[nodiscard]] std::string_view where() const {
+      return last_notify.event == nullptr ? std::string_view() : last_notify.source->text(last_notify.event->place);
+    }
+  };
+
+  [[nodiscard]] AwaitedSignal find_signal(std::uint32_t rank, const WaitDescription& wait,
+                                          std::vector<std::uint32_t> notifiers) {
+    AwaitedSignal found;
+    found.wait = last_of(EventKind::wait, {rank}, [&](const Event& event) {
       return event.rank == rank && event.end == 0 && static_cast<std::int32_t>(event.c) == wait.needs;
     });
-    if (sleep.event == nullptr) return;
-    const Event& waits = *sleep.event;
-    const std::string_view window = sleep.source->text(waits.object);
-    if (const auto place = sleep.source->text(waits.place); !place.empty()) add(fmt::format("  it waits at {}", place));
+    if (found.wait.event == nullptr) return found;
+    const Event& waits = *found.wait.event;
+    // Both events have the window's name; of a buffer in one, the record has the buffer's.
+    const std::string_view window = found.wait.source->text(waits.object);
     if (notifiers.size() > kMostNotifiers) notifiers.resize(kMostNotifiers);
     notifiers.push_back(rank);
-    const FoundEvent last = last_of(
+    found.last_notify = last_of(
         EventKind::notify, notifiers, [&](const Event& event) { return event.a == waits.a && event.b == waits.b; },
         window);
-    const auto has = static_cast<std::int32_t>(last.event != nullptr ? last.event->c : waits.d);
-    add(fmt::format("  it has {} and needs {} {}", has, symbol_of(wait.comparison), wait.needs));
-    if (last.event == nullptr) return add("  nobody has notified it, as far as is on record");
-    const std::string_view place = last.source->text(last.event->place);
-    add(fmt::format("  last notified by rank {}, {} ago{}", last.event->rank, age_of(*last.event),
-                    place.empty() ? "" : fmt::format(", at {}", place)));
+    found.has = static_cast<std::int32_t>(found.last_notify.event != nullptr ? found.last_notify.event->c : waits.d);
+    return found;
+  }
+
+  void describe_signal(std::uint32_t rank, const WaitDescription& wait, const std::vector<std::uint32_t>& notifiers) {
+    const AwaitedSignal signal = find_signal(rank, wait, notifiers);
+    if (signal.wait.event == nullptr) return;
+    const std::string_view place = signal.wait.source->text(signal.wait.event->place);
+    if (!place.empty()) add(fmt::format("  it waits at {}", place));
+    add(fmt::format("  it has {} and needs {} {}", signal.has, symbol_of(wait.comparison), wait.needs));
+    const Event* const last = signal.last_notify.event;
+    if (last == nullptr) return add("  nobody has notified it, as far as is on record");
+    add(fmt::format("  last notified by rank {}, {} ago{}", last->rank, age_of(*last),
+                    signal.where().empty() ? "" : fmt::format(", at {}", signal.where())));
   }
 
   void describe_others(std::string_view what, const std::vector<std::uint32_t>& ranks) {
@@ -181,7 +222,7 @@ class Reporter {
       std::vector<std::string> lines;
       for (auto event = source->events.rbegin(); event != source->events.rend() && lines.size() < kMostEvents;
            ++event) {
-        if (event->rank != rank || event->end == 0) continue;
+        if (event->rank != rank || event->end == 0 || was_brief(*event)) continue;
         lines.push_back(fmt::format("    {} ago: {}", age_of(*event), baton::describe(*event, *source)));
       }
       if (lines.empty()) continue;
@@ -213,6 +254,13 @@ class Reporter {
       if (source == own_) return found;  // has those of all ranks
     }
     return found;
+  }
+
+  /// A wait that gave up soon is one of those that ask again and again.
+  [[nodiscard]] bool was_brief(const Event& event) const {
+    constexpr std::int64_t kBrief = 100'000'000;
+    return event.outcome == EventOutcome::expired &&
+           scale_.nanoseconds(event.end) - scale_.nanoseconds(event.begin) < kBrief;
   }
 
   [[nodiscard]] std::string age_of(const Event& event) const {

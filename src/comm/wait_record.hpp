@@ -35,7 +35,7 @@ inline constexpr std::uint64_t kAllRanks = ~std::uint64_t{0};
 /// What all waits of a domain have in common, made once.
 struct WaitingDomain {
   WaitingDomain() = default;
-  WaitingDomain(std::string_view name, const std::vector<int>& members);
+  WaitingDomain(std::string_view given, const std::vector<int>& ranks);
 
   std::string name;
   std::string members;  // a device list; empty: not known, or too long for a record

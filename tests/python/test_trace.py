@@ -162,6 +162,12 @@ def test_what_is_not_a_trace_is_said(tmp_path):
     assert ended.returncode == 1 and "is not a trace" in ended.stderr
 
 
+def test_a_trace_that_is_not_there_is_answered_with_how_to_get_one(tmp_path):
+    ended = subprocess.run([baton_program(), "trace", str(tmp_path / "x")], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert "there is no file" in ended.stderr and "baton run --trace FILE" in ended.stderr
+
+
 def test_the_difference_of_two(tmp_path):
     trace = run_traced(tmp_path, 2, RELAY)
     assert "before" in look(trace, "--diff", trace)
