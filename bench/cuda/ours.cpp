@@ -104,34 +104,47 @@ struct Bench {
     });
     std::printf("stencil_128 %.2f us/step\n", time / kSteps);
   }
-  void bandwidth() {
-    constexpr std::int64_t kCount = std::int64_t{1} << 28U;  // 1 GiB each
+  /// out = a + b, 1 GiB each: a task for each tile, or one task whose blocks take turns.
+  void bandwidth(const char* name, const baton::LoadedKernel& tile, const baton::LoadedKernel& stream) {
+    constexpr std::int64_t kCount = std::int64_t{1} << 28U;
     constexpr std::int64_t kTile = 4096;
     const Tensor a = chip.alloc<float>({kCount}, "a");
     const Tensor b = chip.alloc<float>({kCount}, "b");
     const Tensor c = chip.alloc<float>({kCount}, "c");
-    const double time = run([&](Graph& graph) {
+    const double tiles = run([&](Graph& graph) {
       for (std::int64_t i = 0; i < kCount; i += kTile) {
         const Tensor parts[] = {a.slice(i, i + kTile), b.slice(i, i + kTile), c.slice(i, i + kTile)};
-        graph.submit(add.get(), {in(parts[0]), in(parts[1]), out(parts[2])});
+        graph.submit(tile.get(), {in(parts[0]), in(parts[1]), out(parts[2])});
       }
     });
-    std::printf("tadd_1GiB %.3f TB/s\n", 3.0 * kCount * sizeof(float) / time / 1e6);
+    const double stream_time = run([&](Graph& graph) {
+      graph.submit(stream.get(), {in(a), in(b), out(c)}, {.blocks = static_cast<std::uint32_t>(3 * chip.clusters())});
+    });
+    std::printf("tadd_1GiB%s %.3f TB/s\n", name, 3.0 * kCount * sizeof(float) / tiles / 1e6);
+    std::printf("tadd_1GiB_stream%s %.3f TB/s\n", name, 3.0 * kCount * sizeof(float) / stream_time / 1e6);
+    chip.free(a);
+    chip.free(b);
+    chip.free(c);
   }
 };
 
 }  // namespace
 
-int main() {
+/// With an argument, "unchecked": kernels without checks.
+int main(int argc, char** /*argv*/) {
+  const bool unchecked = argc > 1;
   try {
-    const baton::KernelFile kernels = baton::KernelFile::compile({.source = CUDA_BENCH_KERNELS, .platform = "cuda"});
+    const baton::KernelFile kernels = baton::KernelFile::compile(
+        {.source = CUDA_BENCH_KERNELS,
+         .platform = "cuda",
+         .defines = unchecked ? std::vector<std::string>{"PTO_NO_CHECKS"} : std::vector<std::string>{}});
     Bench bench{.nothing = kernels.kernel("nothing"), .add = kernels.kernel("add")};
     bench.round_trip();
     bench.independent();
     bench.chain();
     bench.fan();
     bench.stencil();
-    bench.bandwidth();
+    bench.bandwidth(unchecked ? "_unchecked" : "", bench.add, kernels.kernel("add_stream"));
   } catch (const baton::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -41,7 +41,12 @@ std::optional<std::string> missing() {
 }
 
 const baton::KernelFile& kernels() {
-  static const baton::KernelFile file = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda"});
+  // scripts/gpu-run says so when compute-sanitizer watches.
+  static const std::vector<std::string> defines = std::getenv("CUDA_TEST_RACECHECK") == nullptr
+                                                      ? std::vector<std::string>{}
+                                                      : std::vector<std::string>{"BATON_RACECHECK"};
+  static const baton::KernelFile file =
+      baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda", .defines = defines});
   return file;
 }
 
@@ -80,9 +85,12 @@ class Cuda : public testing::Test {
   }
 };
 
-/// out = a + b in tiles, on one chip.
+/// Submits what makes sum = a + b.
+using SubmitSum = std::function<void(Graph&, const Tensor& a, const Tensor& b, const Tensor& sum)>;
+
+/// a + b on one chip.
 std::vector<float> sum_on(const std::string& platform, const std::vector<float>& first,
-                          const std::vector<float>& second) {
+                          const std::vector<float>& second, const SubmitSum& submit) {
   Chip chip({.platform = platform});
   const auto count = static_cast<std::int64_t>(first.size());
   const Tensor a = chip.alloc<float>({count}, "a");
@@ -90,22 +98,37 @@ std::vector<float> sum_on(const std::string& platform, const std::vector<float>&
   const Tensor sum = chip.alloc<float>({count}, "sum");
   chip.copy_in<float>(a, first);
   chip.copy_in<float>(b, second);
-  chip.run([&](Graph& graph) {
-    for (std::int64_t i = 0; i < count; i += kTile) {
-      const std::int64_t end = std::min(i + kTile, count);
-      const Tensor parts[] = {a.slice(i, end), b.slice(i, end), sum.slice(i, end)};
-      graph.submit(kernel("add"), {in(parts[0]), in(parts[1]), out(parts[2])});
-    }
-  });
+  chip.run([&](Graph& graph) { submit(graph, a, b, sum); });
   std::vector<float> result(first.size());
   chip.copy_out<float>(sum, result);
   return result;
 }
 
+/// A task for each tile.
+void submit_tiles(Graph& graph, const Tensor& a, const Tensor& b, const Tensor& sum) {
+  const std::int64_t count = sum.element_count();
+  for (std::int64_t i = 0; i < count; i += kTile) {
+    const std::int64_t end = std::min(i + kTile, count);
+    const Tensor parts[] = {a.slice(i, end), b.slice(i, end), sum.slice(i, end)};
+    graph.submit(kernel("add"), {in(parts[0]), in(parts[1]), out(parts[2])});
+  }
+}
+
+/// One task of several blocks, which load the next tiles while they add one.
+void submit_stream(Graph& graph, const Tensor& a, const Tensor& b, const Tensor& sum) {
+  graph.submit(kernel("add_stream"), {in(a), in(b), out(sum)}, {.blocks = 3});
+}
+
+TEST_F(Cuda, CopiesThatGoOnGiveTheBitsOfTheSimulator) {
+  const std::vector<float> first = numbers(100'003, 6);
+  const std::vector<float> second = numbers(100'003, 7);
+  EXPECT_EQ(sum_on("cuda", first, second, submit_stream), sum_on("a2a3sim", first, second, submit_stream));
+}
+
 TEST_F(Cuda, GivesTheBitsOfTheSimulator) {
   const std::vector<float> first = numbers(100'003, 1);
   const std::vector<float> second = numbers(100'003, 2);
-  EXPECT_EQ(sum_on("cuda", first, second), sum_on("a2a3sim", first, second));
+  EXPECT_EQ(sum_on("cuda", first, second, submit_tiles), sum_on("a2a3sim", first, second, submit_tiles));
 }
 
 std::vector<float> softmax_on(const std::string& platform, const std::vector<float>& values) {
@@ -124,6 +147,34 @@ TEST_F(Cuda, RowsThroughReductionsAndExponentialsAreAsCloseAsFloatsAre) {
   const std::vector<float> gpu = softmax_on("cuda", values);
   const std::vector<float> host = softmax_on("a2a3sim", values);
   for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i], host[i], 1e-6F) << i;
+}
+
+/// Stores go on after a kernel has ended: a task that depends on it must wait for them, on whatever core.
+TEST_F(Cuda, ScalarCodeSeesWhatTheTaskBeforeItStored) {
+  constexpr std::int32_t kRounds = 200;
+  Chip chip({.platform = "cuda"});
+  const std::vector<float> first = numbers(kTile, 4);
+  const std::vector<float> second = numbers(kTile, 5);
+  const Tensor a = chip.alloc<float>({kTile}, "a");
+  const Tensor b = chip.alloc<float>({kTile}, "b");
+  const Tensor sum = chip.alloc<float>({kTile}, "sum");
+  const Tensor seen = chip.alloc<float>({kRounds}, "seen");
+  chip.copy_in<float>(a, first);
+  chip.copy_in<float>(b, second);
+  chip.run([&](Graph& graph) {
+    for (std::int32_t i = 0; i < kRounds; ++i) {
+      // sum = a + b, then sum = sum + b, and so on: each round has a value of its own.
+      graph.submit(kernel("add"), {in(i == 0 ? a : sum), in(b), out(sum)});
+      graph.submit(kernel("read_back"), {in(sum), inout(seen), number(i)});
+    }
+  });
+  std::vector<float> result(kRounds);
+  chip.copy_out<float>(seen, result);
+  float expected = first.back();
+  for (std::int32_t i = 0; i < kRounds; ++i) {
+    expected += second.back();
+    EXPECT_EQ(result[static_cast<std::size_t>(i)], expected) << i;
+  }
 }
 
 TEST_F(Cuda, ScalarCodeOfAKernelRunsOnce) {

@@ -1,4 +1,4 @@
-// Kernels that run on simulated cores and on a GPU.
+// Kernels that run on simulated cores and on a GPU: of the tests, and of bench/cuda.
 #include <baton_kernel.hpp>
 
 namespace {
@@ -27,6 +27,55 @@ BATON_KERNEL(add, In<float> a, In<float> b, Out<float> out) {
   TSTORE(out_line, x);
 }
 
+/// The same for long vectors, of which each block takes its share of tiles: while one is added, the next ones are on
+/// their way.
+BATON_KERNEL(add_stream, In<float> a, In<float> b, Out<float> out) {
+  constexpr int kStages = 4;
+  const auto place = [&](Line& tile, int64_t stage, int64_t which) {
+    TASSIGN(tile, (2 * stage + which) * kTile * int64_t{sizeof(float)});
+  };
+  const int64_t size = out.size();
+  const int64_t step = get_block_num(args);
+  const int64_t first = get_block_idx(args);
+  const int64_t all = (size + kTile - 1) / kTile;
+  const int64_t tiles = first < all ? (all - first + step - 1) / step : 0;
+  const auto begin_of = [&](int64_t i) { return (first + i * step) * kTile; };
+  const auto count_of = [&](int64_t i) { return size - begin_of(i) < kTile ? size - begin_of(i) : kTile; };
+  const auto load = [&](int64_t i) {
+    const int64_t count = count_of(i);
+    Line x(static_cast<unsigned>(count));
+    Line y(static_cast<unsigned>(count));
+    place(x, i % kStages, 0);
+    place(y, i % kStages, 1);
+    auto a_line = a.line(begin_of(i), count);
+    auto b_line = b.line(begin_of(i), count);
+    TLOAD(x, a_line);
+    TLOAD(y, b_line);
+    set_flag(PIPE_MTE2, PIPE_V, static_cast<int>(i % kStages));
+  };
+  for (int64_t i = 0; i < tiles && i < kStages; ++i) load(i);
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int stage = static_cast<int>(i % kStages);
+    const int64_t count = count_of(i);
+    Line x(static_cast<unsigned>(count));
+    Line y(static_cast<unsigned>(count));
+    place(x, stage, 0);
+    place(y, stage, 1);
+    auto out_line = out.line(begin_of(i), count);
+    wait_flag(PIPE_MTE2, PIPE_V, stage);
+    TADD(x, x, y);
+    set_flag(PIPE_V, PIPE_MTE3, stage);
+    wait_flag(PIPE_V, PIPE_MTE3, stage);
+    TSTORE(out_line, x);
+    set_flag(PIPE_MTE3, PIPE_MTE2, stage);
+    if (i == 0) continue;
+    // The stage before this one is filled again as soon as it is stored.
+    wait_flag(PIPE_MTE3, PIPE_MTE2, static_cast<int>((i - 1) % kStages));
+    if (i - 1 + kStages < tiles) load(i - 1 + kStages);
+  }
+  if (tiles > 0) wait_flag(PIPE_MTE3, PIPE_MTE2, static_cast<int>((tiles - 1) % kStages));
+}
+
 /// A tile of 4,096 floats does not hold what it is asked to.
 BATON_KERNEL(too_much, In<float> a) {
   Line x(static_cast<unsigned>(kTile));
@@ -44,7 +93,9 @@ BATON_KERNEL(stray, In<float> a) {
   TLOAD(x, line);
 }
 
-BATON_KERNEL(nothing, InOut<float> a) {}
+/// What a task costs beside its kernel.
+extern "C" __aicore__ void nothing(int64_t* /*args*/) {}
+BATON_KERNEL_ENTRY(nothing);
 
 /// Reads, changes and writes memory without tiles: its code runs once.
 BATON_KERNEL(count_up, InOut<int32_t> counter, int32_t by) { *counter.data() += by; }
@@ -101,3 +152,6 @@ BATON_KERNEL(softmax, In<float, 2> x, Out<float, 2> y) {
   wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
   TSTORE(to, out);
 }
+
+/// Reads an element that another task stored as part of a tile, without a tile.
+BATON_KERNEL(read_back, In<float> x, InOut<float> y, int32_t index) { y.data()[index] = x.data()[x.size() - 1]; }

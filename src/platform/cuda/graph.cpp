@@ -77,6 +77,7 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
     uses_cube_ = uses_cube_ || tasks[i].cores == BATON_TASK_CUBE;
     blocks.push_back(tasks_.back().blocks);
     before[i].assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
+    tasks_.back().is_after = !before[i].empty();
   }
   placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()));
   // Cores without work are not started.
@@ -99,24 +100,31 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
 }
 
 void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
-  tasks_.at(task) = described(changed);
+  const bool is_after = tasks_.at(task).is_after;
+  tasks_[task] = described(changed);
+  tasks_[task].is_after = is_after;
   uploaded_ = false;
 }
 
 void Graph::upload() {
   std::size_t units = 0;
   for (const auto& core : placement_.cores) units += core.size();
-  std::size_t tensors = 0;
+  std::size_t with_packet = 0;  // tensors
+  for (const Description& task : tasks_) with_packet = std::max(with_packet, task.tensors.size());
+  with_packet = std::min<std::size_t>(with_packet, kInlineTensors);
+  std::size_t tensors = 0;  // that do not come with packets
   std::size_t slots = 0;
   std::size_t successors = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    tensors += tasks_[i].tensors.size();
+    tensors += tasks_[i].tensors.size() - std::min(tasks_[i].tensors.size(), with_packet);
     if (tasks_[i].slot_count() > kInlineSlots) slots += tasks_[i].slot_count();
     if (placement_.successors[i].size() > kInlineSuccessors) successors += placement_.successors[i].size();
   }
   Layout layout;
   const std::size_t packets_at = layout.take(units * sizeof(Packet));
   const std::size_t first_at = layout.take((placement_.cores.size() + 1) * sizeof(std::uint32_t));
+  static_assert(sizeof(ChipTensor) == kTensorBytes);
+  const std::size_t packet_tensors_at = layout.take(units * with_packet * sizeof(ChipTensor));
   const std::size_t tensors_at = layout.take(tensors * sizeof(ChipTensor));
   const std::size_t slots_at = layout.take(slots * sizeof(std::int64_t));
   const std::size_t successors_at = layout.take(successors * sizeof(std::uint32_t));
@@ -137,12 +145,13 @@ void Graph::upload() {
     Packet& packet = common[i];
     packet.entry = task.kernel == nullptr ? 0 : program_->address_of(task.kernel);
     packet.task = static_cast<std::uint32_t>(i);
-    packet.flags = task.flags;
+    packet.flags = task.flags | (task.is_after ? kIsAfter : 0U);
     packet.block_count = task.blocks;
     packet.needed = placement_.needed[i];
     packet.condition = task.condition;
-    std::vector<std::int64_t> values;
-    for (const BatonDeviceArgument& given : task.tensors) {
+    packet.tensor_count = static_cast<std::uint32_t>(std::min(task.tensors.size(), with_packet));
+    std::vector<std::int64_t> values(packet.tensor_count);
+    for (const BatonDeviceArgument& given : std::span(task.tensors).subspan(packet.tensor_count)) {
       write(tensor, tensor_of(given));
       values.push_back(static_cast<std::int64_t>(base + tensor));
       tensor += sizeof(ChipTensor);
@@ -177,6 +186,10 @@ void Graph::upload() {
       Packet packet = common[unit.task];
       packet.block_index = unit.block;
       write(packets_at + count * sizeof packet, packet);
+      for (std::size_t i = 0; i < packet.tensor_count; ++i) {
+        write(packet_tensors_at + (count * with_packet + i) * sizeof(ChipTensor),
+              tensor_of(tasks_[unit.task].tensors[i]));
+      }
       ++count;
     }
   }
@@ -184,6 +197,8 @@ void Graph::upload() {
   const Driver& driver = Driver::get();
   driver.check("copying a graph to the GPU", driver.copy_in(base, image.data(), image.size()));
   run_.packets = reinterpret_cast<const Packet*>(base + packets_at);
+  run_.tensors = reinterpret_cast<const unsigned char*>(base + packet_tensors_at);
+  run_.packet_tensors = static_cast<std::uint32_t>(with_packet);
   run_.first_packet = reinterpret_cast<const std::uint32_t*>(base + first_at);
   uploaded_ = true;
 }

@@ -55,6 +55,7 @@ class Graph {
   struct Description {
     const LoadedKernel* kernel = nullptr;
     std::uint32_t flags = 0;
+    bool is_after = false;  // it has predecessors
     std::uint32_t blocks = 1;
     Condition condition{};
     std::vector<BatonDeviceArgument> tensors;

@@ -34,7 +34,7 @@ PTO_SHARED AICORE inline bool copy_past_tiles(const TileView (&tiles)[2], const 
   const int64_t bytes = element_count(src.extents) * src.element_bytes;
   if (!is_packed(src.layout, src.extents) || !is_packed(dst.layout, dst.extents)) return false;
   if (dst.data + bytes > src.data && src.data + bytes > dst.data) return false;
-  memcpy(dst.data, src.data, static_cast<size_t>(bytes));
+  copy_lines(dst.data, bytes, src.data, bytes, 1, bytes);
   if (!kChecks) return true;
   for (const TileView& tile : tiles) {
     const auto line = static_cast<size_t>(tile.footprint().run_bytes);
@@ -47,6 +47,7 @@ PTO_SHARED AICORE inline bool copy_past_tiles(const TileView (&tiles)[2], const 
 PTO_SHARED AICORE inline void begin_put(const char* name, Where where, const TileView (&tiles)[2], int tile_count,
                                         const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2]) {
   const BatonPlace place = place_of(name, where);
+  finish_copies();
   for (int i = 0; i < tile_count; ++i) {
     const TileView& tile = tiles[i];
     check_tile(place, "tile", tile);

@@ -24,8 +24,19 @@ struct TileView {
         room_bytes(tile.room_bytes()),
         valid_rows(tile.GetValidRow()),
         valid_cols(tile.GetValidCol()),
-        order(order_of<TileData>()),
-        loc(static_cast<uint8_t>(TileData::Loc)) {}
+        loc(static_cast<uint8_t>(TileData::Loc)) {
+    // One by one: as a whole, a constant is copied from memory, which takes a GPU longer than all the rest.
+    constexpr TileOrder kOrder = order_of<TileData>();
+    order.rows = kOrder.rows;
+    order.cols = kOrder.cols;
+    order.band = kOrder.band;
+    order.box_row_bits = kOrder.box_row_bits;
+    order.box_col_bits = kOrder.box_col_bits;
+    order.element_bytes = kOrder.element_bytes;
+    order.boxed = kOrder.boxed;
+    order.bands_are_rows = kOrder.bands_are_rows;
+    order.boxes_are_rows = kOrder.boxes_are_rows;
+  }
 
   PTO_INLINE AICORE unsigned char* at(int64_t row, int64_t col) const {
     return data + order.offset(row, col) * order.element_bytes;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/rounding.hpp>
 #include <pto/instructions/scratch.hpp>
 
@@ -112,16 +113,47 @@ PTO_SHARED AICORE void convert_pieces(Dst* __restrict to, const Src* __restrict 
   }
 }
 
+/// At most a piece of elements, which is read before it is written.
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void convert_piece(Dst* to, const Src* from, size_t count, Conversion how) {
+  Src before[kConvertPiece];
+  Dst after[kConvertPiece];
+  memset(static_cast<void*>(before), 0, sizeof before);
+  memcpy(static_cast<void*>(before), static_cast<const void*>(from), count * sizeof(Src));
+  convert_pieces<Dst, Src>(after, before, 1, how);
+  memcpy(static_cast<void*>(to), static_cast<const void*>(after), count * sizeof(Dst));
+}
+
+/// A piece for each lane; rows share no bytes with what they are made of.
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void convert_on_lanes(const Work& work, Conversion how) {
+  on_lanes([how, to = static_cast<Dst*>(work.dst), pitch = work.pitch, rows = static_cast<uint32_t>(work.rows),
+            cols = static_cast<uint32_t>(work.cols), from = static_cast<const Src*>(work.first.data),
+            from_pitch = work.first.pitch](Lanes lanes) {
+    constexpr uint32_t kPieceOfLane = kConvertPiece;
+    for_cells(lanes, rows, (cols + kPieceOfLane - 1) / kPieceOfLane,
+              [&](uint32_t row, uint32_t index) PTO_INLINE_LAMBDA {
+                const uint32_t col = index * kPieceOfLane;
+                convert_piece(to + row * pitch + col, from + row * from_pitch + col,
+                              cols - col < kPieceOfLane ? cols - col : kPieceOfLane, how);
+              });
+  });
+}
+
 /// Row by row. Where rows share bytes, a piece is read before it is written: narrowing in place works.
 template <typename Dst, typename Src>
 PTO_SHARED AICORE void convert_rows(const Work& work, Conversion how) {
+  if constexpr (kManyLanes) {
+    if (are_apart(work.dst, ((work.rows - 1) * work.pitch + work.cols) * int64_t{sizeof(Dst)}, work.first.data,
+                  ((work.rows - 1) * work.first.pitch + work.cols) * int64_t{sizeof(Src)})) {
+      return convert_on_lanes<Dst, Src>(work, how);
+    }
+  }
   for (int row = 0; row < work.rows; ++row) {
     auto* to = static_cast<Dst*>(work.dst) + row * work.pitch;
     const auto* from = static_cast<const Src*>(work.first.data) + row * work.first.pitch;
     auto left = static_cast<size_t>(work.cols);
-    const auto* to_bytes = reinterpret_cast<const unsigned char*>(to);
-    const auto* from_bytes = reinterpret_cast<const unsigned char*>(from);
-    if (to_bytes + left * sizeof(Dst) <= from_bytes || from_bytes + left * sizeof(Src) <= to_bytes) {
+    if (are_apart(to, work.cols * int64_t{sizeof(Dst)}, from, work.cols * int64_t{sizeof(Src)})) {
       const size_t whole = left / kConvertPiece * kConvertPiece;
       convert_pieces(to, from, whole / kConvertPiece, how);
       to += whole;
@@ -130,12 +162,7 @@ PTO_SHARED AICORE void convert_rows(const Work& work, Conversion how) {
     }
     while (left > 0) {
       const size_t here = left < kConvertPiece ? left : kConvertPiece;
-      Src before[kConvertPiece];
-      Dst after[kConvertPiece];
-      memset(static_cast<void*>(before), 0, sizeof before);
-      memcpy(static_cast<void*>(before), static_cast<const void*>(from), here * sizeof(Src));
-      convert_pieces<Dst, Src>(after, before, 1, how);
-      memcpy(static_cast<void*>(to), static_cast<const void*>(after), here * sizeof(Dst));
+      convert_piece(to, from, here, how);
       from += here;
       to += here;
       left -= here;

@@ -8,29 +8,13 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_pieces.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/operands.hpp>
 #include <pto/instructions/wide_pieces.hpp>
 #include <pto/target/vector_loop.hpp>
 
 namespace baton::kernel {
-
-/// Where the elements for each row are. `pitch` counts elements from row to row; 0 for the same in all rows.
-struct Source {
-  const void* data;
-  int64_t pitch;
-  int32_t period;  // how many elements repeat through a row: 1, those of 32 bytes, or 0 for a line of them
-};
-
-/// rows x cols elements to be written from one or two sources.
-struct Work {
-  void* dst;
-  int64_t pitch;
-  int32_t rows;
-  int32_t cols;
-  Source first;
-  Source second;
-};
 
 PTO_INLINE AICORE Source lines_of(const TileView& tile) { return {tile.data, tile.order.cols, 0}; }
 
@@ -160,7 +144,9 @@ PTO_INLINE AICORE void combine_wide_rows(const Work& work, Operation operation) 
 /// dst = operation(first, second), for each element. At most one of the sources repeats.
 template <typename Element, typename Operation>
 PTO_SHARED AICORE void combine(const Work& work, Operation operation) {
-  if constexpr (!std::is_same_v<Element, Computed<Element>>) {
+  if constexpr (kManyLanes) {
+    combine_on_lanes<Element>(work, operation);
+  } else if constexpr (!std::is_same_v<Element, Computed<Element>>) {
     combine_wide_rows<Element>(work, operation);
   } else if (work.first.period != 0) {
     combine_rows<Element, 0, kPiece<Element>>(work, operation);
@@ -185,19 +171,23 @@ PTO_INLINE AICORE void apply_run(Operation operation, Number* dst, size_t count,
 /// dst = operation(first), for each element.
 template <typename Element, typename Operation>
 PTO_SHARED AICORE void apply(const Work& work, Operation operation) {
-  const auto cols = static_cast<size_t>(work.cols);
-  for (int row = 0; row < work.rows; ++row) {
-    Element* const dst = static_cast<Element*>(work.dst) + row * work.pitch;
-    const Element* const src = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
-    if constexpr (std::is_same_v<Element, Computed<Element>>) {
-      apply_run(operation, dst, cols, src);
-    } else {
-      for (size_t done = 0; done < cols; done += kWidePiece) {
-        const size_t here = cols - done < kWidePiece ? cols - done : kWidePiece;
-        float wide[kWidePiece];
-        widen(wide, src + done, here);
-        apply_run<Operation, float>(operation, wide, here, wide);
-        narrow_to_nearest(dst + done, wide, here);
+  if constexpr (kManyLanes) {
+    apply_on_lanes<Element>(work, operation);
+  } else {
+    const auto cols = static_cast<size_t>(work.cols);
+    for (int row = 0; row < work.rows; ++row) {
+      Element* const dst = static_cast<Element*>(work.dst) + row * work.pitch;
+      const Element* const src = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
+      if constexpr (std::is_same_v<Element, Computed<Element>>) {
+        apply_run(operation, dst, cols, src);
+      } else {
+        for (size_t done = 0; done < cols; done += kWidePiece) {
+          const size_t here = cols - done < kWidePiece ? cols - done : kWidePiece;
+          float wide[kWidePiece];
+          widen(wide, src + done, here);
+          apply_run<Operation, float>(operation, wide, here, wide);
+          narrow_to_nearest(dst + done, wide, here);
+        }
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <string.h>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/reduce.hpp>
 
 namespace baton::kernel {
@@ -93,6 +94,7 @@ PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid rows of dst", dst.valid_rows, "those of the vector", vector.valid_rows);
   issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
+  if (kManyLanes && are_apart(dst, vector)) return expand_on_lanes(dst, vector, Repeats::column);
   switch (dst.order.element_bytes) {
     case 1: return fill_rows<1>(dst, vector);
     case 2: return fill_rows<2>(dst, vector);
@@ -107,6 +109,7 @@ PTO_SHARED AICORE inline void expand_row(const char* name, Where where, const Ti
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);
   issue(place, pipe_bit(PIPE_V), reads(vector), writes(dst));
+  if (kManyLanes && are_apart(dst, vector)) return expand_on_lanes(dst, vector, Repeats::row);
   const auto bytes = static_cast<size_t>(dst.valid_cols) * dst.order.element_bytes;
   const int64_t pitch = int64_t{dst.order.cols} * dst.order.element_bytes;
   for (int row = 0; row < dst.valid_rows; ++row) move_bytes(dst.data + row * pitch, vector.data, bytes);

@@ -90,8 +90,8 @@ PTO_SHARED AICORE inline bool is_packed(pto::Layout layout, const Extents& exten
   return layout != pto::Layout::NZ;
 }
 
-PTO_COLD AICORE inline void fail_unknown_address(const BatonPlace& place, const char* name, const void* begin,
-                                                 uint64_t bytes) {
+[[noreturn]] PTO_COLD AICORE inline void fail_unknown_address(BatonPlace place, const char* name, const void* begin,
+                                                              uint64_t bytes) {
   char nearest[160] = "";
   BatonCore& core = current_core();
   core.table->address_known(&core, begin, bytes, nearest, sizeof nearest);

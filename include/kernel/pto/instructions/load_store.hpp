@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/transfer.hpp>
 
 namespace baton::kernel {
@@ -61,6 +62,17 @@ PTO_SHARED AICORE inline void begin_transfer(const char* name, Where where, uint
                  way == Way::to_tile ? BATON_READS : BATON_WRITES);
 }
 
+PTO_OUTLINED AICORE inline void poison_on_lanes(TileView tile, int pattern, int bytes) {
+  on_lanes([=](Lanes lanes) {
+    const bool by_rows = lies_in_rows(tile.order);
+    for_cells(lanes, static_cast<uint32_t>(by_rows ? tile.valid_rows : tile.valid_cols), static_cast<uint32_t>(bytes),
+              [&](uint32_t line, uint32_t byte) PTO_INLINE_LAMBDA {
+                (by_rows ? tile.at(line, tile.valid_cols) : tile.at(tile.valid_rows, line))[byte] =
+                    static_cast<unsigned char>(pattern);
+              });
+  });
+}
+
 /// A transfer moves blocks of 32 bytes. Makes what lies behind the valid region in the last block of each line unlike
 /// any data: NaN, or, of integers, a conspicuous number. What lies beyond is another tile's, or as undefined as it was.
 PTO_SHARED AICORE inline void poison_last_blocks(const TileView& tile, int pattern) {
@@ -71,9 +83,13 @@ PTO_SHARED AICORE inline void poison_last_blocks(const TileView& tile, int patte
   const int lines = by_rows ? tile.valid_rows : tile.valid_cols;
   const int rest = (block - valid % block) % block;
   if (rest == 0) return;
-  for (int line = 0; line < lines; ++line) {
-    unsigned char* behind = by_rows ? tile.at(line, valid) : tile.at(valid, line);
-    memset(behind, pattern, static_cast<size_t>(rest) * tile.order.element_bytes);
+  if (kManyLanes) {
+    poison_on_lanes(tile, pattern, rest * tile.order.element_bytes);
+  } else {
+    for (int line = 0; line < lines; ++line) {
+      unsigned char* behind = by_rows ? tile.at(line, valid) : tile.at(valid, line);
+      memset(behind, pattern, static_cast<size_t>(rest) * tile.order.element_bytes);
+    }
   }
 }
 
@@ -88,7 +104,7 @@ constexpr AICORE int store_pipe() {
 
 PTO_SHARED AICORE inline void load_tile(Where where, const TileView& dst, const GlobalView& src, int poison) {
   begin_transfer("TLOAD", where, pipe_bit(PIPE_MTE2), dst, src, Way::to_tile);
-  copy_bytes(dst, src, Way::to_tile);
+  if (!start_copy(dst, src, Way::to_tile)) copy_bytes(dst, src, Way::to_tile);
   poison_last_blocks(dst, poison);
 }
 
@@ -101,17 +117,22 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
 }
 
+PTO_SHARED AICORE inline void store_bytes(const TileView& tile, const GlobalView& tensor) {
+  if (!start_copy(tile, tensor, Way::from_tile)) copy_bytes(tile, tensor, Way::from_tile);
+}
+
 /// Copies, converts or adds the tile's valid region to a tensor; all is checked.
 template <pto::AtomicType atomic, typename Element, typename Stored>
 PTO_INLINE AICORE void store_elements(const TileView& tile, const GlobalView& tensor, bool from_accumulator) {
   if constexpr (atomic == pto::AtomicType::AtomicAdd) {
+    finish_copies();
     add_elements<Element, Stored>(tile, tensor);
   } else if constexpr (std::is_same_v<Element, Stored>) {
-    copy_bytes(tile, tensor, Way::from_tile);
+    store_bytes(tile, tensor);
   } else if constexpr (sizeof(Element) == sizeof(Stored)) {
     // Accumulators are converted, other bytes are copied.
     if (from_accumulator) return convert_elements<Element, Stored>(tile, tensor);
-    copy_bytes(tile, tensor, Way::from_tile);
+    store_bytes(tile, tensor);
   } else {
     convert_elements<Element, Stored>(tile, tensor);
   }

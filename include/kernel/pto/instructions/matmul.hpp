@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/matrix_product.hpp>
 #include <pto/instructions/operands.hpp>
 #include <pto/instructions/transfer.hpp>
@@ -69,8 +70,16 @@ PTO_SHARED AICORE inline void begin_product(Where where, const Product& product)
   const BatonPlace place = place_of("TMATMUL", where);
   check_product(place, product);
   issue(place, pipe_bit(PIPE_M), reads(product.left), product.factor(), product.part_of(product.acc, BATON_WRITES));
-  for (int col = 0; col < product.cols(); col += product.acc.order.box_cols()) {
-    memset(product.acc.at(0, col), 0, product.band_bytes());
+  if (kManyLanes) {
+    TileView written = product.acc;
+    written.valid_rows = product.rows();
+    written.valid_cols = product.cols();
+    constexpr int64_t kZero = 0;
+    fill_on_lanes(written, &kZero);
+  } else {
+    for (int col = 0; col < product.cols(); col += product.acc.order.box_cols()) {
+      memset(product.acc.at(0, col), 0, product.band_bytes());
+    }
   }
 }
 
@@ -104,9 +113,30 @@ PTO_SHARED AICORE inline void begin_product_onto_bias(Where where, const Product
   }
 }
 
+/// An element of acc for each lane.
+template <typename Number, typename Element>
+PTO_INLINE AICORE void add_product_on_lanes(const Product& product) {
+  on_lanes([=](Lanes lanes) {
+    for_cells(lanes, static_cast<uint32_t>(product.rows()), static_cast<uint32_t>(product.cols()),
+              [&](uint32_t row, uint32_t col) PTO_INLINE_LAMBDA {
+                auto* const to = reinterpret_cast<Number*>(product.acc.at(row, col));
+                Number sum = *to;
+                for (int k = 0; k < product.depth(); ++k) {
+                  sum += static_cast<Number>(*reinterpret_cast<const Element*>(product.left.at(row, k))) *
+                         static_cast<Number>(*reinterpret_cast<const Element*>(product.right.at(k, col)));
+                }
+                *to = sum;
+              });
+  });
+}
+
 /// acc(r, c) += sum over k of left(r, k) * right(k, c); all is checked.
 template <typename Number, typename Element>
 PTO_SHARED AICORE void add_tile_product(const Product& product) {
+  if constexpr (kManyLanes) {
+    add_product_on_lanes<Number, Element>(product);
+    return;
+  }
   const TileOrder& left = product.left.order;
   const Accumulator<Number> to{reinterpret_cast<Number*>(product.acc.data), product.acc.order.band};
   const LeftMatrix<Element> from{reinterpret_cast<const Element*>(product.left.data),

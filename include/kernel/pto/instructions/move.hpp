@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/tile_lines.hpp>
 #include <pto/target/transpose.hpp>
@@ -36,6 +37,17 @@ AICORE void move_elements(const Dst& dst, const Src& src, int64_t row0, int64_t 
       *element_at(dst, row, col) = stored_as<Element>(*element_at(src, row0 + row, col0 + col));
     }
   }
+}
+
+/// The same on lanes, from a tile that has no byte of the other one.
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void move_on_lanes(const Dst& dst, const Src& src, int64_t row0, int64_t col0) {
+  on_lanes([=](Lanes lanes) {
+    for_cells(lanes, static_cast<uint32_t>(dst.GetValidRow()), static_cast<uint32_t>(dst.GetValidCol()),
+              [&](uint32_t row, uint32_t col) PTO_INLINE_LAMBDA {
+                *element_at(dst, row, col) = stored_as<typename Dst::DType>(*element_at(src, row0 + row, col0 + col));
+              });
+  });
 }
 
 /// Between boxes that are stored by rows and boxes that are stored by columns, a block of 32-byte lines at a time.
@@ -113,6 +125,9 @@ AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, int row0, i
   }
   issue(place, pipe_bit(move_pipe<Src>()),
         region_of(src, BATON_READS, row0, col0, dst.GetValidRow(), dst.GetValidCol()), writes(dst));
+  if constexpr (kManyLanes) {
+    if (are_apart(TileView(dst), whole_of(src))) return move_on_lanes(dst, src, row0, col0);
+  }
   if constexpr (!std::is_same_v<Element, Stored>) {
     move_elements(dst, src, row0, col0, 0, 0, dst.GetValidRow(), dst.GetValidCol());
   } else if constexpr (lies_by_rows<Dst> != lies_by_rows<Src>) {

@@ -16,13 +16,14 @@ AICORE inline const char* name_of(uint32_t tile_type) {
   return kNames[tile_type];
 }
 
-PTO_COLD AICORE inline void fail_without_place(const BatonPlace& place, const char* name, const TileView& tile) {
+// What reports takes copies: an operand whose address is handed on stays in memory, and on a GPU memory is slow.
+[[noreturn]] PTO_COLD AICORE inline void fail_without_place(BatonPlace place, const char* name, TileView tile) {
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has no place in the ", name_of(tile.loc),
        " buffer; call TASSIGN first");
 }
 
 /// Says what is wrong with a tile that is_usable() refused.
-PTO_COLD AICORE inline void fail_unusable(const BatonPlace& place, const char* name, const TileView& tile) {
+[[noreturn]] PTO_COLD AICORE inline void fail_unusable(BatonPlace place, const char* name, TileView tile) {
   const int rows = tile.valid_rows;
   const int cols = tile.valid_cols;
   if (tile.data == nullptr) fail_without_place(place, name, tile);
@@ -76,8 +77,8 @@ PTO_INLINE AICORE bool is_empty(const TileData& tile) {
   return tile.GetValidRow() == 0 || tile.GetValidCol() == 0;
 }
 
-PTO_COLD AICORE inline void fail_valid_sizes(const BatonPlace& place, const char* first_name, const TileView& first,
-                                             const char* second_name, const TileView& second) {
+[[noreturn]] PTO_COLD AICORE inline void fail_valid_sizes(BatonPlace place, const char* first_name, TileView first,
+                                                          const char* second_name, TileView second) {
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, "valid sizes differ: ", first_name, " ", first.valid_rows, " x ",
        first.valid_cols, ", ", second_name, " ", second.valid_rows, " x ", second.valid_cols);
 }

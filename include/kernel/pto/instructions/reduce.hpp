@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/scratch.hpp>
 
 namespace baton::kernel {
@@ -69,28 +70,88 @@ PTO_INLINE AICORE void fold_lanes(Operation operation, Number (&lanes)[kReducedL
 
 /// Lanes side by side first, then across: sums of floats associate freely.
 template <typename Element, typename Operation>
+PTO_INLINE AICORE Element reduce_row(Operation operation, const Element* run, int32_t cols) {
+  Computed<Element> lanes[kReducedLanes];
+  Computed<Element> next[kReducedLanes];
+  const int used = cols < kReducedLanes ? cols : kReducedLanes;
+  load_lanes(lanes, run, used);
+  int i = kReducedLanes;
+  for (; i + kReducedLanes <= cols; i += kReducedLanes) {
+    load_lanes(next, run + i, kReducedLanes);
+    reduce_lanes(operation, lanes, next);
+  }
+  if (i < cols) {
+    load_lanes(next, run + i, cols - i);
+    for (int k = 0; k < cols - i; ++k) lanes[k] = operation(lanes[k], next[k]);
+  }
+  if (used == kReducedLanes) {
+    fold_lanes(operation, lanes);
+  } else {
+    for (int k = 1; k < used; ++k) lanes[0] = operation(lanes[0], lanes[k]);
+  }
+  return static_cast<Element>(lanes[0]);
+}
+
+#if defined(__CUDACC__)
+/// The same with a lane of the core for each of kReducedLanes, which are in one warp.
+template <typename Element, typename Operation>
+__device__ void reduce_rows_on_lanes(const Work& work, Operation operation) {
+  on_lanes([operation, to = static_cast<Element*>(work.dst), pitch = work.pitch, rows = work.rows, cols = work.cols,
+            from = static_cast<const Element*>(work.first.data), from_pitch = work.first.pitch](Lanes lanes) {
+    const int lane = static_cast<int>(lanes.lane % kReducedLanes);
+    const uint32_t together = 0xffffu << (lanes.lane & kReducedLanes);
+    const int step = static_cast<int>(lanes.count) / kReducedLanes;
+    const int used = cols < kReducedLanes ? cols : kReducedLanes;
+    for (int row = static_cast<int>(lanes.lane) / kReducedLanes; row < rows; row += step) {
+      const Element* run = from + row * from_pitch;
+      Computed<Element> value = lane < used ? widened(run[lane]) : Computed<Element>{};
+      for (int i = lane + kReducedLanes; i < cols; i += kReducedLanes) value = operation(value, widened(run[i]));
+      if (used == kReducedLanes) {
+        PTO_UNROLL
+        for (int half = kReducedLanes / 2; half > 0; half /= 2) {
+          value =
+              operation(value, static_cast<Computed<Element>>(__shfl_down_sync(together, value, half, kReducedLanes)));
+        }
+      } else {
+        for (int k = 1; k < used; ++k) {
+          const auto next = static_cast<Computed<Element>>(__shfl_sync(together, value, k, kReducedLanes));
+          if (lane == 0) value = operation(value, next);
+        }
+      }
+      if (lane == 0) to[row * pitch] = static_cast<Element>(value);
+      // The next row may be what this one was written to.
+      __syncwarp(together);
+    }
+  });
+}
+#else
+template <typename Element, typename Operation>
+PTO_INLINE AICORE void reduce_rows_on_lanes(const Work& work, Operation operation) {
+  on_lanes([operation, to = static_cast<Element*>(work.dst), pitch = work.pitch, rows = work.rows, cols = work.cols,
+            from = static_cast<const Element*>(work.first.data), from_pitch = work.first.pitch](Lanes lanes) {
+    for (auto row = static_cast<int32_t>(lanes.lane); row < rows; row += static_cast<int32_t>(lanes.count)) {
+      to[row * pitch] = reduce_row(operation, from + row * from_pitch, cols);
+    }
+  });
+}
+#endif
+
+/// Whether what is reduced and what is written are apart, so that lanes may take rows in any order.
+template <typename Element>
+PTO_INLINE AICORE bool reduces_apart(const Work& work) {
+  constexpr int64_t kBytes = sizeof(Element);
+  return are_apart(work.dst, ((work.rows - 1) * work.pitch + 1) * kBytes, work.first.data,
+                   ((work.rows - 1) * work.first.pitch + work.cols) * kBytes);
+}
+
+template <typename Element, typename Operation>
 PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
+  if constexpr (kManyLanes) {
+    if (reduces_apart<Element>(work)) return reduce_rows_on_lanes<Element>(work, operation);
+  }
   for (int row = 0; row < work.rows; ++row) {
     const Element* run = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
-    Computed<Element> lanes[kReducedLanes];
-    Computed<Element> next[kReducedLanes];
-    const int used = work.cols < kReducedLanes ? work.cols : kReducedLanes;
-    load_lanes(lanes, run, used);
-    int i = kReducedLanes;
-    for (; i + kReducedLanes <= work.cols; i += kReducedLanes) {
-      load_lanes(next, run + i, kReducedLanes);
-      reduce_lanes(operation, lanes, next);
-    }
-    if (i < work.cols) {
-      load_lanes(next, run + i, work.cols - i);
-      for (int k = 0; k < work.cols - i; ++k) lanes[k] = operation(lanes[k], next[k]);
-    }
-    if (used == kReducedLanes) {
-      fold_lanes(operation, lanes);
-    } else {
-      for (int k = 1; k < used; ++k) lanes[0] = operation(lanes[0], lanes[k]);
-    }
-    static_cast<Element*>(work.dst)[row * work.pitch] = static_cast<Element>(lanes[0]);
+    static_cast<Element*>(work.dst)[row * work.pitch] = reduce_row(operation, run, work.cols);
   }
 }
 
@@ -116,7 +177,17 @@ PTO_SHARED AICORE void reduce_wide_cols(const Work& work, Operation operation) {
 template <typename Element, typename Operation>
 PTO_INLINE AICORE void reduce_cols(const Work& work, Operation operation) {
   if (work.rows == 0) return;
-  if constexpr (std::is_same_v<Element, Computed<Element>>) {
+  if constexpr (kManyLanes) {
+    // Each lane its columns, whole: what one of them reads no other one writes.
+    on_lanes([operation, to = static_cast<Element*>(work.dst), rows = work.rows, cols = work.cols,
+              from = static_cast<const Element*>(work.first.data), pitch = work.first.pitch](Lanes lanes) {
+      for (auto col = static_cast<int32_t>(lanes.lane); col < cols; col += static_cast<int32_t>(lanes.count)) {
+        Computed<Element> value = widened(from[col]);
+        for (int32_t row = 1; row < rows; ++row) value = operation(value, widened(from[row * pitch + col]));
+        to[col] = static_cast<Element>(value);
+      }
+    });
+  } else if constexpr (std::is_same_v<Element, Computed<Element>>) {
     constexpr int kAside = 128;
     const auto* from = static_cast<const Element*>(work.first.data);
     for (int done = 0; done < work.cols; done += kAside) {

@@ -7,6 +7,7 @@
 #include <pto/instructions/global_access.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/target/atomics.hpp>
+#include <pto/target/bulk_copy.hpp>
 
 namespace pto {
 
@@ -74,6 +75,7 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
   const Extents& extents = tensor.extents;
   check_extents(place, extents);
   check_access(place, "dst", tensor);
+  finish_copies();
   const int rows = src.GetValidRow();
   const int cols = src.GetValidCol();
   // Behind earlier work of the vector unit, and done before what waits for stores.

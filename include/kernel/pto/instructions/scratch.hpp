@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/operands.hpp>
 
 namespace baton::kernel {
@@ -46,8 +47,12 @@ PTO_SHARED AICORE inline void clobber(const TileView& tmp) {
   if (!kChecks) return;
   const TileUse used = scratch_range(tmp);
   const Footprint touched = tmp.order.footprint(used.rows, used.cols);
-  for (int64_t run = 0; run < touched.runs; ++run) {
-    memset(tmp.data + run * touched.pitch_bytes, 0xff, static_cast<size_t>(touched.run_bytes));
+  if (kManyLanes) {
+    set_lines_on_lanes(tmp.data, touched.pitch_bytes, touched.runs, touched.run_bytes, 0xff);
+  } else {
+    for (int64_t run = 0; run < touched.runs; ++run) {
+      memset(tmp.data + run * touched.pitch_bytes, 0xff, static_cast<size_t>(touched.run_bytes));
+    }
   }
 }
 

@@ -52,17 +52,17 @@ PTO_INLINE AICORE void rank_keys(const int32_t (&keys)[kSorted], int32_t (&ranks
   }
 #else
   // In registers: what a comparison of vectors gives is -1 where it holds.
-  typedef int32_t Lanes __attribute__((vector_size(32)));
-  constexpr int kLanes = 8;
-  constexpr int kVectors = kSorted / kLanes;
-  Lanes key[kVectors];
-  Lanes rank[kVectors];
-  Lanes number[kVectors];
+  typedef int32_t Keys __attribute__((vector_size(32)));
+  constexpr int kKeys = 8;
+  constexpr int kVectors = kSorted / kKeys;
+  Keys key[kVectors];
+  Keys rank[kVectors];
+  Keys number[kVectors];
   memcpy(static_cast<void*>(key), keys, sizeof keys);
   PTO_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    rank[v] = Lanes{};
-    number[v] = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + v * kLanes;
+    rank[v] = Keys{};
+    number[v] = Keys{0, 1, 2, 3, 4, 5, 6, 7} + v * kKeys;
   }
   for (int j = 0; j < kSorted; ++j) {
     PTO_UNROLL

@@ -6,10 +6,13 @@
 
 #include <string.h>
 #include <pto/instructions/global_access.hpp>
+#include <pto/instructions/lane_pieces.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/tile_lines.hpp>
 #include <pto/instructions/wide_pieces.hpp>
 #include <pto/target/atomics.hpp>
+#include <pto/target/bulk_copy.hpp>
+#include <pto/target/lanes.hpp>
 
 namespace baton::kernel {
 
@@ -31,10 +34,28 @@ PTO_INLINE AICORE void copy_short_lines(unsigned char* to, int64_t to_pitch, con
   for (int64_t line = 0; line < lines; ++line) memcpy(to + line * to_pitch, from + line * from_pitch, bytes);
 }
 
+/// Lines of which each lane copies its share, 16 bytes at once where addresses allow. Pitches count bytes.
+PTO_INLINE AICORE void copy_lines_of_lane(Lanes lanes, unsigned char* to, int64_t to_pitch, const unsigned char* from,
+                                          int64_t from_pitch, int64_t lines, int64_t bytes) {
+  const auto rows = static_cast<uint32_t>(lines);
+  if (is_wide(to, to_pitch) && is_wide(from, from_pitch) && bytes % kLaneBytes == 0) {
+    for_cells(lanes, rows, static_cast<uint32_t>(bytes / kLaneBytes), [=](uint32_t row, uint32_t at) PTO_INLINE_LAMBDA {
+      reinterpret_cast<LaneBytes*>(to + row * to_pitch)[at] =
+          reinterpret_cast<const LaneBytes*>(from + row * from_pitch)[at];
+    });
+  } else {
+    for_cells(lanes, rows, static_cast<uint32_t>(bytes), [=](uint32_t row, uint32_t at) PTO_INLINE_LAMBDA {
+      to[row * to_pitch + at] = from[row * from_pitch + at];
+    });
+  }
+}
+
 /// Pitches count bytes.
 PTO_SHARED AICORE inline void copy_lines(unsigned char* to, int64_t to_pitch, const unsigned char* from,
                                          int64_t from_pitch, int64_t lines, int64_t bytes) {
-  if (to_pitch == bytes && from_pitch == bytes) {
+  if (kManyLanes) {
+    on_lanes([=](Lanes lanes) { copy_lines_of_lane(lanes, to, to_pitch, from, from_pitch, lines, bytes); });
+  } else if (to_pitch == bytes && from_pitch == bytes) {
     memcpy(to, from, static_cast<size_t>(lines * bytes));
   } else if (bytes == 32) {
     copy_short_lines<32>(to, to_pitch, from, from_pitch, lines);
@@ -90,7 +111,41 @@ PTO_INLINE AICORE void for_each_run(const TileView& tile, const GlobalView& tens
   });
 }
 
+/// Whether no two elements of a tensor lie on the same bytes, as far as its strides tell. Where they do, the last one
+/// that is stored stays, so one lane stores them all.
+PTO_INLINE AICORE bool has_lines_apart(const GlobalView& tensor) {
+  const int order[4] = {outer_dimension(tensor.layout), 2, 1, 0};
+  int64_t reach = tensor.extents.shape[inner_dimension(tensor.layout)];
+  for (const int dim : order) {
+    if (tensor.extents.shape[dim] == 1) continue;
+    if (tensor.extents.stride[dim] < reach) return false;
+    reach += (tensor.extents.shape[dim] - 1) * tensor.extents.stride[dim];
+  }
+  return true;
+}
+
+/// The same runs as those of copy_bytes(), each divided among the lanes.
+PTO_OUTLINED AICORE inline void copy_bytes_on_lanes(TileView tile, GlobalView tensor, Way way) {
+  const bool alone = way == Way::from_tile && !has_lines_apart(tensor);
+  on_lanes([=](Lanes lanes) {
+    if (alone && lanes.lane != 0) return;
+    if (alone) lanes.count = 1;
+    const int64_t bytes = tensor.element_bytes;
+    const int64_t tile_pitch = TileLines(tile.order, tensor.layout).pitch * bytes;
+    const int64_t tensor_pitch = tensor.extents.stride[outer_dimension(tensor.layout)] * bytes;
+    for_each_run(tile, tensor, kLinesTogether,
+                 [=](unsigned char* at, unsigned char* there, int64_t count, int64_t lines) PTO_INLINE_LAMBDA {
+                   if (way == Way::to_tile) {
+                     copy_lines_of_lane(lanes, at, tile_pitch, there, tensor_pitch, lines, count * bytes);
+                   } else {
+                     copy_lines_of_lane(lanes, there, tensor_pitch, at, tile_pitch, lines, count * bytes);
+                   }
+                 });
+  });
+}
+
 PTO_SHARED AICORE inline void copy_bytes(const TileView& tile, const GlobalView& tensor, Way way) {
+  if (kManyLanes) return copy_bytes_on_lanes(tile, tensor, way);
   const bool to_tile = way == Way::to_tile;
   const int64_t bytes = tensor.element_bytes;
   if (is_without_gaps(tile, tensor)) {
@@ -128,6 +183,29 @@ PTO_SHARED AICORE inline void copy_bytes(const TileView& tile, const GlobalView&
                });
 }
 
+/// Copies whole lines of Vec while the core goes on, if the core can: false if copy_bytes() has to.
+PTO_INLINE AICORE bool start_copy(const TileView& tile, const GlobalView& tensor, Way way) {
+  if (!kBulkCopies || tile.loc != static_cast<uint8_t>(pto::TileType::Vec) || tile.order.boxed) {
+    finish_copies();
+    return false;
+  }
+  const int64_t bytes = tensor.element_bytes;
+  LineCopy copy{tile.data, 0, tensor.data, 0, 1, tile.valid_rows * tile.valid_cols * bytes};
+  if (!is_without_gaps(tile, tensor)) {
+    const TileLines order(tile.order, tensor.layout);
+    const int64_t* const shape = tensor.extents.shape;
+    if (!order.follow || shape[0] * shape[1] * shape[2] != 1 || !has_lines_apart(tensor)) {
+      finish_copies();
+      return false;
+    }
+    copy.tile_pitch = order.pitch * bytes;
+    copy.memory_pitch = tensor.extents.stride[outer_dimension(tensor.layout)] * bytes;
+    copy.lines = shape[outer_dimension(tensor.layout)];
+    copy.bytes = shape[inner_dimension(tensor.layout)] * bytes;
+  }
+  return way == Way::to_tile ? start_load(copy) : start_store(copy);
+}
+
 /// Elements of an accumulator as elements of a tensor.
 template <typename Target, typename Source>
 PTO_INLINE AICORE void convert_line(Target* target, const Source* source, int64_t count) {
@@ -151,20 +229,47 @@ PTO_INLINE AICORE void for_each_line(const TileView& tile, const GlobalView& ten
                });
 }
 
+/// Calls body(target, source) for each pair of elements: lines are divided among the lanes.
+template <typename Target, typename Source, typename Body>
+PTO_INLINE AICORE void for_elements_on_lanes(const TileView& tile, const GlobalView& tensor, Body body) {
+  const bool alone = !has_lines_apart(tensor);
+  on_lanes([=](Lanes lanes) {
+    if (alone && lanes.lane != 0) return;
+    if (alone) lanes.count = 1;
+    for_each_line<Target, Source>(tile, tensor,
+                                  [=](Target* target, const Source* source, int64_t count) PTO_INLINE_LAMBDA {
+                                    for (int64_t i = lanes.lane; i < count; i += lanes.count) {
+                                      body(target + i, source + i);
+                                    }
+                                  });
+  });
+}
+
 template <typename Target, typename Source>
 PTO_SHARED AICORE void convert_elements(const TileView& tile, const GlobalView& tensor) {
-  for_each_line<Target, Source>(tile, tensor,
-                                [](Target* target, const Source* source, int64_t count)
-                                    PTO_INLINE_LAMBDA { convert_line(target, source, count); });
+  if constexpr (kManyLanes) {
+    for_elements_on_lanes<Target, Source>(tile, tensor, [](Target* target, const Source* source) PTO_INLINE_LAMBDA {
+      *target = stored_as<Target>(*source);
+    });
+  } else {
+    for_each_line<Target, Source>(tile, tensor,
+                                  [](Target* target, const Source* source, int64_t count)
+                                      PTO_INLINE_LAMBDA { convert_line(target, source, count); });
+  }
 }
 
 template <typename Target, typename Source>
 PTO_SHARED AICORE void add_elements(const TileView& tile, const GlobalView& tensor) {
-  for_each_line<Target, Source>(tile, tensor,
-                                [](Target* target, const Source* source, int64_t count) PTO_INLINE_LAMBDA {
-                                  for (int64_t i = 0; i < count; ++i)
-                                    atomic_update(target + i, stored_as<Target>(source[i]), AddNumbers{});
-                                });
+  const auto add = [](Target* target, const Source* source)
+                       PTO_INLINE_LAMBDA { atomic_update(target, stored_as<Target>(*source), AddNumbers{}); };
+  if constexpr (kManyLanes) {
+    for_elements_on_lanes<Target, Source>(tile, tensor, add);
+  } else {
+    for_each_line<Target, Source>(tile, tensor,
+                                  [=](Target* target, const Source* source, int64_t count) PTO_INLINE_LAMBDA {
+                                    for (int64_t i = 0; i < count; ++i) add(target + i, source + i);
+                                  });
+  }
 }
 
 }  // namespace baton::kernel

@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/elementwise.hpp>
+#include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/scratch.hpp>
 #include <pto/instructions/tile_lines.hpp>
 
@@ -50,6 +51,7 @@ PTO_FUNCTION(Rectified, larger_of<Computed<Element>>(x, 0))
 
 /// Every element of the valid region, whatever the layout.
 PTO_SHARED AICORE inline void fill(const TileView& dst, const void* value) {
+  if (kManyLanes) return fill_on_lanes(dst, value);
   Pattern pattern;
   repeat(pattern, value, dst.order.element_bytes);
   if (!dst.order.boxed && dst.order.bands_are_rows && dst.valid_cols == dst.order.cols) {

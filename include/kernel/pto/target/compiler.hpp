@@ -43,6 +43,10 @@
 #define PTO_SHARED __attribute__((noinline))
 #endif
 
+// What is worth a call even on a GPU, where registers that a kernel does not need go to its lanes. Takes copies: what a
+// call gets the address of lies in memory.
+#define PTO_OUTLINED __attribute__((noinline))
+
 // Before a function that hosts call, too.
 #if defined(__CUDACC__)
 #define PTO_ANYWHERE __host__ __device__

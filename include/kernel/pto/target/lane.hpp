@@ -13,4 +13,7 @@ struct Lanes {
   uint32_t count;
 };
 
+/// What the body of an instruction may take along to its lanes.
+inline constexpr uint32_t kClosureBytes = 256;
+
 }  // namespace baton::kernel

@@ -1,7 +1,8 @@
 // The lanes of a core: what works on the elements of an instruction.
 //
 // A kernel is read once, by one thread. An instruction that is worth it hands its elements to all lanes and goes on
-// when they are done, so nothing of one instruction is ever seen half done by the next. On a host there is one lane.
+// when they are done, so nothing of one instruction is ever seen half done by the next. On a host there is one lane;
+// with PTO_LANES there are that many, as threads, so that tests see what lanes do to each other.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -11,6 +12,8 @@
 
 #if defined(__CUDACC__)
 #include <pto/target/cuda/lanes.hpp>
+#elif defined(PTO_LANES)
+#include <pto/target/thread_lanes.hpp>
 #else
 namespace baton::kernel {
 
@@ -24,3 +27,34 @@ PTO_INLINE AICORE void on_lanes(Body body) {
 
 }  // namespace baton::kernel
 #endif
+
+namespace baton::kernel {
+
+/// Whether an instruction is divided among lanes. One lane steps through vectors instead, in loops of its own.
+#if defined(__CUDACC__) || defined(PTO_LANES)
+inline constexpr bool kManyLanes = true;
+#else
+inline constexpr bool kManyLanes = false;
+#endif
+
+/// Calls body(row, col) for each cell of a grid that is this lane's. Neighbours in a row are those of neighbouring
+/// lanes.
+template <typename Body>
+PTO_INLINE AICORE void for_cells(Lanes lanes, uint32_t rows, uint32_t cols, Body body) {
+  if (cols == 0) return;
+  const uint32_t row_step = lanes.count / cols;
+  const uint32_t col_step = lanes.count % cols;
+  uint32_t row = lanes.lane / cols;
+  uint32_t col = lanes.lane % cols;
+  while (row < rows) {
+    body(row, col);
+    row += row_step;
+    col += col_step;
+    if (col >= cols) {
+      col -= cols;
+      ++row;
+    }
+  }
+}
+
+}  // namespace baton::kernel

@@ -48,4 +48,11 @@ __device__ inline void copy_to_shared(void* to, const void* from, uint32_t bytes
                : "memory");
 }
 
+/// Starts a copy from shared to global memory, of the group that is committed next.
+__device__ inline void copy_from_shared(void* to, const void* from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+}
+
 }  // namespace baton::cuda

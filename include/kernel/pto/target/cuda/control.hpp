@@ -12,10 +12,35 @@ namespace baton::cuda {
 /// Packets that are fetched together, and how many of such batches a core has room for.
 inline constexpr uint32_t kBatch = 4;
 inline constexpr uint32_t kBatches = 3;
-inline constexpr uint32_t kClosureBytes = 256;
 
 /// An instruction, or part of one, for a lane.
 using LaneWork = void (*)(const void* closure, kernel::Lanes lanes);
+
+/// Loads that may be under way at once.
+inline constexpr uint32_t kLoads = 16;
+inline constexpr uint32_t kPipes = 8;
+inline constexpr uint32_t kFlags = 8;
+
+/// Addresses in shared memory, as the low half of what a pointer holds.
+struct LoadedBytes {
+  uint32_t begin;
+  uint32_t end;
+};
+
+/// What the director has started and what of it is known to be done: pto/target/cuda/bulk_copy.hpp.
+struct BulkCopies {
+  uint32_t any;             // not 0: something may be under way
+  uint64_t loaded[kLoads];  // barriers: load number i uses i % kLoads
+  LoadedBytes targets[kLoads];
+  uint32_t loads_begun;
+  uint32_t loads_ended;
+  uint32_t stores_begun;
+  uint32_t stores_read;
+  // All memory that stores may still write to; empty if both are equal.
+  uint64_t stored_begin;
+  uint64_t stored_end;
+  uint32_t flags[2][kPipes][kFlags];  // of loads and of stores: how many had begun when the flag was set
+};
 
 struct Control {
   BatonCore core;
@@ -29,11 +54,13 @@ struct Control {
   uint64_t begin;  // barrier: there is work
   uint64_t end;    // barrier: all lanes have done it
   uint32_t phase;  // of both
+  BulkCopies copies;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
   GlobalContext global;
-  alignas(16) unsigned char closure[kClosureBytes];
+  alignas(16) unsigned char closure[kernel::kClosureBytes];
   alignas(16) Packet packets[kBatches * kBatch];
+  alignas(64) unsigned char tensors[kBatches * kBatch * kInlineTensors * kTensorBytes];
   uint64_t arrived[kBatches];  // barriers: the batch is there
 };
 static_assert(sizeof(Control) <= kControlBytes);

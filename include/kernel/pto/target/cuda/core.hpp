@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/common/order.hpp>
+#include <pto/target/cuda/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
 
 namespace baton::cuda {
@@ -41,9 +42,10 @@ __device__ inline bool stopped() {
   return __nv_atomic_load_n(control().run->stop, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) != 0;
 }
 
-/// The core is done: its lanes leave, and then the director.
+/// The core is done: its lanes leave, and then the director. Nobody may copy from or to its memory any more.
 __device__ [[noreturn]] inline void leave() {
   Control& mine = control();
+  kernel::finish_copies();
   mine.work = nullptr;
   barrier_arrive(&mine.begin);
   asm volatile("exit;");
@@ -125,24 +127,37 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
   return 0;
 }
 
-// Instructions run in their order here, whatever the pipe: nothing is left for flags to order.
+// Instructions run in their order here, whatever the pipe, but for bulk copies: their flags count.
 __device__ inline void BatonCoreTable::issue(BatonCore*, const BatonIssue*) {}
-__device__ inline void BatonCoreTable::set_flag(BatonCore*, uint32_t, uint32_t, int32_t, const BatonPlace*) {}
-__device__ inline void BatonCoreTable::wait_flag(BatonCore*, uint32_t, uint32_t, int32_t, const BatonPlace*) {}
-__device__ inline void BatonCoreTable::pipe_barrier(BatonCore*, uint32_t, const BatonPlace*) {}
+__device__ inline void BatonCoreTable::set_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id,
+                                                const BatonPlace*) {
+  baton::cuda::set_copy_flag(producer, consumer, id);
+}
+__device__ inline void BatonCoreTable::wait_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id,
+                                                 const BatonPlace*) {
+  baton::cuda::wait_copy_flag(producer, consumer, id);
+}
+__device__ inline void BatonCoreTable::pipe_barrier(BatonCore*, uint32_t pipe, const BatonPlace*) {
+  if (pipe == PIPE_ALL) baton::kernel::finish_copies();
+}
 
 // A kernel that polls memory calls them in its loop: what it read may be old, and the run may be over.
 __device__ inline void BatonCoreTable::cache_line(BatonCore*, const volatile void*, int32_t, int32_t) {
+  baton::cuda::finish_stores();
   __threadfence_system();
   if (baton::cuda::stopped()) baton::cuda::leave();
 }
-__device__ inline void BatonCoreTable::memory_barrier(BatonCore*, int32_t) { __threadfence_system(); }
+__device__ inline void BatonCoreTable::memory_barrier(BatonCore*, int32_t) {
+  baton::cuda::finish_stores();
+  __threadfence_system();
+}
 __device__ inline void BatonCoreTable::yield(BatonCore*) {
   if (baton::cuda::stopped()) baton::cuda::leave();
 }
 
 __device__ inline void BatonCoreTable::notify(BatonCore*, int32_t* signal, int32_t value, uint32_t op,
                                               const BatonPlace*) {
+  baton::cuda::finish_stores();
   // Releases; pairs with load_acquire_gpu() in test() and wait().
   if (op == 0) {
     __nv_atomic_fetch_add(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);

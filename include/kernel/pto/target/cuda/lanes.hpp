@@ -18,7 +18,7 @@ namespace baton::kernel {
 
 template <typename Body>
 __device__ void on_lanes(Body body) {
-  static_assert(sizeof(Body) <= cuda::kClosureBytes && std::is_trivially_copyable_v<Body>,
+  static_assert(sizeof(Body) <= kClosureBytes && std::is_trivially_copyable_v<Body>,
                 "what lanes need is copied to them");
   cuda::Control& control = cuda::control();
   memcpy(static_cast<void*>(control.closure), static_cast<const void*>(&body), sizeof body);

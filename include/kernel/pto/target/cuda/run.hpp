@@ -13,11 +13,15 @@ inline constexpr uint32_t kLanes = 256;
 inline constexpr uint32_t kThreads = kWarp + kLanes;
 
 /// Shared memory of a core before its Vec buffer.
-inline constexpr uint32_t kControlBytes = 6144;
+inline constexpr uint32_t kControlBytes = 13 * 1024;
 
 /// Of a packet: most tasks have no more.
 inline constexpr uint32_t kInlineSlots = 14;
 inline constexpr uint32_t kInlineSuccessors = 16;
+/// Descriptors of tensors that come with each packet of a graph, at most. A kernel reads them again and again: in the
+/// memory of the GPU that would take longer than everything else.
+inline constexpr uint32_t kInlineTensors = 4;
+inline constexpr uint32_t kTensorBytes = 128;
 /// Words from one counter of arrivals to the next: two do not share a sector.
 inline constexpr uint32_t kArrivalStride = 8;
 
@@ -33,6 +37,7 @@ struct Condition {
 enum PacketFlag : uint32_t {
   kHasPredicate = 1,  // the kernel is called only if the condition holds
   kHasCounter = 2,    // the task waits until the condition holds
+  kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
 };
 
 /// One block of one task, as its core reads it. A core has the packets of its blocks in one piece, in their order.
@@ -45,7 +50,7 @@ struct alignas(16) Packet {
   uint32_t needed;  // arrivals in each run before it may begin
   uint32_t slot_count;
   uint32_t successor_count;
-  uint32_t reserved;
+  uint32_t tensor_count;       // of those that come with the packet: the first slots
   const int64_t* slots;        // all of them, if they are more than fit
   const uint32_t* successors;  // likewise
   int64_t inline_slots[kInlineSlots];
@@ -76,10 +81,12 @@ struct Failure {
 /// The parameter of a run.
 struct Run {
   const Packet* packets;
+  const unsigned char* tensors;  // packet_tensors of them for each packet, in the order of packets
   const uint32_t* first_packet;  // of each core, and the end
   uint32_t* arrivals;            // of each task, kArrivalStride apart; they only grow
   const Extent* extents;         // by address
   uint32_t extent_count;
+  uint32_t packet_tensors;
   uint32_t number;  // of runs since the arrivals were 0, this one included
   uint32_t* stop;   // not 0: every core leaves
   Failure* failure;

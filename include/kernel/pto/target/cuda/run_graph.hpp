@@ -7,6 +7,12 @@
 
 namespace baton::cuda {
 
+#if defined(BATON_RACECHECK)
+inline constexpr uint32_t kLanesOfArrival = 1;
+#else
+inline constexpr uint32_t kLanesOfArrival = kWarp;
+#endif
+
 /// A lane works until the core leaves.
 __device__ inline void lane_life() {
   Control& mine = control();
@@ -18,9 +24,12 @@ __device__ inline void lane_life() {
     const LaneWork work = mine.work;
     if (work == nullptr) return;
     work(mine.closure, lanes);
+    // What it wrote may be read by a bulk copy next.
+    fence_copies();
+    // Releases what the lanes wrote to the director, in on_lanes(): one lane for its warp, which is faster. racecheck
+    // of compute-sanitizer does not see that the others came before it, so for that tool each arrives by itself.
     __syncwarp();
-    // Releases what the lanes of this warp wrote to the director, in on_lanes().
-    if (threadIdx.x % kWarp == 0) barrier_arrive(&mine.end);
+    if (threadIdx.x % kLanesOfArrival == 0) barrier_arrive(&mine.end);
     phase ^= 1;
   }
 }
@@ -48,8 +57,10 @@ __device__ inline void prepare_core(const Run& run) {
   mine.phase = 0;
   mine.last_extent = Extent{0, 0};
   barrier_init(&mine.begin, 1);
-  barrier_init(&mine.end, kLanes / kWarp);
+  barrier_init(&mine.end, kLanes / kLanesOfArrival);
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
+  mine.copies = {};
+  for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
   // Barriers are there before copies arrive at them.
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -106,7 +117,7 @@ __device__ inline void complete(const Run& run, const Packet& packet) {
     __nv_atomic_fetch_add(arrivals + uint64_t{successors[i]} * kArrivalStride, 1u, __NV_ATOMIC_RELAXED,
                           __NV_THREAD_SCOPE_DEVICE);
   };
-  // Releases what this core wrote, lanes included; pairs with wait_for_predecessors().
+  // Releases what this core wrote, lanes and finished copies included; pairs with wait_for_predecessors().
   __threadfence();
   if (count <= kSuccessorsOfDirector) {
     for (uint32_t i = 0; i < count; ++i) arrive(i);
@@ -117,19 +128,28 @@ __device__ inline void complete(const Run& run, const Packet& packet) {
   }
 }
 
-__device__ inline void run_packet(const Run& run, const Packet& packet) {
+/// `copying`: whether kernels before it left copies under way. Returns the same for the next one.
+__device__ inline bool run_packet(const Run& run, const Packet& packet, const unsigned char* tensors, bool copying) {
   Control& mine = control();
   mine.task = packet.task;
   const int64_t* slots = packet.slot_count <= kInlineSlots ? packet.inline_slots : packet.slots;
-  for (uint32_t i = 0; i < packet.slot_count; ++i) mine.args[i] = slots[i];
+  const uint32_t tensor_count = packet.tensor_count;
+  for (uint32_t i = 0; i < tensor_count; ++i) mine.args[i] = reinterpret_cast<int64_t>(tensors + i * kTensorBytes);
+  for (uint32_t i = tensor_count; i < packet.slot_count; ++i) mine.args[i] = slots[i];
   mine.local.block_idx = static_cast<int32_t>(packet.block_index);
   mine.local.block_num = static_cast<int32_t>(packet.block_count);
+  // What it depends on may be a task of this core, of which nobody else tells.
+  if (copying && (packet.flags & kIsAfter) != 0) finish_stores();
   if (packet.needed != 0) wait_for_predecessors(run, packet);
   if ((packet.flags & kHasCounter) != 0) wait_for_counter(run, packet);
   const bool runs = (packet.flags & kHasPredicate) == 0 ||
                     compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
   if (packet.entry != 0 && runs) reinterpret_cast<void (*)(int64_t*)>(packet.entry)(mine.args);
+  const bool copied = mine.copies.any != 0;
+  if (copied && packet.successor_count != 0) finish_stores();
   complete(run, packet);
+  if (copied) release_buffers();
+  return copied;
 }
 
 inline constexpr uint32_t kPacketsBetweenLooks = 64;
@@ -139,14 +159,20 @@ __device__ inline void direct(const Run& run) {
   Control& mine = control();
   const uint32_t first = run.first_packet[blockIdx.x];
   const uint32_t count = run.first_packet[blockIdx.x + 1] - first;
+  const uint32_t tensor_bytes = run.packet_tensors * kTensorBytes;
   // Several at once: to start a copy takes as long as to run an empty task.
   const auto fetch = [&](uint32_t at) {
     const uint32_t batch = at / kBatch % kBatches;
     const uint32_t packets = count - at < kBatch ? count - at : kBatch;
-    barrier_expect(&mine.arrived[batch], packets * sizeof(Packet));
+    const uint32_t tensors = packets * tensor_bytes;
+    barrier_expect(&mine.arrived[batch], packets * sizeof(Packet) + tensors);
     copy_to_shared(&mine.packets[batch * kBatch], run.packets + first + at, packets * sizeof(Packet),
                    &mine.arrived[batch]);
+    if (tensors == 0) return;
+    copy_to_shared(mine.tensors + batch * kBatch * tensor_bytes, run.tensors + uint64_t{first + at} * tensor_bytes,
+                   tensors, &mine.arrived[batch]);
   };
+  bool copying = false;
   for (uint32_t at = 0; at < count && at < kBatches * kBatch; at += kBatch) fetch(at);
   for (uint32_t at = 0; at < count; at += kBatch) {
     const uint32_t batch = at / kBatch % kBatches;
@@ -154,7 +180,8 @@ __device__ inline void direct(const Run& run) {
     // A look takes as long as a few tasks; whoever waits looks anyway.
     if (at % kPacketsBetweenLooks == 0 && stopped()) leave();
     for (uint32_t i = at; i < count && i < at + kBatch; ++i) {
-      run_packet(run, mine.packets[batch * kBatch + i - at]);
+      const uint32_t place = batch * kBatch + i - at;
+      copying = run_packet(run, mine.packets[place], mine.tensors + place * tensor_bytes, copying);
     }
     if (at + kBatches * kBatch < count) fetch(at + kBatches * kBatch);
   }

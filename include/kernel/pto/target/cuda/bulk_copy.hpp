@@ -1,0 +1,153 @@
+// Bulk copies of a GPU: TLOAD and TSTORE of whole lines, which hardware makes between memory and Vec.
+//
+// Loads are numbered; each has a barrier that its bytes complete. A flag of PIPE_MTE2 remembers how many loads came
+// before it, and who waits for it waits for these. Stores are groups, of which the hardware tells how many are left; a
+// flag of PIPE_MTE3 waits until Vec has been read. Two copies of one pipe that touch the same bytes keep their order.
+#pragma once
+
+#include <pto/target/bulk_copy.hpp>
+#include <pto/target/cuda/control.hpp>
+
+namespace baton::cuda {
+
+/// Between accesses of threads and those of bulk copies, either way.
+__device__ inline void fence_copies() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+/// Waits for the loads before number `end`.
+__device__ inline void wait_loads(uint32_t end) {
+  BulkCopies& mine = control().copies;
+  while (static_cast<int32_t>(end - mine.loads_ended) > 0) {
+    barrier_wait(&mine.loaded[mine.loads_ended % kLoads], mine.loads_ended / kLoads % 2);
+    ++mine.loads_ended;
+  }
+}
+
+/// Waits until all stores but the last few have read Vec.
+__device__ inline void wait_stores_read(uint32_t end) {
+  BulkCopies& mine = control().copies;
+  if (static_cast<int32_t>(end - mine.stores_read) <= 0) return;
+  switch (mine.stores_begun - end) {
+    case 0: asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); break;
+    case 1: asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); break;
+    case 2: asm volatile("cp.async.bulk.wait_group.read 2;" ::: "memory"); break;
+    default: asm volatile("cp.async.bulk.wait_group.read 3;" ::: "memory"); break;
+  }
+  mine.stores_read = end;
+}
+
+PTO_OUTLINED __device__ inline void wait_stores() {
+  BulkCopies& mine = control().copies;
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  fence_copies();
+  mine.stores_read = mine.stores_begun;
+  mine.stored_begin = mine.stored_end = 0;
+}
+
+/// Waits until all stores are in memory.
+__device__ inline void finish_stores() {
+  const BulkCopies& mine = control().copies;
+  if (mine.stored_begin != mine.stored_end) wait_stores();
+}
+
+/// Before another kernel, which may write anywhere in Vec.
+__device__ inline void release_buffers() {
+  BulkCopies& mine = control().copies;
+  wait_loads(mine.loads_begun);
+  wait_stores_read(mine.stores_begun);
+  if (mine.stored_begin == mine.stored_end) mine.any = 0;
+}
+
+__device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
+  BulkCopies& mine = control().copies;
+  if (producer == PIPE_MTE2) mine.flags[0][consumer][id] = mine.loads_begun;
+  if (producer == PIPE_MTE3) mine.flags[1][consumer][id] = mine.stores_begun;
+}
+
+__device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
+  BulkCopies& mine = control().copies;
+  if (producer == PIPE_MTE2) wait_loads(mine.flags[0][consumer][id]);
+  if (producer != PIPE_MTE3) return;
+  // The scalar pipe may read what was stored; loads see for themselves.
+  if (consumer == PIPE_S) return finish_stores();
+  wait_stores_read(mine.flags[1][consumer][id]);
+}
+
+/// From the first byte to behind the last one.
+struct Span {
+  uint64_t begin;
+  uint64_t end;
+};
+__device__ inline Span span_of(const unsigned char* first, int64_t pitch, int64_t lines, int64_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(first);
+  return {begin, begin + static_cast<uint64_t>((lines - 1) * pitch + bytes)};
+}
+
+/// A line is worth a copy of its own if the director starts it faster than the lanes copy it.
+inline constexpr int64_t kBulkLine = 1024;
+
+__device__ inline bool is_bulk(const kernel::LineCopy& copy) {
+  constexpr uint64_t kUnit = 16;
+  const auto any = reinterpret_cast<uint64_t>(copy.tile) | reinterpret_cast<uint64_t>(copy.memory) |
+                   static_cast<uint64_t>(copy.bytes) |
+                   (copy.lines == 1 ? 0 : static_cast<uint64_t>(copy.tile_pitch | copy.memory_pitch));
+  return any % kUnit == 0 && (copy.bytes >= kBulkLine || copy.lines == 1) && copy.memory_pitch >= 0;
+}
+
+PTO_OUTLINED __device__ inline bool begin_load(kernel::LineCopy copy) {
+  BulkCopies& mine = control().copies;
+  const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
+  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
+  const Span tile = span_of(copy.tile, copy.tile_pitch, copy.lines, copy.bytes);
+  const auto begin = static_cast<uint32_t>(tile.begin);
+  const auto end = static_cast<uint32_t>(tile.end);
+  for (uint32_t load = mine.loads_ended; load != mine.loads_begun; ++load) {
+    const LoadedBytes& other = mine.targets[load % kLoads];
+    if (begin < other.end && other.begin < end) wait_loads(load + 1);
+  }
+  if (!is_bulk(copy)) return false;
+  if (mine.loads_begun - mine.loads_ended == kLoads) wait_loads(mine.loads_ended + 1);
+  const uint32_t slot = mine.loads_begun % kLoads;
+  mine.targets[slot] = {begin, end};
+  fence_copies();
+  barrier_expect(&mine.loaded[slot], static_cast<uint32_t>(copy.lines * copy.bytes));
+  for (int64_t line = 0; line < copy.lines; ++line) {
+    copy_to_shared(copy.tile + line * copy.tile_pitch, copy.memory + line * copy.memory_pitch,
+                   static_cast<uint32_t>(copy.bytes), &mine.loaded[slot]);
+  }
+  ++mine.loads_begun;
+  mine.any = 1;
+  return true;
+}
+
+PTO_OUTLINED __device__ inline bool begin_store(kernel::LineCopy copy) {
+  BulkCopies& mine = control().copies;
+  const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
+  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
+  if (!is_bulk(copy)) return false;
+  fence_copies();
+  for (int64_t line = 0; line < copy.lines; ++line) {
+    copy_from_shared(copy.memory + line * copy.memory_pitch, copy.tile + line * copy.tile_pitch,
+                     static_cast<uint32_t>(copy.bytes));
+  }
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  ++mine.stores_begun;
+  mine.any = 1;
+  const bool first = mine.stored_begin == mine.stored_end;
+  if (first || memory.begin < mine.stored_begin) mine.stored_begin = memory.begin;
+  if (first || memory.end > mine.stored_end) mine.stored_end = memory.end;
+  return true;
+}
+
+}  // namespace baton::cuda
+
+namespace baton::kernel {
+
+__device__ inline bool start_load(const LineCopy& copy) { return cuda::begin_load(copy); }
+__device__ inline bool start_store(const LineCopy& copy) { return cuda::begin_store(copy); }
+
+__device__ inline void finish_copies() {
+  cuda::wait_loads(cuda::control().copies.loads_begun);
+  cuda::finish_stores();
+}
+
+}  // namespace baton::kernel
