@@ -10,19 +10,24 @@ namespace baton {
 /// What an access does with its bytes.
 enum class CheckedUse : std::uint8_t { read, write, atomic };
 
-/// Of kinds `touch`, `change` and `saw`: a piece of memory that actors share.
+/// What a piece of memory is.
+enum class CheckedHolder : std::uint8_t { window, chip };
+
+/// Of kinds `touch`, `change`, `saw` and `fresh`: a piece of memory that actors share.
 struct CheckedBytes {
   std::uint64_t memory = 0;  // which one: the same number in all processes
-  std::uint32_t owner = 0;   // whose part of a window it is
+  std::uint32_t owner = 0;   // whose part of a window it is, whose chip
   std::uint64_t begin = 0;
   std::uint8_t how = 0;         // CheckedUse, NotifyOp or WaitCmp
   std::uint8_t word_bytes = 0;  // of a change or what was seen
-  std::uint64_t last = 0;       // of a touch, its end; of others the value
+  CheckedHolder holder = CheckedHolder::window;
+  std::uint64_t last = 0;  // of a touch, its end; of others the value
 };
 
 inline void pack(const CheckedBytes& bytes, Event& event) noexcept {
   event.a = bytes.memory;
-  event.b = std::uint64_t{bytes.owner} << 32U | std::uint64_t{bytes.word_bytes} << 8U | bytes.how;
+  event.b = std::uint64_t{bytes.owner} << 32U | static_cast<std::uint64_t>(bytes.holder) << 16U |
+            std::uint64_t{bytes.word_bytes} << 8U | bytes.how;
   event.c = bytes.begin;
   event.d = bytes.last;
 }
@@ -33,7 +38,44 @@ inline void pack(const CheckedBytes& bytes, Event& event) noexcept {
           event.c,
           static_cast<std::uint8_t>(event.b),
           static_cast<std::uint8_t>(event.b >> 8U),
+          static_cast<CheckedHolder>(static_cast<std::uint8_t>(event.b >> 16U)),
           event.d};
 }
+
+/// Of kind `touch_rows`, instead of `last`: runs of bytes at equal distances.
+struct CheckedRows {
+  std::uint64_t rows = 1;
+  std::uint64_t row_bytes = 0;
+  std::uint64_t pitch_bytes = 0;
+
+  static constexpr unsigned kRowBits = 16;
+  static constexpr unsigned kByteBits = 24;
+
+  /// Whether they fit into a number of an event.
+  [[nodiscard]] constexpr bool fit() const noexcept {
+    return rows >> kRowBits == 0 && row_bytes >> kByteBits == 0 && pitch_bytes >> kByteBits == 0;
+  }
+  [[nodiscard]] constexpr std::uint64_t packed() const noexcept {
+    return rows << (2 * kByteBits) | row_bytes << kByteBits | pitch_bytes;
+  }
+  [[nodiscard]] static constexpr CheckedRows of(std::uint64_t packed) noexcept {
+    constexpr std::uint64_t kMask = (std::uint64_t{1} << kByteBits) - 1;
+    return {packed >> (2 * kByteBits), packed >> kByteBits & kMask, packed & kMask};
+  }
+};
+
+/// Spreads two numbers over all 64 bits.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
+  const std::uint64_t mixed = (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U))) * 0xbf58476d1ce4e5b9U;
+  return mixed ^ (mixed >> 31U);
+}
+
+/// What tasks hand over, in the numbers of a chip.
+enum class TaskMoment : std::uint8_t { submitted, ended };
+[[nodiscard]] constexpr std::uint64_t task_token(std::uint64_t chip, std::uint64_t task, TaskMoment moment) noexcept {
+  return mix(mix(chip, task), static_cast<std::uint64_t>(moment));
+}
+/// All tasks of a chip that have ended.
+[[nodiscard]] constexpr std::uint64_t tasks_token(std::uint64_t chip) noexcept { return mix(chip, 0); }
 
 }  // namespace baton

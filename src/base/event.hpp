@@ -48,6 +48,9 @@ enum class EventKind : std::uint8_t {
   saw = 22,
   hand = 23,
   take = 24,
+  touch_rows = 25,
+  begun = 26,
+  fresh = 27,
 };
 
 /// What a span of time counts as, in tables and colours.
@@ -90,7 +93,7 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::task, "task", EventLevel::trace, EventClass::work, "kernel", {"task", "submitted", "ready", "completed"}},
     // One of several kernels of a task.
     {EventKind::kernel, "kernel", EventLevel::trace, EventClass::work, "kernel", {"task", "block"}},
-    {EventKind::edge, "edge", EventLevel::trace, EventClass::mark, "tensor", {"task", "after"}},
+    {EventKind::edge, "edge", EventLevel::trace, EventClass::mark, "tensor", {"task", "after", "chip"}},
     {EventKind::copy, "copy", EventLevel::trace, EventClass::copying, "to", {"bytes", "number"}},
     {EventKind::compile, "compile", EventLevel::last, EventClass::work, "kernel", {"found"}},
     {EventKind::node_task, "node task", EventLevel::trace, EventClass::enclosing, "callable", {"task"}},
@@ -107,6 +110,12 @@ inline constexpr EventKindInfo kEventKinds[] = {
     // Who takes a token comes after all who handed it over, of whom there are so many.
     {EventKind::hand, "hand", EventLevel::check, EventClass::mark, "", {"token"}},
     {EventKind::take, "take", EventLevel::check, EventClass::mark, "", {"token", "givers"}},
+    // Several touches of one instruction: rows of a matrix.
+    {EventKind::touch_rows, "touch rows", EventLevel::check, EventClass::mark, "window", {"memory", "owner, use", "begin", "rows"}},
+    // An activity begins that runs a task: after its submission, and after the tasks that it has edges to.
+    {EventKind::begun, "begun", EventLevel::check, EventClass::mark, "", {"task", "chip"}},
+    // Memory that nobody uses any more is given to somebody else.
+    {EventKind::fresh, "fresh", EventLevel::check, EventClass::mark, "memory", {"memory", "owner", "begin", "end"}},
 };
 // clang-format on
 inline constexpr std::size_t kEventKindCount = std::size(kEventKinds);
@@ -151,10 +160,16 @@ inline constexpr std::uint16_t kFirstEngineLane = 0x8000;
   return static_cast<std::uint16_t>(kFirstEngineLane + number);
 }
 
+/// Which of the things that go on in a rank at the same time, for `baton check`: one execution of a kernel, a session
+/// of an engine. 0: its program.
+using Activity = std::uint64_t;
+
 /// Who makes a call that is recorded.
 struct EventSource {
   Place where{};
   std::uint16_t lane = kProgramLane;
+  Activity activity = 0;
+  const char* kernel = nullptr;
 };
 
 /// Names a text of the process that recorded it (base/event_texts.hpp). 0: none.
@@ -166,7 +181,8 @@ inline namespace recorded {
 /// One cache line. The layout is that of files: change kTraceVersion with it.
 struct Event {
   std::uint64_t begin = 0;  // ticks (base/ticks.hpp)
-  std::uint64_t end = 0;    // the same as `begin` for an instant; 0: it had not ended when this was written
+  std::uint64_t end = 0;    // the same as `begin` for an instant; 0: it had not ended when this was written. Of events
+                            // for checks, which are instants: the activity
   EventKind kind = EventKind::none;
   EventOutcome outcome = EventOutcome::done;
   std::uint16_t lane = kProgramLane;

@@ -68,8 +68,11 @@ std::string what(const Event& event, const LastEvents& texts) {
     case EventKind::touch: return fmt::format("touched bytes {} to {} of {}", event.c, event.d - 1, object);
     case EventKind::change: return fmt::format("changed the word at byte {} of {}", event.c, object);
     case EventKind::saw: return fmt::format("saw the word at byte {} of {}", event.c, object);
-    case EventKind::hand: return "came to a barrier";
-    case EventKind::take: return "passed a barrier";
+    case EventKind::hand: return "came to what others wait for";
+    case EventKind::take: return "had what it waited for";
+    case EventKind::touch_rows: return fmt::format("touched rows from byte {} of {} on", event.c, object);
+    case EventKind::begun: return fmt::format("began task {}", event.a);
+    case EventKind::fresh: return fmt::format("got bytes {} to {} of {}", event.c, event.d - 1, object);
     case EventKind::process: return fmt::format("is process {} {}", event.a, object);
   }
   return "did something that this version does not know";

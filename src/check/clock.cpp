@@ -3,60 +3,73 @@
 namespace baton::check {
 
 bool Clock::raise(Actor actor, Time time) {
-  if ((*this)[actor] >= time) return false;
   const std::size_t index = actor / kBlock;
-  if (index >= blocks_.size()) blocks_.resize(index + 1);
-  auto block = blocks_[index] ? std::make_shared<Block>(*blocks_[index]) : std::make_shared<Block>();
+  auto at = std::ranges::lower_bound(parts_, index, {}, &Part::index);
+  const bool is_there = at != parts_.end() && at->index == index;
+  if (is_there && (*at->block)[actor % kBlock] >= time) return false;
+  auto block = is_there ? std::make_shared<Block>(*at->block) : std::make_shared<Block>();
   (*block)[actor % kBlock] = time;
-  blocks_[index] = std::move(block);
+  if (!is_there) at = parts_.insert(at, {index, nullptr});
+  at->block = std::move(block);
   return true;
 }
 
 bool Clock::join(const Clock& other) {
   bool grew = false;
-  if (other.blocks_.size() > blocks_.size()) blocks_.resize(other.blocks_.size());
-  for (std::size_t index = 0; index < other.blocks_.size(); ++index) {
-    const auto& theirs = other.blocks_[index];
-    auto& mine = blocks_[index];
-    if (!theirs || mine == theirs) continue;
-    if (!mine) {
-      mine = theirs;
-      grew = true;
+  std::vector<Part> added;
+  auto mine = parts_.begin();
+  for (const Part& theirs : other.parts_) {
+    mine = std::lower_bound(mine, parts_.end(), theirs.index,
+                            [](const Part& part, std::size_t index) { return part.index < index; });
+    if (mine == parts_.end() || mine->index != theirs.index) {
+      added.push_back(theirs);
       continue;
     }
+    if (mine->block == theirs.block) continue;
     Block joined;
-    for (std::size_t i = 0; i < kBlock; ++i) joined[i] = std::max((*mine)[i], (*theirs)[i]);
-    if (joined == *mine) continue;
+    for (std::size_t i = 0; i < kBlock; ++i) joined[i] = std::max((*mine->block)[i], (*theirs.block)[i]);
+    if (joined == *mine->block) continue;
     grew = true;
     // Who has seen all of it shares it.
-    mine = joined == *theirs ? theirs : std::make_shared<const Block>(joined);
+    mine->block = joined == *theirs.block ? theirs.block : std::make_shared<const Block>(joined);
   }
-  return grew;
+  if (added.empty()) return grew;
+  const auto middle = static_cast<std::ptrdiff_t>(parts_.size());
+  parts_.insert(parts_.end(), added.begin(), added.end());
+  std::ranges::inplace_merge(parts_, parts_.begin() + middle, {}, &Part::index);
+  return true;
 }
 
 void Clock::meet(const Clock& other) {
-  if (other.blocks_.size() < blocks_.size()) blocks_.resize(other.blocks_.size());
-  for (std::size_t index = 0; index < blocks_.size(); ++index) {
-    const auto& theirs = other.blocks_[index];
-    auto& mine = blocks_[index];
-    if (mine == theirs || !mine) continue;
-    if (!theirs) {
-      mine = nullptr;
-      continue;
+  std::vector<Part> common;
+  auto theirs = other.parts_.begin();
+  for (Part& mine : parts_) {
+    theirs = std::lower_bound(theirs, other.parts_.end(), mine.index,
+                              [](const Part& part, std::size_t index) { return part.index < index; });
+    if (theirs == other.parts_.end() || theirs->index != mine.index) continue;
+    if (mine.block != theirs->block) {
+      auto least = std::make_shared<Block>();
+      for (std::size_t i = 0; i < kBlock; ++i) (*least)[i] = std::min((*mine.block)[i], (*theirs->block)[i]);
+      mine.block = std::move(least);
     }
-    auto common = std::make_shared<Block>();
-    for (std::size_t i = 0; i < kBlock; ++i) (*common)[i] = std::min((*mine)[i], (*theirs)[i]);
-    mine = std::move(common);
+    common.push_back(std::move(mine));
   }
+  parts_ = std::move(common);
 }
 
 bool Clock::covers(const Clock& other) const noexcept {
-  for (std::size_t index = 0; index < other.blocks_.size(); ++index) {
-    const Block* theirs = other.blocks_[index].get();
-    const Block* mine = block_at(index);
-    if (theirs == nullptr || mine == theirs) continue;
+  auto mine = parts_.begin();
+  for (const Part& theirs : other.parts_) {
+    mine = std::lower_bound(mine, parts_.end(), theirs.index,
+                            [](const Part& part, std::size_t index) { return part.index < index; });
+    if (mine == parts_.end() || mine->index != theirs.index) {
+      // All zero, which a meet may leave of a block.
+      if (*theirs.block != Block{}) return false;
+      continue;
+    }
+    if (mine->block == theirs.block) continue;
     for (std::size_t i = 0; i < kBlock; ++i) {
-      if ((*theirs)[i] > (mine == nullptr ? 0 : (*mine)[i])) return false;
+      if ((*theirs.block)[i] > (*mine->block)[i]) return false;
     }
   }
   return true;

@@ -1,4 +1,5 @@
-// Vector clocks for very many actors: blocks of entries that clocks share until one of them changes.
+// Vector clocks for very many actors: those blocks of entries that are not all zero, which clocks share until one of
+// them changes.
 #pragma once
 
 #include <algorithm>
@@ -30,14 +31,21 @@ class Clock {
 
   [[nodiscard]] bool covers(const Clock& other) const noexcept;
 
-  [[nodiscard]] std::size_t blocks() const noexcept { return blocks_.size(); }
+  /// A block, and which one it is: that of actors index * kBlock and following.
+  struct Part {
+    std::size_t index;
+    std::shared_ptr<const Block> block;
+  };
+  /// By index; the others are all zero.
+  [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
   /// Null: all zero. Two clocks with the same block have the same entries there.
   [[nodiscard]] const Block* block_at(std::size_t index) const noexcept {
-    return index < blocks_.size() ? blocks_[index].get() : nullptr;
+    const auto found = std::ranges::lower_bound(parts_, index, {}, &Part::index);
+    return found != parts_.end() && found->index == index ? found->block.get() : nullptr;
   }
 
  private:
-  std::vector<std::shared_ptr<const Block>> blocks_;
+  std::vector<Part> parts_;
 };
 
 /// What happened before an event: of its own actor everything up to `time`, of others what `seen` says.

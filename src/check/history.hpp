@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   wait,     // the word compared so: a wait that has returned, or a test that held
   hand,     // gives a token
   receive,  // has every giver of the token behind it
+  fresh,    // gets bytes that nobody uses any more: what was done with them is forgotten
 };
 
 enum class Use : std::uint8_t {
@@ -46,6 +47,9 @@ struct Event {
   /// Bytes [begin, end) of the memory; of a change or a wait, those of the word.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  /// Of an access: so many runs of bytes like this one, each so much behind the one before.
+  std::uint32_t rows = 1;
+  std::uint64_t pitch = 0;
   std::int64_t value = 0;
 };
 

@@ -13,7 +13,8 @@ bool Ordering::step(const Event& event, Actors& actors, Tokens& tokens, Pass pas
   ActorState& state = actors[event.actor];
   ++state.time;
   switch (event.kind) {
-    case Kind::access: return false;
+    case Kind::access:
+    case Kind::fresh: return false;
     case Kind::hand: {
       Clock& token = tokens[event.subject];
       token.join(*state.seen);

@@ -40,6 +40,11 @@ void RaceFinder::judge(std::size_t count) {
       waits.push_front({event, stamp});
       if (waits.size() > kWaits) waits.pop_back();
     }
+    if (event.kind == Kind::fresh) {
+      if (const auto shadow = shadows_.find(event.subject); shadow != shadows_.end()) {
+        shadow->second.forget(event.begin, event.end);
+      }
+    }
     if (event.kind == Kind::access || event.kind == Kind::change || event.kind == Kind::wait) {
       Event access = event;
       if (event.kind != Kind::access) access.use = Use::atomic;

@@ -25,14 +25,25 @@ Shadow::Pieces::iterator Shadow::cut(std::uint64_t at) {
   return next;
 }
 
+void Shadow::forget(std::uint64_t begin, std::uint64_t end) {
+  const auto behind = cut(end);
+  pieces_.erase(cut(begin), behind);
+}
+
 void Shadow::touch(const Event& by, const Stamp& stamp,
                    FunctionRef<void(const Touch&, std::uint64_t begin, std::uint64_t end)> found) {
+  for (std::uint64_t row = 0; row < by.rows; ++row) {
+    touch_row(by, stamp, by.begin + row * by.pitch, by.end + row * by.pitch, found);
+  }
+}
+
+void Shadow::touch_row(const Event& by, const Stamp& stamp, std::uint64_t first, std::uint64_t last, Found found) {
   const Touch mine{by, stamp.time};
-  cut(by.end);
-  auto at = cut(by.begin);
-  for (std::uint64_t begin = by.begin; begin < by.end;) {
+  cut(last);
+  auto at = cut(first);
+  for (std::uint64_t begin = first; begin < last;) {
     if (at == pieces_.end() || at->first > begin) {
-      const std::uint64_t end = at == pieces_.end() ? by.end : std::min(by.end, at->first);
+      const std::uint64_t end = at == pieces_.end() ? last : std::min(last, at->first);
       at = pieces_.emplace_hint(at, begin, Piece{end, {}, {}});
     }
     Piece& piece = at->second;

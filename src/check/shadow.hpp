@@ -19,6 +19,9 @@ struct Touch {
 
 class Shadow {
  public:
+  /// Forgets what was done with these bytes.
+  void forget(std::uint64_t begin, std::uint64_t end);
+
   /// `by` touches bytes; calls found(earlier, begin, end) for each access that conflicts with it and is not before it.
   void touch(const Event& by, const Stamp& stamp,
              FunctionRef<void(const Touch&, std::uint64_t begin, std::uint64_t end)> found);
@@ -27,6 +30,10 @@ class Shadow {
   bool forget(const Clock& seen_by_all);
 
  private:
+  using Found = FunctionRef<void(const Touch&, std::uint64_t begin, std::uint64_t end)>;
+  /// One of its rows.
+  void touch_row(const Event& by, const Stamp& stamp, std::uint64_t first, std::uint64_t last, Found found);
+
   struct Piece {
     std::uint64_t end = 0;
     std::vector<Touch> write;  // none or one

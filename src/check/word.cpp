@@ -64,14 +64,16 @@ std::optional<std::set<std::int64_t>> sums_of(std::int64_t first, std::span<cons
 /// Calls visit(actor) for each actor of which one of the changes has seen more than the waiter.
 template <class Visit>
 void for_each_news(const Waiter& waiter, std::span<const Change> changes, Visit visit) {
-  std::size_t blocks = 0;
+  std::set<std::size_t> blocks;
   std::set<Actor> senders;
   for (const Change& change : changes) {
-    blocks = std::max(blocks, change.stamp.seen->blocks());
+    for (const Clock::Part& part : change.stamp.seen->parts()) {
+      if (waiter.seen.block_at(part.index) != part.block.get()) blocks.insert(part.index);
+    }
     senders.insert(change.stamp.actor);
   }
   for (const Actor sender : senders) visit(sender);
-  for (std::size_t index = 0; index < blocks; ++index) {
+  for (const std::size_t index : blocks) {
     const Clock::Block* mine = waiter.seen.block_at(index);
     std::array<bool, Clock::kBlock> has_news{};
     for (const Change& change : changes) {

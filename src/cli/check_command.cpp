@@ -23,9 +23,10 @@ examples:
   baton check --seed 17 ./moe             the one schedule again
   baton check -n 4 --suppress races.txt ./train
 
-Runs the program, records what its ranks touch and what orders them, and reports each race once: two accesses to the same
-bytes of a window, one of them a write, that nothing orders. It need not have gone wrong in this run. Loads and stores
-through pointers are seen where the program notes them (note_read(), note_write()).
+Runs the program, records what its ranks and kernels touch and what orders them, and reports each race once: two accesses
+to the same bytes of a window or a tensor, one of them a write, that nothing orders. It need not have gone wrong in this
+run. Loads and stores through pointers are seen where the program notes them (note_read(), note_write()). Pipes of kernels
+are strict.
 A file of suppressions has a part of a report on each line; lines that begin with # are comments.
 Returns 1 if there is a race, otherwise what the program returned.)";
 
@@ -74,7 +75,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 }  // namespace
 
 CheckCommand::CheckCommand(CLI::App& baton) {
-  app_ = baton.add_subcommand("check", "Run a program and report the races of its ranks.");
+  app_ = baton.add_subcommand("check", "Run a program and report the races of its ranks and kernels.");
   app_->formatter(std::make_shared<CheckHelp>());
   app_->prefix_command();
   app_->add_option("-n,--ranks", ranks_, "How many ranks.")->type_name("COUNT")->capture_default_str();
@@ -125,10 +126,8 @@ int CheckCommand::run(const std::vector<std::string>& after_dashes) {
     options.environment = environment_of_this_process();
     set_variable(options.environment, "BATON_TRACE", trace);
     set_variable(options.environment, "BATON_CHECK", "on");
-    if (seed) {
-      set_variable(options.environment, "BATON_SEED", std::to_string(*seed));
-      set_variable(options.environment, "BATON_PIPES", "strict");
-    }
+    set_variable(options.environment, "BATON_PIPES", "strict");
+    if (seed) set_variable(options.environment, "BATON_SEED", std::to_string(*seed));
     if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);
     const job::LaunchResult result = job::Launcher(std::move(options)).run();
     if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());

@@ -1,11 +1,8 @@
 #include "comm/checked_accesses.hpp"
 
 #include <cstring>
-#include <map>
-#include <tuple>
 
-#include <fmt/format.h>
-
+#include "base/access_text.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/window_state.hpp"
@@ -13,11 +10,6 @@
 
 namespace baton::comm {
 namespace {
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
-  std::uint64_t mixed = (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U))) * 0xbf58476d1ce4e5b9U;
-  return mixed ^ (mixed >> 31U);
-}
 
 /// Jobs that follow each other in one process have windows of the same names.
 std::uint64_t job_number(World& world) noexcept {
@@ -34,28 +26,15 @@ std::uint64_t barrier_token(DomainState& domain, std::uint64_t epoch) noexcept {
   return mix(mix(job_number(domain.world()), domain.id()), epoch);
 }
 
-/// "put at relay.cpp:14"
-TextId text_of_place(const char* operation, const Place& where) {
-  thread_local std::map<std::tuple<const char*, const char*, std::uint32_t>, TextId> known;
-  TextId& id = known[{operation, where.file, where.line}];
-  if (id == 0) {
-    id = events::text(where.line == 0 ? std::string(operation)
-                                      : fmt::format("{} at {}:{}", operation, where.file, where.line));
-  }
-  return id;
-}
-
-Event event_of(EventKind kind, World& world) noexcept {
-  const std::uint64_t now = ticks();
-  return {.begin = now, .end = now, .kind = kind, .rank = world.rank()};
-}
-
 void record(EventKind kind, const CheckedPart& part, const CheckedBytes& bytes, const char* operation,
-            const Place& where) {
-  const TextId place = text_of_place(operation, where);
-  Event event = event_of(kind, part.world);
-  event.object = part.window;
-  event.place = place;
+            const EventSource& from) {
+  const TextId place = text_of_access(operation, from);
+  Event event{.begin = ticks(),
+              .end = from.activity,
+              .kind = kind,
+              .rank = part.world.rank(),
+              .object = part.window,
+              .place = place};
   pack(bytes, event);
   events::record(event);
 }
@@ -63,7 +42,7 @@ void record(EventKind kind, const CheckedPart& part, const CheckedBytes& bytes, 
 }  // namespace
 
 void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, CheckedUse use, const char* operation,
-                const Place& where) {
+                const EventSource& from) {
   if (bytes == 0) return;
   record(EventKind::touch, part,
          {.memory = memory_number(part),
@@ -71,18 +50,30 @@ void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, 
           .begin = offset,
           .how = static_cast<std::uint8_t>(use),
           .last = offset + bytes},
-         operation, where);
+         operation, from);
+}
+
+void note_rows(const CheckedPart& part, std::size_t offset, const CheckedRows& rows, CheckedUse use,
+               const char* operation, const EventSource& from) {
+  record(EventKind::touch_rows, part,
+         {.memory = memory_number(part),
+          .owner = part.owner,
+          .begin = offset,
+          .how = static_cast<std::uint8_t>(use),
+          .last = rows.packed()},
+         operation, from);
 }
 
 void note_touch(World& world, const void* address, std::size_t bytes, CheckedUse use, const char* operation,
                 const Place& where) {
   if (bytes == 0) return;
   const auto place = find_window(world, address, bytes);
-  if (place) note_touch(place->window->checked_part(place->rank), place->offset, bytes, use, operation, where);
+  if (place)
+    note_touch(place->window->checked_part(place->rank), place->offset, bytes, use, operation, {.where = where});
 }
 
 void note_change(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, NotifyOp op, std::int64_t value,
-                 const char* operation, const Place& where) {
+                 const char* operation, const EventSource& from) {
   record(EventKind::change, part,
          {.memory = memory_number(part),
           .owner = part.owner,
@@ -90,11 +81,11 @@ void note_change(const CheckedPart& part, std::size_t offset, std::size_t word_b
           .how = static_cast<std::uint8_t>(op),
           .word_bytes = static_cast<std::uint8_t>(word_bytes),
           .last = static_cast<std::uint64_t>(value)},
-         operation, where);
+         operation, from);
 }
 
 void note_seen(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, WaitCmp comparison,
-               std::int64_t value, const char* operation, const Place& where) {
+               std::int64_t value, const char* operation, const EventSource& from) {
   record(EventKind::saw, part,
          {.memory = memory_number(part),
           .owner = part.owner,
@@ -102,20 +93,15 @@ void note_seen(const CheckedPart& part, std::size_t offset, std::size_t word_byt
           .how = static_cast<std::uint8_t>(comparison),
           .word_bytes = static_cast<std::uint8_t>(word_bytes),
           .last = static_cast<std::uint64_t>(value)},
-         operation, where);
+         operation, from);
 }
 
 void note_arrival(DomainState& domain, std::uint64_t epoch) {
-  Event event = event_of(EventKind::hand, domain.world());
-  event.a = barrier_token(domain, epoch);
-  events::record(event);
+  note_hand({domain.world().rank()}, barrier_token(domain, epoch));
 }
 
 void note_passing(DomainState& domain, std::uint64_t epoch) {
-  Event event = event_of(EventKind::take, domain.world());
-  event.a = barrier_token(domain, epoch);
-  event.b = domain.size();
-  events::record(event);
+  note_take({domain.world().rank()}, barrier_token(domain, epoch), domain.size());
 }
 
 }  // namespace baton::comm

@@ -7,16 +7,12 @@
 #include <baton/place.hpp>
 #include <baton/signal.hpp>
 
-#include "base/checked_event.hpp"
-#include "base/recorder.hpp"
+#include "base/checked_order.hpp"
 
 namespace baton::comm {
 
 class DomainState;
 class World;
-
-/// Whether anybody wants to know.
-[[nodiscard]] inline bool is_checked() noexcept { return events::wants(EventKind::touch); }
 
 /// One part of a window, as a rank sees it.
 struct CheckedPart {
@@ -28,15 +24,17 @@ struct CheckedPart {
 
 /// Before the bytes are touched.
 void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, CheckedUse use, const char* operation,
-                const Place& where);
+                const EventSource& from);
+void note_rows(const CheckedPart& part, std::size_t offset, const CheckedRows& rows, CheckedUse use,
+               const char* operation, const EventSource& from);
 /// The bytes of [address, address + bytes) that lie in a window of the rank.
 void note_touch(World& world, const void* address, std::size_t bytes, CheckedUse use, const char* operation,
                 const Place& where);
 /// Before a word changes, and after it was seen to compare so.
 void note_change(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, NotifyOp op, std::int64_t value,
-                 const char* operation, const Place& where);
+                 const char* operation, const EventSource& from);
 void note_seen(const CheckedPart& part, std::size_t offset, std::size_t word_bytes, WaitCmp comparison,
-               std::int64_t value, const char* operation, const Place& where);
+               std::int64_t value, const char* operation, const EventSource& from);
 /// Before a rank arrives at a barrier, and after it has passed it.
 void note_arrival(DomainState& domain, std::uint64_t epoch);
 void note_passing(DomainState& domain, std::uint64_t epoch);

@@ -53,27 +53,28 @@ void RawWindow::wait(std::size_t offset, WaitCmp comparison, std::int32_t value,
 }
 
 bool RawWindow::test(std::size_t offset, WaitCmp comparison, std::int32_t value, Place where) const {
-  return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value, where);
+  return state().test(static_cast<int>(state().domain().rank()), offset, comparison, value, {.where = where});
 }
 
-bool RawWindow::is_checked() noexcept { return comm::is_checked(); }
+bool RawWindow::is_checked() noexcept { return baton::is_checked(); }
 
 void RawWindow::note_read(const void* address, std::size_t count_bytes, Place where, const char* what) const {
-  if (comm::is_checked())
+  if (baton::is_checked())
     comm::note_touch(state().domain().world(), address, count_bytes, CheckedUse::read, what, where);
 }
 
 void RawWindow::note_write(const void* address, std::size_t count_bytes, Place where, const char* what) const {
-  if (comm::is_checked())
+  if (baton::is_checked())
     comm::note_touch(state().domain().world(), address, count_bytes, CheckedUse::write, what, where);
 }
 
 void RawWindow::note_change(int owner, std::size_t offset, NotifyOp op, std::int64_t value) const {
-  if (comm::is_checked()) comm::note_change(state().checked_part(owner), offset, sizeof value, op, value, "change", {});
+  if (baton::is_checked())
+    comm::note_change(state().checked_part(owner), offset, sizeof value, op, value, "change", {});
 }
 
 void RawWindow::note_seen(int owner, std::size_t offset, WaitCmp comparison, std::int64_t value) const {
-  if (comm::is_checked())
+  if (baton::is_checked())
     comm::note_seen(state().checked_part(owner), offset, sizeof value, comparison, value, "look", {});
 }
 

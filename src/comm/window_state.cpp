@@ -109,7 +109,7 @@ void WindowState::put(int peer, std::size_t offset, const void* source, std::siz
   domain_->world().note(wire::Operation::putting);
   if (is_checked()) {
     note_touch(domain_->world(), source, count, CheckedUse::read, "put", where);
-    note_touch(checked_part(peer), offset, count, CheckedUse::write, "put", where);
+    note_touch(checked_part(peer), offset, count, CheckedUse::write, "put", {.where = where});
   }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (count != 0) std::memmove(to, source, count);
@@ -120,7 +120,7 @@ void WindowState::get(int peer, std::size_t offset, void* target, std::size_t co
   const std::byte* from = checked("get", peer, offset, count);
   domain_->world().note(wire::Operation::getting);
   if (is_checked()) {
-    note_touch(checked_part(peer), offset, count, CheckedUse::read, "get", where);
+    note_touch(checked_part(peer), offset, count, CheckedUse::read, "get", {.where = where});
     note_touch(domain_->world(), target, count, CheckedUse::write, "get", where);
   }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
@@ -143,7 +143,7 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   note_notify(peer, offset);
   // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
   const std::uint64_t began = events::tracing() ? ticks() : 0;
-  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from.where);
+  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from);
   std::int32_t after = value;
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
@@ -189,11 +189,11 @@ void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
 }
 
 bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
-                       const Place& where) const {
+                       const EventSource& from) const {
   const auto own = signal("test", owner, offset);
   // Pairs with the change in notify().
   const bool held = holds(own.load(std::memory_order_acquire), comparison, value);
-  if (held) note_waited(owner, offset, comparison, value, where);
+  if (held) note_waited(owner, offset, comparison, value, from);
   return held;
 }
 
@@ -209,7 +209,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
     event.d = static_cast<std::uint32_t>(has);
     return holds(has, comparison, value);
   };
-  if (satisfied()) return note_waited(owner, offset, comparison, value, from.where);
+  if (satisfied()) return note_waited(owner, offset, comparison, value, from);
   event.kind = EventKind::wait;
   event.lane = from.lane;
   event.object = event_text_;
@@ -221,7 +221,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   if (domain_->wait(
           satisfied, Deadline::within(timeout), [&] { return describe_wait(offset, comparison, value); },
           WaitsOn::any_member, event, static_cast<std::uint32_t>(owner))) {
-    return note_waited(owner, offset, comparison, value, from.where);
+    return note_waited(owner, offset, comparison, value, from);
   }
   throw_wait_timeout(owner, offset, comparison, value, has, timeout);
 }

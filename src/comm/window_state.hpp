@@ -47,7 +47,7 @@ class WindowState {
   void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
             const EventSource& from) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
-                          const Place& where) const;
+                          const EventSource& from) const;
 
   /// See RawWindow.
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
@@ -85,8 +85,9 @@ class WindowState {
   /// reaches_within() without a word to `baton check`.
   [[nodiscard]] bool reach(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                            std::chrono::nanoseconds timeout) const;
-  void note_waited(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, const Place& where) const {
-    if (is_checked()) note_seen(checked_part(owner), offset, sizeof value, comparison, value, "wait", where);
+  void note_waited(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
+                   const EventSource& from) const {
+    if (is_checked()) note_seen(checked_part(owner), offset, sizeof value, comparison, value, "wait", from);
   }
   [[nodiscard]] WaitDescription describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;

@@ -101,6 +101,7 @@ OpenDomain ChipServer::open_domain_of(std::uint64_t id, const char* what) {
 
 void ChipServer::watch_signal(MessageReader& message) {
   const auto task = message.get<std::uint64_t>();
+  const auto tasks = message.get<std::uint64_t>();
   const auto id = message.get<std::uint64_t>();
   const auto offset = message.get<std::uint64_t>();
   const auto expected = message.get<std::int32_t>();
@@ -109,6 +110,7 @@ void ChipServer::watch_signal(MessageReader& message) {
     fail(Code::protocol, "a signal at byte {} of a window of {} bytes", offset, open.window.bytes());
   }
   watches_.add({.task = task,
+                .tasks = tasks,
                 .domain = id,
                 .open = open,
                 .offset = offset,

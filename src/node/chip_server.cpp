@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "base/recorder.hpp"
 #include "comm/domain_state.hpp"
@@ -115,7 +116,10 @@ void ChipServer::run_task(MessageReader& message) {
       tasks_.release();
       return;
     }
+    const CheckedActor chip{static_cast<std::uint32_t>(me_.rank())};
+    if (is_checked()) CheckedTasks{task.tasks}.begun(chip, task.task);
     execute(message, task);
+    if (is_checked()) CheckedTasks{task.tasks}.ended(chip, task.task);
   } catch (...) {
     if (failed_runs_.size() == kRememberedFailures) failed_runs_.erase(failed_runs_.begin());
     failed_runs_.insert(task.run);

@@ -43,6 +43,7 @@ Tensor WorkerState::submit_notification_wait(RunState& run, const Tensor& signal
       graph::view_of(token), graph::Use::write, id, [](graph::TaskId) { return false; }, [](graph::TaskId) {});
   begin_request(MessageKind::watch_signal);
   control_message_.put(id);
+  control_message_.put(checked_.id);
   control_message_.put(domain->id);
   control_message_.put(signal.address() - domain->windows[rank]);
   control_message_.put(expected);

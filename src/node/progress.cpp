@@ -5,6 +5,7 @@
 
 #include <baton/options.hpp>
 
+#include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "base/process_stat.hpp"
@@ -129,6 +130,11 @@ void WorkerState::finish(Unit& done) {
   done.found = {};
   done.sub.reset();
   if (done.run != nullptr) --done.run->pending;
+  if (done.chip == kHost && is_checked()) {
+    const CheckedActor by{kNoRank, Activity{1} << 40U | done.id};
+    checked_.begun(by, done.id);
+    checked_.ended(by, done.id);
+  }
   const std::vector<graph::TaskId> dependents = std::move(done.dependents);
   for (const graph::TaskId id : dependents) {
     Unit& next = unit(id);
@@ -170,7 +176,8 @@ void WorkerState::forget_complete() {
     ++first_;
   }
   if (first_ == before) return;
-  map_.forget_before(first_);
+  // For `baton check`, edges to them are still to be found.
+  if (!is_checked()) map_.forget_before(first_);
   if (!unused_.empty()) drop_unused();
 }
 

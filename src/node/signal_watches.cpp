@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/checked_order.hpp"
 #include "base/fail.hpp"
+#include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/window_state.hpp"
 
 namespace baton::node {
 namespace {
@@ -54,9 +57,26 @@ void throw_if_hopeless(const Watch& watch) {
               std::move(notes));
 }
 
+/// For `baton check`: the task of the node is behind those that notified.
+void note_met(const Watch& watch) {
+  if (!is_checked()) return;
+  comm::World& world = state_of(watch).world();
+  // Its own activity: neither the program of the chip nor a kernel waits.
+  const CheckedActor by{world.rank(), Activity{1} << 60U | watch.task};
+  const auto* signal = watch.open.window.local() + watch.offset;
+  if (const auto place = comm::find_window(world, signal, sizeof(std::int32_t))) {
+    comm::note_seen(place->window->checked_part(place->rank), place->offset, sizeof(std::int32_t), WaitCmp::ge,
+                    watch.expected, "wait for a notification", {.activity = by.activity});
+  }
+  CheckedTasks{watch.tasks}.ended(by, watch.task);
+}
+
 /// Whether it has ended; throws why it never will.
 bool ended(Watch& watch) {
-  if (reached(watch)) return true;
+  if (reached(watch)) {
+    note_met(watch);
+    return true;
+  }
   if (const std::uint32_t changes = changes_of(watch); changes != watch.changes) {
     watch.changes = changes;
     throw_if_hopeless(watch);

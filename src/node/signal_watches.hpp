@@ -26,6 +26,7 @@ class SignalWatches {
  public:
   struct Watch {
     std::uint64_t task = 0;    // of the node
+    std::uint64_t tasks = 0;   // whose task it is, for `baton check`
     std::uint64_t domain = 0;  // its number
     OpenDomain open;
     std::size_t offset = 0;  // of the signal, in this chip's window

@@ -1,6 +1,7 @@
 // From submissions to tasks with edges.
 #include <algorithm>
 
+#include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "node/code_address.hpp"
 #include "node/inside_run.hpp"
@@ -60,16 +61,22 @@ Unit& WorkerState::add_unit(RunState* run, int chip, std::uint32_t callable, con
   made.run = run;
   made.where = where;
   if (run != nullptr) ++run->pending;
+  if (is_checked()) checked_.submitted({}, made.id);
   ++blocked_;
   return made;
 }
 
 void WorkerState::record(Unit& made, const TaskArgs& args, std::span<const Tensor> tokens) {
   const graph::TaskId id = made.id;
+  // For `baton check`, order is what edges say, also to tasks that happen to be complete.
+  const bool checked = is_checked();
   const auto use = [&](const Tensor& tensor, graph::Use how) {
     map_.record(
-        graph::view_of(tensor), how, id, [this](graph::TaskId earlier) { return live(earlier); },
-        [this, id](graph::TaskId earlier) { depend(unit(id), earlier); });
+        graph::view_of(tensor), how, id, [&](graph::TaskId earlier) { return checked || live(earlier); },
+        [&](graph::TaskId earlier) {
+          if (checked) checked_.waits_for(kNoRank, id, earlier);
+          if (live(earlier)) depend(unit(id), earlier);
+        });
   };
   for (const TaskArgs::Arg& arg : args.all()) {
     if (arg.is_tensor && arg.type != TensorArgType::no_dep) use(arg.tensor, graph_access_of(arg.type));
@@ -166,14 +173,14 @@ void WorkerState::define(int chip, std::uint32_t number) {
 }
 
 void WorkerState::encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config,
-                         const RunState& run) {
+                         const RunState& run, graph::TaskId task) {
   std::uint32_t tensors = 0;
   check_tokens(args);
   check_tokens(config.tokens);
   for (const TaskArgs::Arg& arg : args.all()) tensors += arg.is_tensor ? 1U : 0U;
   message_.begin(MessageKind::run);
-  message_.put(TaskWire{run.id, callable, static_cast<std::uint32_t>(args.size()), tensors, config.blocks,
-                        config.priority, config.start_together ? 1U : 0U});
+  message_.put(TaskWire{run.id, task, checked_.id, callable, static_cast<std::uint32_t>(args.size()), tensors,
+                        config.blocks, config.priority, config.start_together ? 1U : 0U});
   for (const TaskArgs::Arg& arg : args.all()) {
     if (arg.is_tensor) {
       put_tensor(message_, arg.tensor, arg.type, resolve(arg.tensor, chip));
@@ -204,7 +211,7 @@ graph::TaskId WorkerState::submit(RunState& run, const Callable& callable, const
   check_run(run, chip);
   const std::uint32_t number = number_of(callable);
   // All checks come before the first record: a task that is recorded hides those before it, so it must run.
-  encode(args, number, chip, config, run);
+  encode(args, number, chip, config, run, first_ + units_.size());
   define(chip, number);
   Unit& made = add_unit(&run, chip, number, where);
   record(made, args, config.tokens);
@@ -236,7 +243,7 @@ graph::TaskId WorkerState::submit_group(RunState& run, const Callable& callable,
   const std::uint32_t number = number_of(callable);
   std::vector<std::vector<std::byte>> messages;
   for (std::size_t i = 0; i < chips.size(); ++i) {
-    encode(args_list[i], number, chips[i], config, run);
+    encode(args_list[i], number, chips[i], config, run, first_ + units_.size() + i);
     const auto message = message_.finish();
     messages.emplace_back(message.begin(), message.end());
   }
@@ -306,6 +313,9 @@ void WorkerState::wait(RunState& run, graph::TaskId task) {
     }
     return true;
   }));
+  if (is_checked()) {
+    for (graph::TaskId id = first; id <= task; ++id) checked_.awaited({}, id);
+  }
   check_run(run, kHost);
 }
 

@@ -290,6 +290,10 @@ void WorkerState::execute(const std::shared_ptr<RunState>& run, const Orchestrat
       cancel(*run);
     }
     finish_tasks(*run, lock);
+    if (is_checked()) {
+      checked_.awaited_all({});
+      map_.forget_before(first_);
+    }
     result = run->root_cause();
   }
   run->finish(result);

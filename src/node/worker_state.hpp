@@ -16,6 +16,7 @@
 #include <baton/own_process.hpp>
 #include <baton/worker.hpp>
 
+#include "base/checked_order.hpp"
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
 #include "chip/graph/tensor_map.hpp"
@@ -156,7 +157,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void depend_on_one(Unit& made, graph::TaskId earlier);
   [[nodiscard]] std::uint32_t number_of(const Callable& callable);
   void define(int chip, std::uint32_t number);
-  void encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config, const RunState& run);
+  void encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config, const RunState& run,
+              graph::TaskId task);
   void enqueue(Unit& made, std::span<const std::byte> message);
   [[nodiscard]] bool live(graph::TaskId id) const noexcept {
     return id >= first_ && id - first_ < units_.size() && units_[id - first_].phase != Unit::Phase::done;
@@ -246,6 +248,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   graph::TensorMap map_;
   std::deque<Unit> units_;
   graph::TaskId first_ = 1;  // of units_
+  CheckedTasks checked_ = CheckedTasks::of_this_process();
   std::size_t blocked_ = 0;  // units that wait for others, or for room
   MessageWriter message_;
   struct Numbered {

@@ -60,8 +60,11 @@ class Reader {
 
  private:
   void add(std::uint32_t process, const Event& event) {
+    // Their end is something else.
+    const bool is_check = info_of(event.kind).level == EventLevel::check;
+    const std::uint64_t end = is_check ? event.begin : event.end;
     Span span{.begin = clock_.ns(event.begin),
-              .end = event.end == 0 ? 0 : clock_.ns(event.end),
+              .end = end == 0 ? 0 : clock_.ns(end),
               .kind = event.kind,
               .outcome = event.outcome,
               .lane = {event.rank, event.lane},
@@ -71,7 +74,7 @@ class Reader {
               .b = event.b,
               .c = event.c,
               .d = event.d,
-              .open = event.end == 0};
+              .open = end == 0};
     if (event.kind == EventKind::task) {
       for (std::uint64_t* time : {&span.b, &span.c, &span.d}) *time = static_cast<std::uint64_t>(clock_.ns(*time));
     }

@@ -58,11 +58,28 @@ void WindowMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int
   place->window->wait(place->rank, place->offset, comparison, value, world_->wait_timeout(), from);
 }
 
-bool WindowMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {
+bool WindowMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) {
   check_aligned("test", signal);
-  if (!comm::find_window(*world_, signal, sizeof *signal)) return LocalMemory::test(signal, comparison, value);
-  // Pairs with WindowState::notify().
-  return holds(std::atomic_ref(*const_cast<std::int32_t*>(signal)).load(std::memory_order_acquire), comparison, value);
+  const auto place = comm::find_window(*world_, signal, sizeof *signal);
+  if (!place) return LocalMemory::test(signal, comparison, value, from);
+  return place->window->test(place->rank, place->offset, comparison, value, from);
+}
+
+void WindowMemory::note_touch(const void* address, const CheckedRows& rows, CheckedUse use, const char* operation,
+                              const EventSource& from) {
+  const auto place = comm::find_window(*world_, address, 1);
+  if (!place) return LocalMemory::note_touch(address, rows, use, operation, from);
+  const comm::CheckedPart part = place->window->checked_part(place->rank);
+  if (rows.rows == 1) return comm::note_touch(part, place->offset, rows.row_bytes, use, operation, from);
+  comm::note_rows(part, place->offset, rows, use, operation, from);
+}
+
+void WindowMemory::note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
+                             const EventSource& from) {
+  const auto place = comm::find_window(*world_, word, sizeof *word);
+  if (!place) return LocalMemory::note_seen(word, comparison, value, operation, from);
+  comm::note_seen(place->window->checked_part(place->rank), place->offset, sizeof *word, comparison, value, operation,
+                  from);
 }
 
 std::uint64_t WindowMemory::spot_of(const void* address) const {

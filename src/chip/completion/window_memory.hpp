@@ -15,7 +15,7 @@ namespace baton::chip {
 class WindowMemory final : public LocalMemory {
  public:
   /// A chip that is `world`'s rank.
-  explicit WindowMemory(std::shared_ptr<comm::World> world) : world_(std::move(world)) {}
+  explicit WindowMemory(std::shared_ptr<comm::World> world) : LocalMemory(world->rank()), world_(std::move(world)) {}
 
   [[nodiscard]] int rank() const noexcept override { return static_cast<int>(world_->rank()); }
   [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;
@@ -24,7 +24,12 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
   void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) override;
-  [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value,
+                          const EventSource& from) override;
+  void note_touch(const void* address, const CheckedRows& rows, CheckedUse use, const char* operation,
+                  const EventSource& from) override;
+  void note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
+                 const EventSource& from) override;
   [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
   void watch(const void* address, std::int32_t change) override;
   [[nodiscard]] bool any_changes() const noexcept override;

@@ -38,6 +38,9 @@ class ClusterPipes {
   /// The kernels of the cores, null for a core that runs none.
   explicit ClusterPipes(const std::array<const char*, kClusterParts>& kernels) : kernels_(kernels) {}
 
+  /// For `baton check`: what makes tokens of these pipes unlike those of others.
+  std::uint64_t token = 0;
+
   /// The kernel of `part` begins, on a core with these buffers: what its peers write to is its own from now on.
   void begin(std::size_t part, const void* buffers);
   /// The buffers of a part that has begun, null of one that has not.

@@ -9,11 +9,14 @@
 
 #include <baton/signal.hpp>
 
+#include "base/checked_event.hpp"
 #include "base/event.hpp"
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
 
 namespace baton::chip {
+
+class CheckedChip;
 
 /// Who reaches an address besides the cores of this chip.
 enum class Holder : std::uint8_t {
@@ -59,7 +62,16 @@ class GlobalMemory {
   virtual void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) = 0;
   /// Returns when the comparison holds; throws Error otherwise. An acquire. On a fiber, only the fiber waits.
   virtual void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) = 0;
-  [[nodiscard]] virtual bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) = 0;
+  [[nodiscard]] virtual bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value,
+                                  const EventSource& from) = 0;
+
+  /// For `baton check`: what the activities of this chip do.
+  [[nodiscard]] virtual CheckedChip& checked() noexcept = 0;
+  /// Before rows of known memory are touched, and after a known word was seen to compare so.
+  virtual void note_touch(const void* address, const CheckedRows& rows, CheckedUse use, const char* operation,
+                          const EventSource& from) = 0;
+  virtual void note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
+                         const EventSource& from) = 0;
 
   /// A number for a known word of this rank: every change of it says that something changed at this spot. Words of
   /// one cache line share it, and others may.

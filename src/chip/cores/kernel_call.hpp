@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/event.hpp"
 #include "chip/cores/cluster_pipes.hpp"
 #include "chip/cores/condition.hpp"
 
@@ -44,6 +45,8 @@ struct KernelCall {
   std::optional<std::size_t> completion_queue_slot = std::nullopt;
   /// What it shares with the other cores of its cluster's block; null if it runs alone.
   std::shared_ptr<ClusterPipes> pipes;
+  /// For `baton check`; 0: it is not checked.
+  Activity activity = 0;
   /// What must still become true. Written before `finished`.
   std::vector<Condition> conditions;
 

@@ -17,6 +17,8 @@ std::atomic_ref<std::int32_t> word(const std::int32_t* signal) {
 
 }  // namespace
 
+LocalMemory::LocalMemory() : LocalMemory(static_cast<std::uint32_t>(options().rank.value_or(0))) {}
+
 void LocalMemory::check_aligned(const char* what, const std::int32_t* signal) {
   if (reinterpret_cast<std::uintptr_t>(signal) % sizeof(std::int32_t) == 0) return;
   fail(Code::misaligned, "{}: a signal cannot be at {}, which is not a multiple of 4", what,
@@ -35,7 +37,7 @@ void LocalMemory::add_buffer(const void* begin, std::size_t bytes, std::string n
   if (next != buffers_.begin() && at - std::prev(next)->first < std::prev(next)->second.bytes) {
     refuse(std::prev(next)->second);
   }
-  buffers_.emplace_hint(next, at, Buffer{bytes, std::move(name)});
+  buffers_.emplace_hint(next, at, Buffer{bytes, std::move(name), ++buffers_added_});
 }
 
 void LocalMemory::remove_buffer(const void* begin) {
@@ -90,8 +92,49 @@ void LocalMemory::check_in_buffer(const char* what, const std::int32_t* signal) 
   fail(Code::out_of_range, "{}: the signal is in no window and no tensor ({})", what, describe_nearest(signal));
 }
 
-void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& /*from*/) {
+void LocalMemory::record(EventKind kind, const void* address, CheckedBytes bytes, const char* operation,
+                         const EventSource& from) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const std::shared_lock lock(mutex_);
+  const auto next = buffers_.upper_bound(at);
+  if (next == buffers_.begin() || at - std::prev(next)->first >= std::prev(next)->second.bytes) return;
+  const auto& [start, buffer] = *std::prev(next);
+  bytes.memory = mix(checked_.id(), buffer.number);
+  bytes.begin = at - start;
+  if (kind == EventKind::touch || kind == EventKind::fresh) bytes.last += bytes.begin;
+  checked_.record(kind, bytes, buffer.name.c_str(), operation, from);
+}
+
+void LocalMemory::note_touch(const void* address, const CheckedRows& rows, CheckedUse use, const char* operation,
+                             const EventSource& from) {
+  const EventKind kind = rows.rows == 1 ? EventKind::touch : EventKind::touch_rows;
+  record(kind, address,
+         {.how = static_cast<std::uint8_t>(use), .last = rows.rows == 1 ? rows.row_bytes : rows.packed()}, operation,
+         from);
+}
+
+void LocalMemory::note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
+                            const EventSource& from) {
+  record(EventKind::saw, word,
+         {.how = static_cast<std::uint8_t>(comparison),
+          .word_bytes = sizeof *word,
+          .last = static_cast<std::uint64_t>(value)},
+         operation, from);
+}
+
+void LocalMemory::note_fresh(const void* address, std::size_t bytes) {
+  record(EventKind::fresh, address, {.last = bytes}, "allocate", {});
+}
+
+void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) {
   check_in_buffer("notify", signal);
+  if (is_checked()) {
+    record(EventKind::change, signal,
+           {.how = static_cast<std::uint8_t>(op),
+            .word_bytes = sizeof value,
+            .last = static_cast<std::uint64_t>(std::int64_t{value})},
+           "notify", from);
+  }
   // Pairs with the loads in wait() and test(). Sequentially consistent because the doorbell is rung after it.
   if (op == NotifyOp::add) {
     word(signal).fetch_add(value, std::memory_order_seq_cst);
@@ -103,23 +146,27 @@ void LocalMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op, 
   place.doorbell->ring(place.scope);
 }
 
-void LocalMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value,
-                       const EventSource& /*from*/) {
+void LocalMemory::wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) {
   check_in_buffer("wait", signal);
   std::int32_t has = 0;
   const auto satisfied = [&] {
     has = word(signal).load(std::memory_order_seq_cst);
     return holds(has, comparison, value);
   };
-  if (satisfied() || wait_until(parking_place(), satisfied, Deadline::within(wait_timeout()), [] {})) return;
+  if (satisfied() || wait_until(parking_place(), satisfied, Deadline::within(wait_timeout()), [] {})) {
+    if (is_checked()) LocalMemory::note_seen(signal, comparison, value, "wait", from);
+    return;
+  }
   fail(Code::wait_timeout, "waited {} s for a signal of this chip, {} (has {}, needs {} {})",
        std::chrono::duration<double>(wait_timeout()).count(), name_of(signal), has, symbol_of(comparison), value);
 }
 
-bool LocalMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) {
+bool LocalMemory::test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) {
   check_in_buffer("test", signal);
   // Pairs with notify().
-  return holds(word(signal).load(std::memory_order_acquire), comparison, value);
+  const bool held = holds(word(signal).load(std::memory_order_acquire), comparison, value);
+  if (held && is_checked()) LocalMemory::note_seen(signal, comparison, value, "test", from);
+  return held;
 }
 
 // The top bit tells these spots from those of windows.

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "chip/cores/checked_chip.hpp"
 #include "chip/cores/global_memory.hpp"
 
 namespace baton::chip {
 
 class LocalMemory : public GlobalMemory {
  public:
-  LocalMemory() = default;
+  LocalMemory();
 
   /// Makes `bytes` at `begin` known to kernels under `name`, until remove_buffer(). Throws Error (invalid_argument) if
   /// they overlap another buffer.
@@ -30,7 +31,15 @@ class LocalMemory : public GlobalMemory {
   [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
   void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) override;
-  [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value) override;
+  [[nodiscard]] bool test(const std::int32_t* signal, WaitCmp comparison, std::int32_t value,
+                          const EventSource& from) override;
+  [[nodiscard]] CheckedChip& checked() noexcept override { return checked_; }
+  void note_touch(const void* address, const CheckedRows& rows, CheckedUse use, const char* operation,
+                  const EventSource& from) override;
+  void note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
+                 const EventSource& from) override;
+  /// The bytes of a buffer are given to somebody else, who needs no order with those that had them.
+  void note_fresh(const void* address, std::size_t bytes);
   [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
   void watch(const void* address, std::int32_t change) override;
   [[nodiscard]] bool any_changes() const noexcept override {
@@ -47,6 +56,8 @@ class LocalMemory : public GlobalMemory {
   [[nodiscard]] ParkingPlace parking_place() const override;
 
  protected:
+  /// The chip of a rank of a job.
+  explicit LocalMemory(std::uint32_t rank) : checked_(rank) {}
   /// "byte 70 of \"x\", which has 64 bytes"; empty if no buffer is close enough to explain anything.
   [[nodiscard]] std::string describe_near_buffer(const void* address) const;
   static void check_aligned(const char* what, const std::int32_t* signal);
@@ -55,11 +66,16 @@ class LocalMemory : public GlobalMemory {
   struct Buffer {
     std::size_t bytes;
     std::string name;
+    std::uint64_t number;  // of all buffers that this chip has had
   };
+  void record(EventKind kind, const void* address, CheckedBytes bytes, const char* operation,
+              const EventSource& from) const;
   void check_in_buffer(const char* what, const std::int32_t* signal) const;
 
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, Buffer> buffers_;  // guarded by mutex_
+  std::uint64_t buffers_added_ = 0;           // guarded by mutex_
+  CheckedChip checked_;
   std::atomic<std::int32_t> watched_{0};
   std::mutex changes_mutex_;
   std::vector<std::uint64_t> changes_;  // guarded by changes_mutex_

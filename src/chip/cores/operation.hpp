@@ -34,6 +34,9 @@ class OperationRecord {
     return now == OperationState::complete;
   }
 
+  /// For `baton check`: what its end hands over. Before anybody else has the record.
+  std::uint64_t token = 0;
+
   /// The caller rings those that may wait.
   void complete() noexcept { settle(OperationState::complete); }
   void fail(Code code, std::string why) {

@@ -48,11 +48,13 @@ void check_copy(const char* what, const Tensor& tensor, DType dtype, std::size_t
 
 void Chip::copy_bytes_in(const Tensor& to, DType dtype, const void* from, std::size_t count) {
   check_copy("copy_in", to, dtype, count);
+  state_->note_host_access(to, CheckedUse::write, "copy_in");
   state_->bytes().copy_in(to.address(), from, count * size_of(dtype));
 }
 
 void Chip::copy_bytes_out(const Tensor& from, DType dtype, void* to, std::size_t count) {
   check_copy("copy_out", from, dtype, count);
+  state_->note_host_access(from, CheckedUse::read, "copy_out");
   state_->bytes().copy_out(to, from.address(), count * size_of(dtype));
 }
 

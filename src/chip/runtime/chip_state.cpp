@@ -171,6 +171,12 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name) {
 
 void ChipState::remove(const Tensor& external) { free(external); }
 
+void ChipState::note_host_access(const Tensor& tensor, CheckedUse use, const char* operation) const {
+  if (!is_checked()) return;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.element_count()) * size_of(tensor.dtype());
+  memory_->note_touch(reinterpret_cast<const void*>(tensor.address()), {.row_bytes = bytes}, use, operation, {});
+}
+
 CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                  const Place& where) {
   auto captured = std::make_unique<CapturedState>(*this, memory_, OwnedBuffer(device_->memory(), heap_bytes_.bytes()));

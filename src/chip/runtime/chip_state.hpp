@@ -33,6 +33,8 @@ class ChipState {
   void run(CapturedState& graph, std::span<const Binding> bindings);
   [[nodiscard]] TaskProfile task_profile() const;
   [[nodiscard]] int clusters() const noexcept { return device_->clusters(); }
+  /// Before the program touches the bytes of a tensor without gaps, for `baton check`.
+  void note_host_access(const Tensor& tensor, CheckedUse use, const char* operation) const;
   [[nodiscard]] ChipMemory& bytes() const noexcept { return *device_->memory(); }
 
  private:

@@ -197,7 +197,8 @@ void GraphState::trace_edge(TaskId task, TaskId earlier, const Tensor* because, 
                   .object = tensor,
                   .place = events::text_of(where),
                   .a = number(task),
-                  .b = number(earlier)});
+                  .b = number(earlier),
+                  .c = parts_.memory.checked().id()});
 }
 
 template <class Live, class Depend>
@@ -263,14 +264,16 @@ TaskId GraphState::run_in_place(OwnCore& own, const Submission& submission) {
 
 TaskId GraphState::stream(const Submission& submission) {
   Scheduler& scheduler = *scheduler_;
-  if (kind_of(submission) == TaskKind::vector) {
+  // For `baton check`, order is what edges say, also to tasks that happen to be complete.
+  const bool checked = scheduler.profiling() && is_checked();
+  if (kind_of(submission) == TaskKind::vector && !checked) {
     if (OwnCore* own = scheduler.own_core_for(submission.entry)) return run_in_place(*own, submission);
   }
   Task& task = scheduler.begin();
   try {
     fill(task, submission);
     link(
-        task.id, submission, [&](TaskId id) { return scheduler.live(id); },
+        task.id, submission, [&](TaskId id) { return checked || scheduler.live(id); },
         [&](TaskId id) { scheduler.depend(task, id); });
   } catch (...) {
     // A task that is recorded hides those before it from those after it, so it must take part, but it does nothing.
@@ -368,7 +371,7 @@ void GraphState::wait(TaskId task) {
 
 void GraphState::forget_complete() {
   const TaskId oldest = scheduler_->blocks().oldest();
-  parts_.map.forget_before(oldest);
+  if (!is_checked()) parts_.map.forget_before(oldest);
   parts_.heap.forget_before(oldest);
 }
 
@@ -400,6 +403,9 @@ Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, cons
         most = std::max(most, parts_.heap.bytes_in_use());
       }
       if (capture_ != nullptr) capture_->add_output(*buffer);
+      if (is_checked()) {
+        parts_.memory.note_fresh(reinterpret_cast<const void*>(buffer->address), buffer->bytes);
+      }
       return Tensor(*buffer, dtype, shape);
     }
     if (capture_ != nullptr) {
@@ -462,7 +468,10 @@ Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const st
 void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* action) {
   if (tensor.buffer().id != 0) parts_.heap.use(tensor.buffer(), 0);
   std::vector<TaskId> earlier;
-  const auto live = [&](TaskId id) { return collects() ? id > collected_from() : scheduler_->live(id); };
+  const auto live = [&](TaskId id) {
+    if (collects()) return id > collected_from();
+    return is_checked() || scheduler_->live(id);
+  };
   parts_.map.query(graph::view_of(tensor), access, live, [&](TaskId id) { earlier.push_back(id); });
   if (capture_ != nullptr && (!earlier.empty() || tensor.buffer().id != 0)) {
     fail(
@@ -474,9 +483,16 @@ void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* a
   for (const TaskId id : earlier) wait(id);
 }
 
+void GraphState::note_host_access(const Tensor& element, CheckedUse use, const char* operation) const {
+  if (!is_checked()) return;
+  parts_.memory.note_touch(reinterpret_cast<const void*>(element.address()), {.row_bytes = size_of(element.dtype())},
+                           use, operation, {});
+}
+
 void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Use::read, "get");
+  note_host_access(at, CheckedUse::read, "get");
   parts_.device->memory()->copy_out(into, at.address(), size_of(dtype));
 }
 
@@ -484,6 +500,7 @@ void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const 
                              const void* from) {
   const Tensor at = element(tensor, dtype, position);
   wait_for(at, graph::Use::write, "set");
+  note_host_access(at, CheckedUse::write, "set");
   parts_.device->memory()->copy_in(at.address(), from, size_of(dtype));
   // It may be what a deferred task waits for.
   parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));

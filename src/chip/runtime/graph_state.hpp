@@ -102,6 +102,8 @@ class GraphState {
   void run_batch();
   [[nodiscard]] Arena& arena() noexcept;
   [[nodiscard]] Tensor element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const;
+  /// Before the program touches an element, for `baton check`.
+  void note_host_access(const Tensor& element, CheckedUse use, const char* operation) const;
   void wait_for(const Tensor& tensor, graph::Use access, const char* action);
   void forget_complete();
 

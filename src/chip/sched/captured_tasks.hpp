@@ -131,4 +131,9 @@ class CapturedTasks {
   std::shared_ptr<void> prepared_;
 };
 
+/// As events count tasks: those of all captured graphs of a process, and those of a stream.
+[[nodiscard]] inline std::uint64_t event_number(const Task& task) noexcept {
+  return event_number(task.id, task.graph == nullptr ? 0 : task.graph->number());
+}
+
 }  // namespace baton::chip

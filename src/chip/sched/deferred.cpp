@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "chip/cores/checked_chip.hpp"
+#include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/failure.hpp"
 
 namespace baton::chip {
@@ -16,7 +18,10 @@ std::int64_t nanoseconds(Deadline::Clock::time_point time) {
 }  // namespace
 
 bool DeferredTasks::add(const Condition& condition, Task& task) {
-  if (test(condition)) return false;
+  if (test(condition)) {
+    note_met(condition, task);
+    return false;
+  }
   if (condition.operation == nullptr && memory_.holder_of(condition.address) == Holder::peer_window) {
     fail(Code::invalid_argument, "{} is a word of another rank ({}): only its owner learns when it changes",
          describe(condition), memory_.name_of(condition.address));
@@ -42,6 +47,7 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
     }
     if (holds) {
       memory_.watch(condition.address, -1);
+      note_met(condition, task);
       return false;
     }
     waiting_[spot].push_back({condition, &task, now});
@@ -56,6 +62,20 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
   // The fiber that looks may be asleep without a deadline, on another thread.
   if (first) ring();
   return true;
+}
+
+void DeferredTasks::note_met(const Condition& condition, const Task& task) const {
+  if (!is_checked()) return;
+  CheckedChip& chip = memory_.checked();
+  const Activity by = chip.next_activity();
+  if (condition.operation != nullptr) {
+    chip.take(by, condition.operation->token);
+  } else if (condition.kind == ConditionKind::counter) {
+    memory_.note_seen(static_cast<const std::int32_t*>(condition.address), WaitCmp::ge,
+                      static_cast<std::int32_t>(condition.expected), "condition",
+                      {.where = task.where, .activity = by});
+  }
+  chip.ended(by, event_number(task));
 }
 
 void DeferredTasks::ring() const {
@@ -103,6 +123,7 @@ void DeferredTasks::look_at(Spot spot, Ready& ready) {
   std::erase_if(found->second, [&](const Waiting& waiting) {
     try {
       if (!test(waiting.condition)) return false;
+      note_met(waiting.condition, *waiting.task);
       ready.emplace_back(waiting.task, nullptr);
     } catch (...) {
       ready.emplace_back(waiting.task, std::current_exception());

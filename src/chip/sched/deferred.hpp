@@ -56,6 +56,8 @@ class DeferredTasks {
   void look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> judge);
   void take_out(const Waiting& waiting);
   void ring() const;
+  /// For `baton check`: what the condition says is before the end of the task.
+  void note_met(const Condition& condition, const Task& task) const;
   /// Of a counter.
   void throw_if_hopeless(const Condition& condition) const;
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "chip/cores/checked_chip.hpp"
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
@@ -41,6 +42,7 @@ void Scheduler::note_submission(const Task& task) const {
   TaskTimes& times = times_of(task);
   const std::uint64_t now = ticks();
   times.submitted = times.ready = now;
+  if (is_checked()) memory_.checked().submitted(event_number(task));
   if (task.graph != nullptr) return;
   HighWater& high_water = profiler_->high_water;
   // Looking at what all threads have done costs more than the rest.
@@ -82,7 +84,11 @@ void Scheduler::run_timed(Seat& seat, const Task& task) const {
   // A task alone has just been dispatched.
   const std::uint64_t started = alone ? times.dispatched : ticks();
   if (seat.call.block_index == 0 && times.started == 0) times.started = started;
-  seat.core.run(seat.call);
+  if (is_checked()) {
+    run_checked(seat, task);
+  } else {
+    seat.core.run(seat.call);
+  }
   const std::uint64_t returned = ticks();
   // With the other blocks, of which the last is to be seen.
   std::atomic_ref(times.returned).store(returned, std::memory_order_relaxed);
@@ -93,6 +99,27 @@ void Scheduler::run_timed(Seat& seat, const Task& task) const {
     named.kernel = seat.call.name;
     profiler_->add_block(named, static_cast<std::uint32_t>(seat.call.block_index), seat.core.position().number, started,
                          returned);
+  }
+}
+
+void Scheduler::run_checked(Seat& seat, const Task& task) const {
+  CheckedChip& chip = memory_.checked();
+  seat.call.activity = chip.next_activity();
+  chip.begun(seat.call.activity, event_number(task));
+  seat.core.run(seat.call);
+  chip.ended(seat.call.activity, event_number(task));
+  seat.call.activity = 0;
+}
+
+void Scheduler::note_passed(const Task& task) const {
+  if (is_checked()) memory_.checked().passed(event_number(task));
+}
+
+void Scheduler::note_edges(const CapturedTasks& graph) const {
+  for (TaskId id = 1; id <= graph.newest(); ++id) {
+    for (const TaskId earlier : graph.predecessors(id)) {
+      memory_.checked().waits_for(event_number(graph[id]), event_number(graph[earlier]));
+    }
   }
 }
 

@@ -44,7 +44,7 @@ struct NamedTask {
   bool in_blocks = false;  // its kernels have events of their own
 
   /// For events: different for tasks of different graphs.
-  [[nodiscard]] std::uint64_t event_number() const noexcept { return id | graph << 40U; }
+  [[nodiscard]] std::uint64_t event_number() const noexcept { return chip::event_number(id, graph); }
 };
 
 /// The records of one thread, which alone fills it.

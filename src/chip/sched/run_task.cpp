@@ -6,6 +6,7 @@
 #include <chip_tensor.h>
 #include <baton/tensor.hpp>
 
+#include "chip/cores/checked_chip.hpp"
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
@@ -101,6 +102,8 @@ void Scheduler::end_together(CoreThread& thread) {
 
 void Scheduler::assign_to_cluster(CoreThread& thread, Seat& cube, Task& task, std::uint32_t block) {
   const auto pipes = std::make_shared<ClusterPipes>(kernel_names(*task.plan.cluster));
+  if (profiling()) [[unlikely]]
+    pipes->token = memory_.checked().next_token();
   if (task.plan.cluster->entry[kCubePart] != nullptr) cube.call.pipes = pipes;
   for (Seat* seat : seats_of_cluster_[static_cast<std::size_t>(cube.core.position().cluster)]) {
     if (seat == &cube) continue;
@@ -188,6 +191,8 @@ Task* Scheduler::finish_part(CoreThread& thread, Task& task, Cores cores) {
 }
 
 Task* Scheduler::run_without_kernel(CoreThread& thread, Task& task, Cores cores) {
+  if (profiling()) [[unlikely]]
+    note_passed(task);
   if (task.plan.counter != nullptr) {
     const Condition condition{.kind = ConditionKind::counter,
                               .address = task.plan.counter,
@@ -199,11 +204,16 @@ Task* Scheduler::run_without_kernel(CoreThread& thread, Task& task, Cores cores)
 
 Task* Scheduler::skip(CoreThread& thread, const Seat& seat, Task& task) {
   failures_.add_not_run(task, *task.failure.load(std::memory_order_relaxed));
-  if (profiling()) note_end(thread.notes, seat, task, false);
+  if (profiling()) {
+    note_end(thread.notes, seat, task, false);
+    note_passed(task);
+  }
   return complete(thread, task, seat.takes);
 }
 
 Task* Scheduler::pass_over(CoreThread& thread, const Seat& seat, Task& task) {
+  if (profiling()) [[unlikely]]
+    note_passed(task);
   return complete(thread, task, seat.takes);
 }
 

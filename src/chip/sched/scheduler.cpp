@@ -9,11 +9,13 @@
 #include "base/fiber.hpp"
 #include "base/log.hpp"
 #include "base/processors.hpp"
+#include "chip/cores/checked_chip.hpp"
 
 namespace baton::chip {
 
 Scheduler::Scheduler(GlobalMemory& memory, const SchedulerOptions& options, int cores)
-    : place_(memory.parking_place()),
+    : memory_(memory),
+      place_(memory.parking_place()),
       // A fiber shares its thread with the cores, and the thread sleeps in one place.
       submitter_place_(on_fiber() ? place_ : ParkingPlace{&submitter_bell_, FutexScope::process, place_.crowding}),
       submitter_sleeps_at_once_(memory.outnumbers_processors()),
@@ -113,6 +115,7 @@ void Scheduler::run(CapturedTasks& graph) {
   submitted_ += graph.newest();
   if (profiling()) [[unlikely]] {
     graph.keep_times();
+    if (is_checked()) note_edges(graph);
     for (TaskId id = 1; id <= graph.newest(); ++id) note_submission(graph[id]);
   }
   const Crew crew = options_.seed ? Crew::all : graph.crew().choose(graph.newest(), threads_.size());
@@ -294,6 +297,7 @@ void Scheduler::look_at_wish(CoreThread& thread) {
 
 void Scheduler::wait(TaskId id) {
   wait_at_submitter({.task = id});
+  if (profiling() && is_checked()) memory_.checked().awaited(id);
   const Task* task = blocks_.find(id);
   if (task != nullptr && task->failure.load(std::memory_order_relaxed) != nullptr) failures_.raise();
 }
@@ -311,6 +315,7 @@ void Scheduler::drain() {
     wait_at_submitter({.completed = submitted_});
     deferred_.go_on();
   }
+  if (profiling() && is_checked()) memory_.checked().awaited_all();
   left_before_ = submitted_;
   quiet_ = true;
   dealer_.start_anew();

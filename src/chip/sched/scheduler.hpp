@@ -309,6 +309,10 @@ class Scheduler {
   /// The task is submitted, and ready if it waits for nobody.
   void note_submission(const Task& task) const;
   void run_timed(Seat& seat, const Task& task) const;
+  /// For `baton check`.
+  void run_checked(Seat& seat, const Task& task) const;
+  void note_passed(const Task& task) const;
+  void note_edges(const CapturedTasks& graph) const;
   static void note_dispatch(Seat& seat, const Task& task);
   /// What is known of the run stays with the core until the task is complete, if that comes next, or else with the
   /// task.
@@ -323,6 +327,7 @@ class Scheduler {
 
   void ring() const { place_.doorbell->ring(place_.scope); }
 
+  GlobalMemory& memory_;
   ParkingPlace place_;
   /// Where the submitter sleeps: not where the cores' threads do, who ring for each other.
   Doorbell submitter_bell_;

@@ -22,6 +22,11 @@ struct Task;
 struct TaskBlock;
 struct TaskFailure;
 
+/// The same for tasks of captured graphs, which have numbers from 1 on, and of no graph: 0.
+[[nodiscard]] constexpr std::uint64_t event_number(TaskId id, std::uint64_t graph) noexcept {
+  return id | graph << 40U;
+}
+
 /// One less to wait for. Whether it was the last one, which finds 1 and leaves it: nobody else counts any more, the
 /// next use of the counter sets it first, and most counters only ever get to 1, where this saves a locked operation.
 [[nodiscard]] inline bool count_down(std::atomic<std::uint32_t>& counter) noexcept {

@@ -137,6 +137,7 @@ std::string Program::text() const {
           break;
         case Kind::hand: text += fmt::format("hand {} ", event.subject); break;
         case Kind::receive: text += fmt::format("receive {} ", event.subject); break;
+        case Kind::fresh: text += fmt::format("fresh {}[{},{}) ", event.subject, event.begin, event.end); break;
       }
       text += fmt::format("@{}; ", event.place);
     }

@@ -45,7 +45,8 @@ PTO_SHARED AICORE inline bool copy_past_tiles(const TileView (&tiles)[2], const 
 
 /// Checks operands and tells the core. `cut` are the tile's valid rows and columns: the pieces that are copied.
 PTO_SHARED AICORE inline void begin_put(const char* name, Where where, const TileView (&tiles)[2], int tile_count,
-                                        const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2]) {
+                                        const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2],
+                                        uint32_t atomic) {
   const BatonPlace place = place_of(name, where);
   finish_copies();
   for (int i = 0; i < tile_count; ++i) {
@@ -59,7 +60,7 @@ PTO_SHARED AICORE inline void begin_put(const char* name, Where where, const Til
     check_access(place, "dst", dst);
     if (BatonCore* const core = watching_core()) {
       const TileUse use = use_of(tile, BATON_READS | BATON_WRITES);
-      const BatonGlobalRange globals[] = {range_of(src, BATON_READS), range_of(dst, BATON_WRITES)};
+      const BatonGlobalRange globals[] = {range_of(src, BATON_READS), range_of(dst, BATON_WRITES | atomic)};
       tell(*core, place, pipe_bit(PIPE_MTE2) | pipe_bit(PIPE_MTE3), &use, 1, globals, 2);
     }
   }
@@ -156,7 +157,8 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, const TileData& pi
   }
   const Cut cut[2] = {{tiles[0].valid_rows, TileData::ValidRow == pto::DYNAMIC},
                       {tiles[0].valid_cols, TileData::ValidCol == pto::DYNAMIC}};
-  begin_put(name, where, tiles, &ping == &pong ? 1 : 2, to, from, cut);
+  begin_put(name, where, tiles, &ping == &pong ? 1 : 2, to, from, cut,
+            atomic == pto::AtomicType::AtomicNone ? uint32_t{0} : uint32_t{BATON_ATOMIC});
   if constexpr (atomic == pto::AtomicType::AtomicNone) {
     put_bytes(tiles, to, from);
   } else {

@@ -125,7 +125,7 @@ PTO_SHARED AICORE inline void check_access(const BatonPlace& place, const char* 
 }
 
 /// As the core is told of it.
-PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, BatonAccess access) {
+PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, uint32_t access) {
   BatonGlobalRange range{tensor.data, access, static_cast<uint32_t>(tensor.element_bytes), {}, {}};
   for (int dim = 0; dim < 5; ++dim) {
     range.shape[dim] = tensor.extents.shape[dim];
@@ -136,7 +136,7 @@ PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, Bat
 
 /// A tile, and the tensor that it is copied to or from.
 PTO_SHARED AICORE inline void issue_transfer(const BatonPlace& place, uint32_t pipes, const TileUse& tile,
-                                             const GlobalView& tensor, BatonAccess access) {
+                                             const GlobalView& tensor, uint32_t access) {
   BatonCore* const core = watching_core();
   if (core == nullptr) return;
   const BatonGlobalRange range = range_of(tensor, access);

@@ -44,7 +44,7 @@ constexpr AICORE void require_transfer() {
 }
 
 PTO_SHARED AICORE inline void begin_transfer(const char* name, Where where, uint32_t pipes, const TileView& tile,
-                                             const GlobalView& tensor, Way way) {
+                                             const GlobalView& tensor, Way way, uint32_t atomic = 0) {
   const BatonPlace place = place_of(name, where);
   const char* const tile_name = way == Way::to_tile ? "dst" : "src";
   check_tile(place, tile_name, tile);
@@ -59,7 +59,7 @@ PTO_SHARED AICORE inline void begin_transfer(const char* name, Where where, uint
   }
   check_access(place, way == Way::to_tile ? "src" : "dst", tensor);
   issue_transfer(place, pipes, way == Way::to_tile ? writes(tile) : reads(tile), tensor,
-                 way == Way::to_tile ? BATON_READS : BATON_WRITES);
+                 way == Way::to_tile ? uint32_t{BATON_READS} : BATON_WRITES | atomic);
 }
 
 PTO_OUTLINED AICORE inline void poison_on_lanes(TileView tile, int pattern, int bytes) {
@@ -159,7 +159,8 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
   require_transfer<TileData, GlobalData, true>();
   const TileView tile(src);
   const GlobalView tensor = view_of(dst);
-  begin_transfer("TSTORE", where, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile);
+  begin_transfer("TSTORE", where, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile,
+                 atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0});
   store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
 }
 

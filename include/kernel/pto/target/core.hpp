@@ -27,7 +27,8 @@ enum BatonKernelError : int32_t {
   BATON_KERNEL_LEFT_OPEN = 51,   // a kernel returned with a flag or an asynchronous copy nobody waits for
 };
 
-enum BatonAccess : uint32_t { BATON_READS = 1, BATON_WRITES = 2 };
+// BATON_ATOMIC comes with BATON_WRITES: element by element, so that others may do the same at the same time.
+enum BatonAccess : uint32_t { BATON_READS = 1, BATON_WRITES = 2, BATON_ATOMIC = 4 };
 
 // What a core wants to be told: bits of BatonCore::watches.
 enum BatonWatch : uint32_t { BATON_WATCH_ISSUE = 1 };

@@ -66,4 +66,24 @@ bool for_each_run(const BatonGlobalRange& range, FunctionRef<bool(ByteRange)> vi
   return walk(runs, runs.count, reinterpret_cast<std::uintptr_t>(range.address), visit);
 }
 
+void for_each_rows(const BatonGlobalRange& range, FunctionRef<void(std::uintptr_t, const CheckedRows&)> visit) {
+  Runs runs = merged(range);
+  CheckedRows rows{.rows = 1, .row_bytes = static_cast<std::uint64_t>(runs.bytes), .pitch_bytes = 0};
+  if (runs.count > 0) {
+    // The innermost of those that are left.
+    const CheckedRows several{.rows = static_cast<std::uint64_t>(runs.dimensions[0].extent),
+                              .row_bytes = rows.row_bytes,
+                              .pitch_bytes = static_cast<std::uint64_t>(runs.dimensions[0].stride_bytes)};
+    if (several.fit()) {
+      rows = several;
+      for (std::size_t i = 1; i < runs.count; ++i) runs.dimensions[i - 1] = runs.dimensions[i];
+      --runs.count;
+    }
+  }
+  walk(runs, runs.count, reinterpret_cast<std::uintptr_t>(range.address), [&](ByteRange run) {
+    visit(run.begin, rows);
+    return true;
+  });
+}
+
 }  // namespace baton::chip

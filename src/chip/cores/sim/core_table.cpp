@@ -58,6 +58,7 @@ struct CoreFunctions {
   static void issue(BatonCore* core, const BatonIssue* issue) {
     self(core).let_others_run();
     if (self(core).checker_) self(core).judge(issue->place, self(core).checker_->issue(*issue));
+    if (self(core).checked_) self(core).checked_.issue(*issue);
   }
 
   static void set_flag(BatonCore* core, std::uint32_t producer, std::uint32_t consumer, std::int32_t id,
@@ -90,9 +91,13 @@ struct CoreFunctions {
   }
 
   static EventSource source_of(BatonCore* core, const BatonPlace* place) {
-    const std::uint16_t lane = core_lane(self(core).position_.number);
-    if (place == nullptr) return {.where = {}, .lane = lane};
-    return {.where = {place->file, place->line}, .lane = lane};
+    const CheckedKernel& checked = self(core).checked_;
+    EventSource source{.where = {},
+                       .lane = core_lane(self(core).position_.number),
+                       .activity = checked.activity(),
+                       .kernel = checked ? checked.kernel() : nullptr};
+    if (place != nullptr) source.where = {place->file, place->line};
+    return source;
   }
 
   static void notify(BatonCore* core, std::int32_t* signal, std::int32_t value, std::uint32_t op,
@@ -104,7 +109,7 @@ struct CoreFunctions {
       if (me.around_.events != nullptr) note_signal(core, "notifies", signal, describe_change(value, operation_of(op)));
       if (me.around_.notifier != nullptr && memory(core).known(signal, sizeof *signal) &&
           memory(core).holder_of(signal) == Holder::peer_window) {
-        me.around_.notifier->send(signal, value, operation_of(op));
+        me.around_.notifier->send(signal, value, operation_of(op), me.checked_.carried(source_of(core, place)));
       } else {
         memory(core).notify(signal, value, operation_of(op), source_of(core, place));
       }
@@ -121,7 +126,7 @@ struct CoreFunctions {
     bool held = false;
     attributed(core, place, [&] {
       wait_for_own_notifications(core, signal);
-      held = memory(core).test(signal, comparison_of(comparison), value);
+      held = memory(core).test(signal, comparison_of(comparison), value, source_of(core, place));
     });
     if (held) note_signal(core, "tests", signal, "holds");
     // A kernel that tests in a loop must let the one it waits for run.
@@ -163,7 +168,13 @@ struct CoreFunctions {
     if (me.checker_) me.judge(place, me.checker_->submit(*copy, address, *place));
     if (me.around_.events != nullptr) me.note(fmt::format("submits {} bytes", copy->bytes));
     me.copies_.add(record, copy->session, *place);
-    me.around_.dma.submit(*copy, std::move(record));
+    CheckedCopy checked;
+    if (me.checked_) [[unlikely]] {
+      checked = {memory(core).checked().next_token(), place->instruction, {place->file, place->line}, me.call_->name};
+      record->token = memory(core).checked().next_token();
+      me.checked_.hand(checked.submitted);
+    }
+    me.around_.dma.submit(*copy, std::move(record), checked);
     return address;
   }
 
@@ -179,6 +190,7 @@ struct CoreFunctions {
   static void saw_complete(BatonCore* core, const SubmittedCopy& copy) {
     self(core).copies_.take_care(copy, SubmittedCopy::Care::awaited);
     if (self(core).checker_) self(core).checker_->awaited(copy.record->address());
+    if (self(core).checked_ && copy.record->token != 0) self(core).checked_.take(copy.record->token);
   }
 
   static std::int32_t copy_test(BatonCore* core, std::uint64_t /*session*/, std::uint64_t record,
@@ -206,6 +218,11 @@ struct CoreFunctions {
   static PipeSlot slot_of(const BatonPipeSlot& slot) {
     const auto way = slot.way == 0 ? PipeSlot::Way::to_vectors : PipeSlot::Way::to_cube;
     return {slot.pipe, way, slot.slots, slot.slot_bytes, slot.index, slot.element, slot.row_elements};
+  }
+
+  static CheckedKernel::Side side_of(const SimCore& core, const PipeSlot& slot) {
+    const bool is_cube = core.position_.type == CoreType::cube;
+    return is_cube == (slot.way == PipeSlot::Way::to_vectors) ? CheckedKernel::Side::pushes : CheckedKernel::Side::pops;
   }
 
   static ClusterPipes& pipes(BatonCore* core, const BatonPlace* place) {
@@ -242,11 +259,15 @@ struct CoreFunctions {
     wait_for_peer(core, place, settled, [&] { return shared.awaited_by(me.part(), slot); });
     if (wrong) me.fail(BATON_KERNEL_INVALID_ARGUMENT, place, *wrong);
     if (me.around_.events != nullptr) me.note(fmt::format("acquires slot {} of pipe {}", slot.index, slot.pipe));
+    if (me.checked_) me.checked_.acquired(shared, slot, side_of(me, slot));
     return me.position_.sub_block;
   }
 
   static void pipe_release(BatonCore* core, const BatonPipeSlot* slot, const BatonPlace* place) {
-    pipes(core, place).done(self(core).part(), slot_of(*slot));
+    const SimCore& me = self(core);
+    ClusterPipes& shared = pipes(core, place);
+    if (me.checked_) me.checked_.released(shared, slot_of(*slot), side_of(me, slot_of(*slot)));
+    shared.done(me.part(), slot_of(*slot));
     self(core).ring();
   }
 

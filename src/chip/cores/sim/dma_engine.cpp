@@ -22,10 +22,10 @@ std::uint64_t DmaEngine::open_session() {
   return ++last_session_;
 }
 
-void DmaEngine::submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record) {
+void DmaEngine::submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record, const CheckedCopy& checked) {
   {
     const std::lock_guard lock(mutex_);
-    sessions_[copy.session].push_back({copy, std::move(record), ++submitted_});
+    sessions_[copy.session].push_back({copy, std::move(record), ++submitted_, 0, 0, checked});
   }
   // Pairs with the load in serve(). Sequentially consistent because the doorbell is rung after it.
   pending_.fetch_add(1, std::memory_order_seq_cst);
@@ -78,6 +78,7 @@ void DmaEngine::serve() {
         finish(*copy);
         continue;
       }
+      if (copy->checked.submitted != 0) note_touches(*copy);
     }
     rest();
     move_chunk(*copy);
@@ -104,12 +105,32 @@ void DmaEngine::settle(Copy& copy) {
   try {
     if (request.signal != nullptr) {
       const NotifyOp op = request.signal_op == 0 ? NotifyOp::add : NotifyOp::set;
-      notify_through(options_.notifier, memory_, request.signal, request.signal_value, op);
+      notify_through(options_.notifier, memory_, request.signal, request.signal_value, op, source_of(copy));
     }
+    if (copy.checked.submitted != 0) memory_.checked().hand(source_of(copy).activity, copy.record->token);
     copy.record->complete();
   } catch (const Error& error) {
     copy.record->fail(error.code(), "its bytes arrived, but its signal did not: " + error.message());
   }
+}
+
+EventSource DmaEngine::source_of(const Copy& copy) const noexcept {
+  const CheckedCopy& checked = copy.checked;
+  if (checked.submitted == 0) return {.where = {}, .lane = engine_lane(0)};
+  return {.where = checked.where,
+          .lane = engine_lane(0),
+          .activity = memory_.checked().activity_of_session(copy.request.session),
+          .kernel = checked.kernel};
+}
+
+void DmaEngine::note_touches(const Copy& copy) const {
+  const BatonCopy& request = copy.request;
+  const EventSource from = source_of(copy);
+  const CheckedRows line{.row_bytes = request.bytes};
+  memory_.checked().take(from.activity, copy.checked.submitted);
+  if (request.bytes == 0) return;
+  memory_.note_touch(request.source, line, CheckedUse::read, copy.checked.instruction, from);
+  memory_.note_touch(request.destination, line, CheckedUse::write, copy.checked.instruction, from);
 }
 
 void DmaEngine::rest() {

@@ -20,6 +20,7 @@
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/operation.hpp"
 #include "chip/cores/seed.hpp"
+#include "chip/cores/sim/checked_kernel.hpp"
 #include "chip/cores/sim/late_notifier.hpp"
 
 namespace baton::chip {
@@ -44,7 +45,7 @@ class DmaEngine {
 
   /// Settles `record`, a new one, when the copy is complete or has failed. After a failed copy those behind it in its
   /// session fail too, so that a wait for any of them learns of it.
-  void submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record);
+  void submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record, const CheckedCopy& checked = {});
 
   /// Waits on the calling fiber until the copy is complete. Throws why it failed, or wait_timeout.
   void wait(const OperationRecord& record) const;
@@ -62,6 +63,7 @@ class DmaEngine {
     std::uint64_t number;  // of all copies of this engine
     std::uint64_t done = 0;
     std::uint64_t began = 0;  // ticks; in a trace
+    CheckedCopy checked{};
   };
   [[nodiscard]] Copy* next();
   void finish(Copy& copy);
@@ -69,6 +71,9 @@ class DmaEngine {
   void settle(Copy& copy);
   [[nodiscard]] std::optional<std::string> why_impossible(const BatonCopy& request) const;
   void rest();
+  /// As `baton check` knows it.
+  [[nodiscard]] EventSource source_of(const Copy& copy) const noexcept;
+  void note_touches(const Copy& copy) const;
   void note(const Copy& copy, const std::string& what) const;
 
   GlobalMemory& memory_;

@@ -20,17 +20,17 @@ constexpr nanoseconds kRetry = std::chrono::milliseconds(10);
 /// After so long it is interrupted wherever it is.
 constexpr nanoseconds kPatience = std::chrono::seconds(2);
 
-struct Code {
+struct CodeRange {
   std::uintptr_t wanted;
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
 /// The executable segment that holds an address.
-Code code_around(std::uintptr_t address) {
-  Code code{.wanted = address};
+CodeRange code_around(std::uintptr_t address) {
+  CodeRange code{.wanted = address};
   const auto look_at = [](dl_phdr_info* object, std::size_t, void* into) {
-    auto& found = *static_cast<Code*>(into);
+    auto& found = *static_cast<CodeRange*>(into);
     for (int i = 0; i < object->dlpi_phnum; ++i) {
       const auto& segment = object->dlpi_phdr[i];
       const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
@@ -121,7 +121,7 @@ nanoseconds KernelWatch::look(nanoseconds passed) {
 
 void KernelWatch::mark_overdue(const Watched& one) {
   RunningKernel& kernel = *one.kernel;
-  const Code code = code_around(reinterpret_cast<std::uintptr_t>(kernel.entry.load(std::memory_order_relaxed)));
+  const CodeRange code = code_around(reinterpret_cast<std::uintptr_t>(kernel.entry.load(std::memory_order_relaxed)));
   const bool anywhere = one.age > one.limit + kPatience;
   kernel.code_begin.store(anywhere ? 0 : code.begin, std::memory_order_relaxed);
   kernel.code_end.store(anywhere ? UINTPTR_MAX : code.end, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "chip/cores/checked_chip.hpp"
 
 namespace baton::chip {
 namespace {
@@ -17,12 +18,13 @@ std::string describe_change(std::int32_t value, NotifyOp op) {
   return fmt::format("{} {}", op == NotifyOp::add ? "add" : "set", value);
 }
 
-std::uint64_t LateNotifier::send(std::int32_t* signal, std::int32_t value, NotifyOp op) {
+std::uint64_t LateNotifier::send(std::int32_t* signal, std::int32_t value, NotifyOp op,
+                                 const CarriedNotification& carried) {
   if (queue_.empty() && chance_.one_in(2)) {
-    deliver({signal, value, op});
+    deliver({signal, value, op, carried});
     ++arrived_;
   } else {
-    queue_.push_back({signal, value, op});
+    queue_.push_back({signal, value, op, carried});
   }
   return ++sent_;
 }
@@ -66,7 +68,12 @@ void LateNotifier::deliver(const Notification& notification) {
       events_->add(fmt::format("{} notifier - delivers {} {}", memory_.rank(), memory_.name_of(notification.signal),
                                describe_change(notification.value, notification.op)));
     }
-    memory_.notify(notification.signal, notification.value, notification.op, {.where = {}, .lane = engine_lane(1)});
+    const CarriedNotification& carried = notification.carried;
+    EventSource from = carried.from;
+    from.lane = engine_lane(1);
+    if (carried.sent != 0) memory_.checked().take(from.activity, carried.sent);
+    memory_.notify(notification.signal, notification.value, notification.op, from);
+    if (carried.arrived != 0) memory_.checked().hand(from.activity, carried.arrived);
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
   }
@@ -78,13 +85,13 @@ void LateNotifier::stop() {
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
 }
 
-void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value,
-                    NotifyOp op) {
+void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value, NotifyOp op,
+                    const EventSource& from) {
   if (notifier == nullptr || memory.holder_of(signal) != Holder::peer_window) {
-    memory.notify(signal, value, op, {.where = {}, .lane = engine_lane(0)});
+    memory.notify(signal, value, op, from);
     return;
   }
-  notifier->wait_for(notifier->send(signal, value, op));
+  notifier->wait_for(notifier->send(signal, value, op, {.from = from}));
 }
 
 }  // namespace baton::chip

@@ -17,6 +17,14 @@
 
 namespace baton::chip {
 
+/// Who sent a notification. For `baton check` the one that brings it does so apart from its sender, who goes on: it
+/// takes the first token before, and hands over the second after it. 0: it is not checked.
+struct CarriedNotification {
+  EventSource from{};
+  std::uint64_t sent = 0;
+  std::uint64_t arrived = 0;
+};
+
 /// Used by fibers of one thread, one of which runs serve(); stop() by any.
 class LateNotifier {
  public:
@@ -26,7 +34,7 @@ class LateNotifier {
   LateNotifier& operator=(const LateNotifier&) = delete;
 
   /// Takes a notification of another rank's signal, which arrives at once or later. Gives its number.
-  std::uint64_t send(std::int32_t* signal, std::int32_t value, NotifyOp op);
+  std::uint64_t send(std::int32_t* signal, std::int32_t value, NotifyOp op, const CarriedNotification& carried);
   [[nodiscard]] std::uint64_t last_sent() const noexcept { return sent_; }
 
   /// Waits until the notification `number` and all before it have arrived. Throws what went wrong with any of them.
@@ -43,6 +51,7 @@ class LateNotifier {
     std::int32_t* signal;
     std::int32_t value;
     NotifyOp op;
+    CarriedNotification carried;
   };
   void deliver(const Notification& notification);
 
@@ -58,8 +67,8 @@ class LateNotifier {
 
 /// Notifies at once if there is no notifier or the signal is of this rank; else through the notifier, and waits until
 /// it has arrived.
-void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value,
-                    NotifyOp op);
+void notify_through(LateNotifier* notifier, GlobalMemory& memory, std::int32_t* signal, std::int32_t value, NotifyOp op,
+                    const EventSource& from);
 
 /// "add 1" or "set 1"
 [[nodiscard]] std::string describe_change(std::int32_t value, NotifyOp op);

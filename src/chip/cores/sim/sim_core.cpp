@@ -51,7 +51,8 @@ SimCore::SimCore(const CorePosition& position, const Profile& profile, const Cor
     : BatonCore{BATON_CORE_VERSION, 0, &kSimCoreTable, {}},
       position_(position),
       around_(around),
-      storage_(profile.buffers, buffer_set(position.type), buffers) {
+      storage_(profile.buffers, buffer_set(position.type), buffers),
+      checked_(around.memory) {
   if (around.order == PipeOrder::strict) {
     checker_ = std::make_unique<OrderChecker>(buffers, buffer_set(position.type), around.memory);
   }
@@ -59,7 +60,7 @@ SimCore::SimCore(const CorePosition& position, const Profile& profile, const Cor
     chance_.emplace(*around.seed, static_cast<std::uint64_t>(around.memory.rank()),
                     static_cast<std::uint64_t>(position.number));
   }
-  if (checker_ || chance_) watches |= BATON_WATCH_ISSUE;
+  set_watches();
 }
 
 void SimCore::fail(std::int32_t code, const BatonPlace* place, const std::string& text,
@@ -95,6 +96,10 @@ void SimCore::run(KernelCall& call) {
   call.conditions.clear();
   void*& current = fiber_local();
   current = static_cast<BatonCore*>(this);
+  if (call.activity != 0) [[unlikely]] {
+    checked_.begin(call.activity, call.name);
+    set_watches();
+  }
   note("begins");
   if (call.pipes != nullptr) {
     call.pipes->begin(part(), static_cast<const void*>(&buffers));
@@ -119,6 +124,10 @@ void SimCore::run(KernelCall& call) {
   if (!copies_.empty()) copies_.clear();
   if (!flags_.empty()) flags_.clear();
   if (checker_) checker_->clear();
+  if (checked_) [[unlikely]] {
+    checked_.end();
+    set_watches();
+  }
   current = nullptr;
   call_ = nullptr;
 }
@@ -156,6 +165,7 @@ void SimCore::ring() const {
 
 void SimCore::drain(KernelCall& call) {
   if (around_.notifier != nullptr) around_.notifier->wait_for(around_.notifier->last_sent());
+  if (checked_ && checked_.last_sent() != 0) checked_.take(checked_.last_sent());
   if (!call.error) return;
   // A program that learns of the error may free the memory: no byte may move after that.
   call.conditions.clear();

@@ -17,6 +17,7 @@
 #include "chip/cores/profile.hpp"
 #include "chip/cores/seed.hpp"
 #include "chip/cores/sim/buffers.hpp"
+#include "chip/cores/sim/checked_kernel.hpp"
 #include "chip/cores/sim/condition_slab.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
@@ -61,6 +62,8 @@ class SimCore final : public BatonCore, public Core {
   friend std::string describe_running_kernel(const void* actor);
 
   void execute(KernelCall& call);
+  /// What instructions tell of themselves while this kernel runs.
+  void set_watches() noexcept { watches = checker_ || chance_ || checked_ ? std::uint32_t{BATON_WATCH_ISSUE} : 0U; }
   /// After the kernel returned: what it left open is an error, what it registered are the call's conditions.
   void finish(KernelCall& call);
   /// Waits for what is still under way and belongs to nobody once the call has finished.
@@ -96,6 +99,7 @@ class SimCore final : public BatonCore, public Core {
   PipeFlags flags_;
   std::unique_ptr<OrderChecker> checker_;  // null unless order is strict
   std::optional<Chance> chance_;
+  CheckedKernel checked_;
   SubmittedCopies copies_;
   KnownExtents extents_;
   ConditionSlab slab_;

@@ -1,0 +1,120 @@
+#include "check/recorded_history.hpp"
+
+#include <span>
+#include <utility>
+
+namespace baton::check {
+
+bool RecordedHistory::wants(const baton::Event& event) noexcept {
+  return event.kind == EventKind::joined || event.kind == EventKind::left || event.kind == EventKind::edge ||
+         info_of(event.kind).level == EventLevel::check;
+}
+
+void RecordedHistory::give(const Event& event, std::uint64_t needs) {
+  ++events_;
+  if (event.kind == Kind::access) ++accesses_;
+  reordering_.add(event, needs, [this](const Event& next) { finder_.add(next); });
+}
+
+void RecordedHistory::finish() {
+  reordering_.finish([this](const Event& next) { finder_.add(next); });
+  finder_.finish();
+}
+
+void RecordedHistory::receive(Actor actor, std::uint64_t token, std::uint64_t needs) {
+  Event event;
+  event.kind = Kind::receive;
+  event.actor = actor;
+  event.subject = token;
+  give(event, needs);
+}
+
+Actor RecordedHistory::actor_of(const baton::Event& recorded) {
+  const Actors::Entered entered = actors_.of(recorded.rank, recorded.end);
+  // Other activities begin with what they take.
+  if (entered.again || recorded.end == 0) finder_.enter(entered.actor);
+  return entered.actor;
+}
+
+void RecordedHistory::begin_task(const baton::Event& begun) {
+  const TaskKey key{begun.b, begun.a};
+  chips_.try_emplace(tasks_token(key.chip), key.chip);
+  const auto earlier = earlier_.find(key);
+  const std::span<const std::uint64_t> before =
+      earlier == earlier_.end() ? std::span<const std::uint64_t>() : earlier->second;
+  // The program of a chip runs tasks of a node.
+  const Actors::Entered entered =
+      begun.end == 0 ? actors_.of(begun.rank, 0) : actors_.begin(begun.rank, begun.end, key.chip, key.task, before);
+  if (entered.again) finder_.enter(entered.actor);
+  receive(entered.actor, task_token(key.chip, key.task, TaskMoment::submitted), 1);
+  for (const std::uint64_t task : before) {
+    receive(entered.actor, task_token(key.chip, task, TaskMoment::ended), 1);
+  }
+}
+
+void RecordedHistory::add(const baton::Event& recorded, std::uint32_t process) {
+  switch (recorded.kind) {
+    case EventKind::joined: return finder_.enter(actors_.of(recorded.rank, 0).actor);
+    case EventKind::left: return finder_.leave(actors_.of(recorded.rank, 0).actor);
+    case EventKind::edge: earlier_[{recorded.c, recorded.a}].push_back(recorded.b); return;
+    case EventKind::begun: return begin_task(recorded);
+    case EventKind::take: {
+      receive(actor_of(recorded), recorded.a, recorded.b);
+      const auto chip = chips_.find(recorded.a);
+      if (chip == chips_.end()) return;
+      actors_.end_all(chip->second, [this](Actor actor) { finder_.leave(actor); });
+      std::erase_if(earlier_, [&](const auto& entry) { return entry.first.chip == chip->second; });
+      return;
+    }
+    case EventKind::hand: {
+      Event event;
+      event.kind = Kind::hand;
+      event.actor = actor_of(recorded);
+      event.subject = recorded.a;
+      return give(event);
+    }
+    default: give(access_of(recorded, process));
+  }
+}
+
+Event RecordedHistory::access_of(const baton::Event& recorded, std::uint32_t process) {
+  const auto text = [&](TextId id) {
+    const std::string* const found = trace_.text(process, id);
+    return found == nullptr ? std::string() : *found;
+  };
+  const CheckedBytes bytes = unpack(recorded);
+  names_.memory(bytes, text(recorded.object));
+  Event event;
+  event.actor = actor_of(recorded);
+  event.place = names_.place(text(recorded.place));
+  event.subject = bytes.memory;
+  event.begin = bytes.begin;
+  event.end = bytes.begin + bytes.word_bytes;
+  event.value = static_cast<std::int64_t>(bytes.last);
+  switch (recorded.kind) {
+    case EventKind::change:
+      event.kind = Kind::change;
+      event.op = static_cast<NotifyOp>(bytes.how);
+      break;
+    case EventKind::saw:
+      event.kind = Kind::wait;
+      event.comparison = static_cast<WaitCmp>(bytes.how);
+      break;
+    case EventKind::fresh:
+      event.kind = Kind::fresh;
+      event.end = bytes.last;
+      break;
+    case EventKind::touch_rows: {
+      const CheckedRows rows = CheckedRows::of(bytes.last);
+      event.use = static_cast<Use>(bytes.how);
+      event.end = bytes.begin + rows.row_bytes;
+      event.rows = static_cast<std::uint32_t>(rows.rows);
+      event.pitch = rows.pitch_bytes;
+      break;
+    }
+    default: event.use = static_cast<Use>(bytes.how); event.end = bytes.last;
+  }
+  return event;
+}
+
+}  // namespace baton::check

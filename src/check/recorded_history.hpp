@@ -1,0 +1,61 @@
+// From the events of a trace to a history for the race finder.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/trace_reader.hpp"
+#include "check/actors.hpp"
+#include "check/names.hpp"
+#include "check/race_finder.hpp"
+#include "check/reordering.hpp"
+
+namespace baton::check {
+
+class RecordedHistory {
+ public:
+  /// Both outlive it.
+  RecordedHistory(const TraceReader& trace, RaceFinder& finder) : trace_(trace), finder_(finder) {}
+
+  /// What it needs of a trace.
+  [[nodiscard]] static bool wants(const baton::Event& event) noexcept;
+
+  /// In the order of their times.
+  void add(const baton::Event& recorded, std::uint32_t process);
+  void finish();
+
+  [[nodiscard]] const Names& names() const noexcept { return names_; }
+  [[nodiscard]] const Actors& actors() const noexcept { return actors_; }
+  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  [[nodiscard]] std::uint64_t accesses() const noexcept { return accesses_; }
+
+ private:
+  /// A task of a chip.
+  struct TaskKey {
+    std::uint64_t chip;
+    std::uint64_t task;
+    friend bool operator==(const TaskKey&, const TaskKey&) = default;
+  };
+  struct HashTask {
+    std::size_t operator()(const TaskKey& key) const noexcept { return mix(key.chip, key.task); }
+  };
+
+  [[nodiscard]] Event access_of(const baton::Event& recorded, std::uint32_t process);
+  [[nodiscard]] Actor actor_of(const baton::Event& recorded);
+  void begin_task(const baton::Event& begun);
+  void receive(Actor actor, std::uint64_t token, std::uint64_t needs);
+  void give(const Event& event, std::uint64_t needs = 0);
+
+  const TraceReader& trace_;
+  RaceFinder& finder_;
+  Names names_;
+  Actors actors_;
+  Reordering reordering_;
+  std::unordered_map<TaskKey, std::vector<std::uint64_t>, HashTask> earlier_;  // what each task waits for
+  std::unordered_map<std::uint64_t, std::uint64_t> chips_;                     // by the token of all their tasks
+  std::uint64_t events_ = 0;
+  std::uint64_t accesses_ = 0;
+};
+
+}  // namespace baton::check
