@@ -9,14 +9,50 @@
 
 namespace baton::chip {
 
+namespace {
+
+/// Addresses on each side of an allocation. An index that is wrong by less than this is found.
+constexpr std::size_t kGuardBytes = std::size_t{1} << 20U;
+/// A multiple of the pages of all systems, and a divisor of the guard.
+constexpr std::size_t kPageBytes = std::size_t{1} << 16U;
+
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+std::byte* map(std::size_t bytes, int protection) {
+  void* memory = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+/// What lies between the two guards: the allocation, at the end.
+std::size_t guarded_bytes(std::size_t bytes) { return rounded_up(bytes, kPageBytes); }
+
+std::byte* map_guarded(std::size_t bytes) {
+  const std::size_t inside = guarded_bytes(bytes);
+  std::byte* const memory = map(inside + 2 * kGuardBytes, PROT_NONE);
+  if (memory == nullptr) return nullptr;
+  if (::mprotect(memory + kGuardBytes, inside, PROT_READ | PROT_WRITE) != 0) {
+    ::munmap(memory, inside + 2 * kGuardBytes);
+    return nullptr;
+  }
+  return memory + kGuardBytes + inside - rounded_up(bytes, kChipAlignment);
+}
+
+}  // namespace
+
 std::uint64_t HostMemory::allocate(std::size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) fail(Situation::too_large, "{} bytes for a chip are more than this machine gives", bytes);
+  std::byte* const memory = guards_ == Guards::around ? map_guarded(bytes) : map(bytes, PROT_READ | PROT_WRITE);
+  if (memory == nullptr) fail(Situation::too_large, "{} bytes for a chip are more than this machine gives", bytes);
   return reinterpret_cast<std::uint64_t>(memory);
 }
 
 void HostMemory::free(std::uint64_t address, std::size_t bytes) noexcept {
-  ::munmap(reinterpret_cast<void*>(address), bytes);
+  auto* memory = reinterpret_cast<std::byte*>(address);
+  if (guards_ == Guards::none) {
+    ::munmap(memory, bytes);
+    return;
+  }
+  const std::size_t inside = guarded_bytes(bytes);
+  ::munmap(memory + rounded_up(bytes, kChipAlignment) - inside - kGuardBytes, inside + 2 * kGuardBytes);
 }
 
 void HostMemory::copy_in(std::uint64_t to, const void* from, std::size_t bytes) {

@@ -1,18 +1,28 @@
 // Memory of the host in whole pages: zeroed, and not there until it is touched.
+//
+// With guards, each allocation ends where pages begin that nobody may touch, and such pages lie before it: a kernel
+// that loads or stores past the end of a tensor crashes there, which is an error with its name and line.
 #pragma once
 
 #include "chip/device/chip_memory.hpp"
 
 namespace baton::chip {
 
+enum class Guards : std::uint8_t { none, around };
+
 class HostMemory final : public ChipMemory {
  public:
+  explicit HostMemory(Guards guards = Guards::none) noexcept : guards_(guards) {}
+
   [[nodiscard]] MemoryKind kind() const noexcept override { return MemoryKind::host; }
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes) override;
   void free(std::uint64_t address, std::size_t bytes) noexcept override;
   void copy_in(std::uint64_t to, const void* from, std::size_t bytes) override;
   void copy_out(void* to, std::uint64_t from, std::size_t bytes) override;
   void fill(std::uint64_t to, const void* element, std::size_t element_bytes, std::size_t count) override;
+
+ private:
+  Guards guards_;
 };
 
 }  // namespace baton::chip

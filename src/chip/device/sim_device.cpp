@@ -1,5 +1,7 @@
 #include "chip/device/sim_device.hpp"
 
+#include <baton/options.hpp>
+
 #include "chip/device/host_memory.hpp"
 
 namespace baton::chip {
@@ -12,7 +14,8 @@ int cores_of(const Profile& profile, const SimOptions& cores) {
 }  // namespace
 
 SimDevice::SimDevice(const Profile& profile, SimOptions cores, const SchedulerOptions& tasks, LocalMemory& memory)
-    : Device(std::make_shared<HostMemory>()), scheduler_(memory, tasks, cores_of(profile, cores)) {
+    : Device(std::make_shared<HostMemory>(options().check ? Guards::around : Guards::none)),
+      scheduler_(memory, tasks, cores_of(profile, cores)) {
   cores.serve = [this](SimCore& core) { scheduler_.serve(core); };
   cores.beside = [this] { scheduler_.serve_deferred(); };
   cores.beside_on_each_thread = [this] { scheduler_.serve_scout(); };

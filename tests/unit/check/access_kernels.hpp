@@ -38,6 +38,8 @@ BATON_KERNEL_DECLARE(touch_and_name, baton::InOut<std::int32_t> named, std::int3
 BATON_KERNEL_DECLARE(put_and_return, std::uint64_t there, std::uint64_t elsewhere, std::uint64_t notify);
 /// Complete when `*await` is 1.
 BATON_KERNEL_DECLARE(complete_later, std::uint64_t await);
+/// Through a pointer.
+BATON_KERNEL_DECLARE(store_at, baton::InOut<float> y, std::int64_t index);
 /// Loads rows of a matrix of eight columns: `rows` of them, from number `first` on, each of `columns` numbers.
 BATON_KERNEL_DECLARE(load_rows, std::uint64_t there, std::int32_t rows, std::int32_t columns);
 BATON_KERNEL_DECLARE(store_rows, std::uint64_t there, std::int32_t rows, std::int32_t columns);

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include <baton/chip.hpp>
+#include <baton/error.hpp>
 #include <baton/inproc.hpp>
+#include <baton/options.hpp>
 
 #include "access_kernels.hpp"
 #include "support/recorded.hpp"
@@ -394,6 +396,32 @@ TEST(Outputs, AreFreshWhenTheirMemoryIsUsedAgain) {
   EXPECT_EQ(recorded.failure, "");
   EXPECT_EQ(recorded.text(), "");
   EXPECT_GE(recorded.findings.accesses, 64U);
+}
+
+/// What kernels that store past the end of a tensor are told.
+TEST(Guards, FindWhatLiesPastATensor) {
+  if (!options().check) GTEST_SKIP() << "BATON_CHECK is off";
+  Chip chip({.clusters = 1});
+  const Tensor y = chip.alloc<float>({4000}, "y");
+  const auto store = [&](std::int64_t index) -> std::string {
+    try {
+      chip.run([&](Graph& graph) { graph.submit(store_at, y, index); });
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(store(0), "");
+  EXPECT_EQ(store(3999), "");
+  for (const std::int64_t index : {std::int64_t{4000}, std::int64_t{5000}}) {
+    const std::string text = store(index);
+    EXPECT_NE(text.find("kernel 'store_at' on vector core"), std::string::npos) << text;
+    EXPECT_NE(text.find("access_kernels.cpp:"), std::string::npos) << text;
+    EXPECT_NE(text.find("byte " + std::to_string(4 * index) + " of \"y\", which has 16000 bytes"), std::string::npos)
+        << text;
+  }
+  EXPECT_NE(store(-20'000), "");
+  chip.free(y);
 }
 
 TEST(ManyTasks, GoOnWithTheNumbersOfThoseBeforeThem) {

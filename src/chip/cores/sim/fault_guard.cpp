@@ -295,7 +295,9 @@ std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, st
     std::memcpy(abi::__cxa_get_globals(), guard.exceptions.data(), guard.exceptions.size());
     const auto* code = reinterpret_cast<const void*>(kernel);
     if (guard.signal == kInterruption) return KernelFault{Code::kernel_timeout, describe_place(guard, code)};
-    return KernelFault{Code::kernel_fault, "crashed: " + describe_fault(guard, code)};
+    const bool touched = guard.signal == SIGSEGV || guard.signal == SIGBUS;
+    return KernelFault{Code::kernel_fault, "crashed: " + describe_fault(guard, code),
+                       touched ? guard.address : nullptr};
   }
   std::memcpy(guard.exceptions.data(), abi::__cxa_get_globals(), guard.exceptions.size());
   slot = &guard;

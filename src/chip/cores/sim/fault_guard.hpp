@@ -47,6 +47,7 @@ struct GuardedKernel {
 struct KernelFault {
   Code code;         // kernel_fault: it crashed or threw; kernel_timeout: it was interrupted
   std::string text;  // "crashed: SIGSEGV ...", "threw ...", with the place; of an interruption the place alone
+  const void* address = nullptr;  // that it could not touch
 };
 
 /// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. Nothing if it returned. If it crashes or is

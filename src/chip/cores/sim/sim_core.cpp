@@ -194,7 +194,13 @@ void SimCore::execute(KernelCall& call) {
   }
   if (!fault) return;
   if (fault->code == Code::kernel_timeout) fail_late(fault->text);
-  throw Error(Code::kernel_fault, fmt::format("kernel '{}' on {} {}", call.name, describe(position_), fault->text));
+  std::string text = fmt::format("kernel '{}' on {} {}", call.name, describe(position_), fault->text);
+  if (fault->address != nullptr) {
+    const std::string nearest = around_.memory.describe_nearest(fault->address);
+    // Only where it explains something: null is near nothing.
+    if (nearest.starts_with("byte ")) text += "; that is " + nearest;
+  }
+  throw Error(Code::kernel_fault, std::move(text));
 }
 
 void SimCore::finish(KernelCall& call) {
