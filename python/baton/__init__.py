@@ -35,6 +35,7 @@ from baton._kernels import kernel, kernels
 from baton._chip_program import ChipProgram
 from baton._chip import Chip, view
 from baton._chip_worker import ChipWorker
+from baton._check import RaceError, check
 from baton._collectives import Collectives
 from baton._domain import Domain, Signals, Window, join, run_ranks
 from baton._orchestration import CommBufferSpec, DomainHandle, DomainMember, Orchestration
@@ -49,7 +50,7 @@ __version__ = _core.__version__
 __all__ = [
     "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipProgram", "ChipWorker", "Code", "Collectives",
     "CommBufferSpec", "Domain", "DomainHandle", "DomainMember", "Error", "Graph", "Kernel", "LibraryOrchestration",
-    "Orchestration", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
-    "Worker", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks",
+    "Orchestration", "RaceError", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
+    "Worker", "check", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks",
     "signals_needed", "trace", "view",
 ]

@@ -3,6 +3,7 @@
 @pytest.mark.devices(4)    the test uses four devices; the fixture `devices` says which
 @pytest.mark.limit(20)     it is killed after 20 seconds
 fixtures: platform, devices, chip
+--baton-check              a test that races is an error
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ DEFAULT_PLATFORM = "a2a3sim"
 def pytest_addoption(parser):
     group = parser.getgroup("baton", "chips and their devices")
     group.addoption("--baton-platform", default=DEFAULT_PLATFORM, help="the platform that tests run on")
+    group.addoption("--baton-check", action="store_true", help="report the races of each test, which then fails")
     group.addoption("--baton-devices", default=None, help="the devices of this process, such as 0-3")
 
 
@@ -33,6 +35,17 @@ def limit_of(item) -> float | None:
     """How many seconds a test says it may run."""
     mark = item.get_closest_marker("limit")
     return float(mark.args[0]) if mark and mark.args else None
+
+
+@pytest.fixture(autouse=True)
+def _baton_check(request):
+    """With --baton-check: what the test does must not race."""
+    if not request.config.getoption("--baton-check"):
+        yield
+        return
+    import baton
+    with baton.check():
+        yield
 
 
 @pytest.fixture

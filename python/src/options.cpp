@@ -4,6 +4,7 @@
 
 #include <baton/device_list.hpp>
 #include <baton/options.hpp>
+#include <baton/race_check.hpp>
 #include <baton/trace.hpp>
 
 #include "bind.hpp"
@@ -25,6 +26,7 @@ void bind_options(nb::module_& module) {
       },
       nb::arg("given").none());
   nb::class_<Trace>(module, "Trace").def(nb::init<const std::string&>(), nb::arg("file"));
+  nb::class_<RaceCheck>(module, "RaceCheck").def(nb::init<>()).def("finish", &RaceCheck::finish);
   module.def("wait_timeout_seconds", [] { return std::chrono::duration<double>(options().wait_timeout).count(); });
 }
 

@@ -58,6 +58,7 @@ std::vector<std::string> chip_environment(int chip, int size, const std::string&
   if (const auto trace = events::trace_path()) {
     std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("BATON_TRACE="); });
     environment.push_back("BATON_TRACE=" + *trace);
+    if (events::wants(EventKind::touch)) environment.emplace_back("BATON_CHECK=on");
   }
   return environment;
 }

@@ -52,7 +52,7 @@ TEST(DmaEngine, ASignalComesAfterTheLastByte) {
       auto record = std::make_shared<OperationRecord>();
       engine.submit(bytes.copy(1, &signal), record);
       EXPECT_NE(bytes.to, bytes.from) << "a copy is asynchronous";
-      while (!chip.memory->test(&signal, WaitCmp::ge, 1)) yield_fiber();
+      while (!chip.memory->test(&signal, WaitCmp::ge, 1, {})) yield_fiber();
       EXPECT_EQ(bytes.to, bytes.from);
       engine.wait(*record);
     });

@@ -114,7 +114,7 @@ TEST(Seeds, ARankSeesItsOwnNotificationsAndAFinishedKernelHasDeliveredThem) {
       EXPECT_EQ(out[0], 1.0F) << "seed " << seed;
       me.barrier();
       const auto* signal = reinterpret_cast<const std::int32_t*>(window.data() + kTileFloats);
-      EXPECT_TRUE(memory.test(signal, WaitCmp::eq, 2)) << "seed " << seed;
+      EXPECT_TRUE(memory.test(signal, WaitCmp::eq, 2, {})) << "seed " << seed;
       me.barrier();
     });
   }
