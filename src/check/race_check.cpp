@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "base/fail.hpp"
 #include "base/recorder.hpp"
 #include "base/unique_fd.hpp"
 #include "check/check_trace.hpp"
+#include "check/recording_folder.hpp"
 
 namespace baton {
 namespace {
@@ -30,7 +30,7 @@ class TemporaryFile {
 
 RaceCheck::RaceCheck() {
   events::begin();
-  std::string pattern = (std::filesystem::temp_directory_path() / "baton-check-XXXXXX").string();
+  std::string pattern = (check::recording_folder() / "baton-check-XXXXXX").string();
   const UniqueFd made(::mkstemp(pattern.data()));
   if (!made) fail_system("making a file for what is recorded");
   try {

@@ -10,6 +10,7 @@
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
 #include "check/check_trace.hpp"
+#include "check/recording_folder.hpp"
 #include "cli/command.hpp"
 #include "job/launch/launcher.hpp"
 
@@ -41,7 +42,7 @@ class CheckHelp : public CLI::Formatter {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "baton-check-XXXXXX").string();
+    std::string pattern = (check::recording_folder() / "baton-check-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) fail_system("making a folder for what is recorded");
     path_ = pattern;
   }
