@@ -1,4 +1,4 @@
-"""What recording events costs, and how long a large trace takes until it is open in a browser."""
+"""What recording events costs, what a check for races costs, and how long a large trace takes until it is open in a browser."""
 
 import os
 import sys
@@ -7,12 +7,15 @@ from harness.cases import BYTES, OURS, Case, Contender, Floor
 from harness.programs import Command
 
 SUITE = "seeing"
+TARGETS = ("baton_bench", "baton_cli", "product")
 # A large trace: so many ranks, and events of each.
 LARGE = (1_000, 10_000)
 SMALL = (100, 1_000)
 # A program ends itself this long after the harness should have ended it.
 BACKSTOP_S = 10
 OPEN_LIMIT_S = 300
+# Examples that are checked, and with how many ranks.
+CHECKED = (("vector_add", 1), ("async_completion", 2), ("allreduce", 4), ("moe_dispatch", 4), ("relay", 4))
 
 
 def cases(plan):
@@ -23,6 +26,7 @@ def cases(plan):
         suite.size(),
         *(suite.page(*shape) for shape in (SMALL, LARGE)),
         *(suite.open(*shape) for shape in (SMALL, LARGE)),
+        *(suite.check(*example) for example in CHECKED),
     ]
 
 
@@ -54,6 +58,19 @@ class SeeingSuite:
         command = Command((sys.executable, program, self._path(), str(ranks), str(events)), limit_s=OPEN_LIMIT_S)
         return Case(SUITE, f"open/{ranks}x{events}", (Contender(OURS, "chromium", command),), ranks=ranks,
                     in_quick=(ranks, events) == SMALL)
+
+    def check(self, example, ranks):
+        """A whole program under `baton check`, recording and analysis; the floor is the same under `baton run`."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        built = os.path.dirname(self._plan.programs)
+
+        def command(word):
+            return Command((sys.executable, os.path.join(here, "time_program.py"), str(self._plan.budget_ms),
+                            os.path.join(built, "baton"), word, "-n", str(ranks), os.path.join(built, "examples", example)),
+                           limit_s=self._plan.limit_s)
+
+        floor = Floor({"run": command("run")}, lambda part: part["run"], "the program without a check")
+        return Case(SUITE, f"check/{example}", (Contender(OURS, "check", command("check")),), floor, ranks=ranks)
 
     def _path(self):
         return os.path.join(self._plan.programs, f"{SUITE}_ours")
