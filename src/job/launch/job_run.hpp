@@ -29,7 +29,7 @@ class JobRun final : private RankEvents {
 
   JobRun(const LaunchOptions& options, const MakeProcesses& make_processes);
   /// Ends whatever still runs.
-  ~JobRun();
+  ~JobRun() override;
   JobRun(const JobRun&) = delete;
   JobRun& operator=(const JobRun&) = delete;
 

@@ -37,7 +37,7 @@ class OutputMerger final : public RankOutput {
   };
 
   OutputMerger(EventLoop& loop, Settings settings);
-  ~OutputMerger();
+  ~OutputMerger() override;
   OutputMerger(const OutputMerger&) = delete;
   OutputMerger& operator=(const OutputMerger&) = delete;
 

@@ -30,25 +30,29 @@ struct RankEnding {
 /// What the processes tell. Called by the event loop and by start(), on one thread.
 class RankEvents {
  public:
+  RankEvents() = default;
+  RankEvents(const RankEvents&) = delete;
+  RankEvents& operator=(const RankEvents&) = delete;
+  virtual ~RankEvents() = default;
+
   /// On `host`; empty: on this one.
   virtual void on_rank_started(int rank, pid_t pid, const std::string& host) = 0;
   /// In the order in which they ended.
   virtual void on_rank_ended(const RankEnding& ending) = 0;
   /// A rank did not become the program. The others may have.
   virtual void on_start_failure(const Error& error) = 0;
-
- protected:
-  ~RankEvents() = default;
 };
 
 /// Takes what ranks write.
 class RankOutput {
  public:
+  RankOutput() = default;
+  RankOutput(const RankOutput&) = delete;
+  RankOutput& operator=(const RankOutput&) = delete;
+  virtual ~RankOutput() = default;
+
   /// The reading ends of pipes that hold the standard output and the standard error of `rank`.
   virtual void add(int rank, UniqueFd output, UniqueFd error) = 0;
-
- protected:
-  ~RankOutput() = default;
 };
 
 class RankProcesses {
