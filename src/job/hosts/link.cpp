@@ -24,7 +24,7 @@ void Link::close() noexcept {
   sent_ = 0;
 }
 
-void Link::fail(std::string why) {
+void Link::fail(const std::string& why) {
   if (!channel_) return;
   close();
   on_closed_(why);
@@ -40,7 +40,7 @@ void Link::flush() {
   while (channel_ && sent_ < queue_.size()) {
     const Transfer transfer = channel_->write(std::string_view(queue_).substr(sent_));
     if (transfer.status == TransferStatus::closed) {
-      fail(channel_->why_closed());
+      fail(std::string(channel_->why_closed()));  // a copy: the channel goes
       return;
     }
     if (transfer.status == TransferStatus::would_block) break;
@@ -74,7 +74,7 @@ void Link::on_readable() {
     const Transfer transfer = channel_->read(bytes);
     if (transfer.status == TransferStatus::would_block) return;
     if (transfer.status == TransferStatus::closed) {
-      fail(channel_->why_closed());
+      fail(std::string(channel_->why_closed()));  // a copy: the channel goes
       return;
     }
     try {

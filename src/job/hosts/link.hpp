@@ -35,7 +35,7 @@ class Link {
  private:
   void on_readable();
   void flush();
-  void fail(std::string why);
+  void fail(const std::string& why);
   void watch();
 
   EventLoop& loop_;

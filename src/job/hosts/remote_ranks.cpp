@@ -10,6 +10,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "base/quote.hpp"
+#include "job/rank_messages.hpp"
 
 namespace baton::job {
 namespace {
@@ -39,7 +40,7 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
     host.share = plan_.order.hosts[i];
     host.index = static_cast<std::uint32_t>(i);
     for (int rank = 0; rank < host.share.count; ++rank) {
-      ranks_[static_cast<std::size_t>(host.share.first_rank + rank)].host = &host;
+      ranks_[static_cast<std::size_t>(host.share.first_rank) + static_cast<std::size_t>(rank)].host = &host;
     }
   }
 }
@@ -178,7 +179,7 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
     case FrameKind::finished:
       host.state = HostState::finished;
       for (int i = 0; i < host.share.count; ++i)
-        ranks_[static_cast<std::size_t>(host.share.first_rank + i)].ended = true;
+        ranks_[static_cast<std::size_t>(host.share.first_rank) + static_cast<std::size_t>(i)].ended = true;
       host.live = 0;
       break;
     case FrameKind::record: {
