@@ -81,7 +81,7 @@ static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, ring
 static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
 static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);
 static_assert(control_bytes(3, 0) == 384 + 3 * 2560);
-static_assert(control_bytes(3, 3) == 384 + 3 * (2432 + sizeof(EventArea)));
+static_assert(control_bytes(3, 3) == 384 + 3 * (2560 + sizeof(EventArea)));
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);
