@@ -122,14 +122,14 @@ def test_tasks_of_a_chip_that_was_made_before(tmp_path, ops):
 
 
 def test_tasks_in_a_row_are_said_to_be(tmp_path, ops):
-    x, y = np.ones(256, dtype="f4"), np.zeros(256, dtype="f4")
     environment = {"BATON_IN_PLACE": "never"}
     program = tmp_path / "program.py"
     program.write_text(f"""
 import baton, numpy as np
 scale = baton.kernels({str(pathlib.Path(__file__).parent / "kernels" / "ops.cpp")!r})["scale"]
 with baton.Chip(clusters=2, workers=1, profile=None) as chip:
-    x, y = chip.tensor(np.ones(256, "f4"), name="x"), chip.tensor(np.zeros(256, "f4"), name="y")
+    # So large that a task is not complete when the next one is submitted: there would be no edge between them.
+    x, y = (chip.tensor(np.ones(1 << 18, "f4"), name=name) for name in "xy")
     chip.run(lambda graph: [graph.submit(scale, x, y, 2.0) for _ in range(64)])
 """)
     trace = tmp_path / "run.trace"
