@@ -23,10 +23,10 @@ Actors::Entered Actors::of(std::uint32_t rank, Activity activity) {
   return entered;
 }
 
-Actors::Entered Actors::begin(std::uint32_t rank, Activity activity, std::uint64_t id, std::uint64_t task,
+Actors::Entered Actors::begin(std::uint32_t rank, Activity activity, std::uint64_t chip_id, std::uint64_t task,
                               std::span<const std::uint64_t> earlier) {
   const Group group = group_of(rank, activity);
-  groups_.try_emplace(id, group);
+  groups_.try_emplace(chip_id, group);
   Chip& chip = chips_[group];
   for (const std::uint64_t before : earlier) {
     const auto ended = chip.of_tasks.find(before);
@@ -42,8 +42,8 @@ Actors::Entered Actors::begin(std::uint32_t rank, Activity activity, std::uint64
   return entered;
 }
 
-void Actors::end_all(std::uint64_t id, FunctionRef<void(Actor)> left) {
-  const auto group = groups_.find(id);
+void Actors::end_all(std::uint64_t chip_id, FunctionRef<void(Actor)> left) {
+  const auto group = groups_.find(chip_id);
   if (group == groups_.end()) return;
   Chip& chip = chips_[group->second];
   std::vector<bool> is_free(ranks_.size(), false);

@@ -29,10 +29,10 @@ class Actors {
   /// Who does it. One that was not there before begins, apart from all others.
   Entered of(std::uint32_t rank, Activity activity);
   /// The activity begins to run a task of the chip that waits for `earlier`.
-  Entered begin(std::uint32_t rank, Activity activity, std::uint64_t chip, std::uint64_t task,
+  Entered begin(std::uint32_t rank, Activity activity, std::uint64_t chip_id, std::uint64_t task,
                 std::span<const std::uint64_t> earlier);
   /// All activities of the chip are before whatever it does next. Calls left(actor) for each.
-  void end_all(std::uint64_t chip, FunctionRef<void(Actor)> left);
+  void end_all(std::uint64_t chip_id, FunctionRef<void(Actor)> left);
 
   [[nodiscard]] std::uint32_t rank_of(Actor actor) const { return ranks_[actor]; }
   [[nodiscard]] bool is_program(Actor actor) const { return are_programs_[actor]; }
