@@ -13,8 +13,8 @@
 namespace baton::comm {
 namespace {
 
-/// A report names so many groups of ranks, looks for a notify at so many ranks, and has so many last events of each of
-/// so many.
+/// What fits into a report that people read: groups of ranks, ranks that are asked for the last notify, last events of
+/// a rank, and ranks whose last events are shown.
 constexpr std::size_t kMostGroups = 24;
 constexpr std::size_t kMostNotifiers = 64;
 constexpr std::size_t kMostEvents = 3;

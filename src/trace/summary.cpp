@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostRanks = 32;
 constexpr std::size_t kMostKernels = 12;
 constexpr std::size_t kMostParts = 10;
-/// A chain is worth a word from so many tasks on, if it has so large a share of them.
+/// A chain of at least this many tasks, and this share of all, is worth a word.
 constexpr std::uint64_t kLongChain = 16;
 constexpr double kChainShare = 0.5;
 
