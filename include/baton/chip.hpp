@@ -16,6 +16,7 @@
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
 #include <baton/in_place.hpp>
+#include <baton/memory_place.hpp>
 #include <baton/place.hpp>
 #include <baton/task_profile.hpp>
 #include <baton/tensor.hpp>
@@ -87,8 +88,12 @@ class BATON_API Chip {
     add_memory(Tensor::buffer_of(memory), name);
     return Tensor::over(memory);
   }
-  void add_memory(const Buffer& memory, std::string_view name);
+  /// The same for memory that lies elsewhere: on the device of this chip, if it has one.
+  void add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place = {});
   void remove(const Tensor& external);
+
+  /// Where its tensors lie. Unless that is the host, only copies and kernels reach them.
+  [[nodiscard]] MemoryPlace memory_place() const noexcept;
 
   /// Copies between the host and a contiguous tensor of the chip, whole.
   template <class T>

@@ -10,6 +10,7 @@
 
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
+#include <baton/memory_place.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton {
@@ -34,6 +35,9 @@ class BATON_API ChipWorker {
   [[nodiscard]] int device_id() const;
   /// Whether the platform has this function, required or optional: has("comm_init").
   [[nodiscard]] bool has(std::string_view function) const;
+
+  /// Where the memory of the device lies. Unless that is the host, only copies and kernels reach it.
+  [[nodiscard]] MemoryPlace memory_place() const;
 
   /// Zeroed memory of the device. It ends with free() or the device.
   [[nodiscard]] Buffer alloc(std::size_t bytes);

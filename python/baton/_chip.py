@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 from baton import _core
 from baton._chip_program import ChipProgram
 from baton._core import CapturedGraph, Graph, Kernel, LibraryOrchestration, TaskProfile, Tensor
-from baton._dtypes import dtype_name, shape_of
+from baton._dtypes import dtype_name, numpy_dtype, shape_of
 
 
 def view(array: Any, *, writable: bool = False) -> Tensor:
@@ -18,12 +18,14 @@ def view(array: Any, *, writable: bool = False) -> Tensor:
 
 
 class Chip:
-    """A simulated chip in this process: cores, memory, and the runtime that runs graphs on them.
+    """A chip in this process: cores, memory, and the runtime that runs graphs on them.
 
         with baton.Chip() as chip:
             chip.run(lambda g: g.submit(scale, x, y, 2.0))
 
-    platform           the generation: "a2a3sim" (24 cube and 48 vector cores) or "a5sim"
+    platform           the generation of a simulated one: "a2a3sim" (24 cube and 48 vector cores) or "a5sim"; or "cuda", an
+                       NVIDIA GPU; or another whose library is there, by its name or path
+    device             which one, of a platform that has several
     domain             makes the chip a rank: its kernels reach the windows of all domains of that rank
     clusters           0: as many as the platform has
     workers            threads that run cores; 0: as many as there are processors for each rank
@@ -35,15 +37,16 @@ class Chip:
     profile            "summary" or "records": task_profile() tells what tasks did; None: BATON_PROFILE
 
     Kernels work on NumPy arrays in place (and on anything else with the buffer protocol or DLPack), or on tensors of
-    the chip. Use a chip from one thread at a time.
+    the chip. Those of a GPU work on its own memory: tensors of the chip, which copy_in() and copy_out() reach, and tensors
+    of PyTorch and CuPy on the same GPU. Use a chip from one thread at a time.
     """
 
-    def __init__(self, platform: str = "a2a3sim", *, domain: Any = None, clusters: int = 0, workers: int = 0,
-                 task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
+    def __init__(self, platform: str = "a2a3sim", *, device: int = 0, domain: Any = None, clusters: int = 0,
+                 workers: int = 0, task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
                  profile: str | None = None, kernel_timeout: float | None = None):
         of_domain = getattr(domain, "_core", domain)
-        self._core = _core.make_chip(of_domain, platform, clusters, workers, task_window, output_heap_bytes,
-                                     seed, profile, kernel_timeout)
+        self._core = _core.make_chip(of_domain, platform, device, clusters, workers, task_window,
+                                     output_heap_bytes, seed, profile, kernel_timeout)
         self.platform = platform
 
     def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration | ChipProgram,
@@ -107,9 +110,17 @@ class Chip:
         """Copies an array into a contiguous tensor, whole. Types must agree: nothing is converted."""
         self._core.copy_in(to, array)
 
-    def copy_out(self, tensor: Tensor, array: Any) -> None:
-        """Copies a contiguous tensor into an array, whole. numpy.asarray(tensor) needs no copy."""
+    def copy_out(self, tensor: Tensor, array: Any = None) -> Any:
+        """Copies a contiguous tensor into an array, whole, and returns the array; without one, into a new NumPy array.
+        For tensors on the host, numpy.asarray(tensor) needs no copy."""
+        if array is None:
+            import numpy
+            kind = numpy_dtype(tensor.dtype)
+            array = numpy.empty(tensor.shape, kind)
+            if kind == "uint16":
+                tensor = tensor.reinterpret("uint16")  # bfloat16, of which NumPy has the bits
         self._core.copy_out(tensor, array)
+        return array
 
     def task_profile(self) -> TaskProfile:
         """What tasks did in all runs so far: per kernel, per core, and with profile="records" each of them:

@@ -72,7 +72,7 @@ class KernelFile(Mapping):
 
 def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: bool = False,
             include_dirs: Sequence[str | os.PathLike] = (), defines: Sequence[str] | Mapping[str, Any] = (),
-            flags: Sequence[str] = (), debug: bool = False) -> KernelFile:
+            flags: Sequence[str] = (), debug: bool = False, platform: str = "") -> KernelFile:
     """Compiles all kernels of a source, or finds them in the cache; a path that ends in .so is loaded.
 
     source         the path of a .cpp file, or the text of one
@@ -82,6 +82,7 @@ def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: b
     defines        {"COLS": 64} or ["COLS=64"]
     flags          for the compiler, as they are
     debug          for a debugger: not optimised, with all that it needs to know (-O0 -g)
+    platform       "cuda": also for NVIDIA GPUs, which takes nvcc
 
     A relative path is looked for in the current folder, then beside the file that calls. Raises Error (compile_failed)
     with the compiler's messages.
@@ -103,12 +104,12 @@ def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: b
         return KernelFile(_core.KernelFile.load(path))
     return KernelFile(_core.compile(path, text, core == "cube", orchestration,
                                     [os.fspath(folder) for folder in include_dirs], list(defines), list(flags),
-                                    debug))
+                                    debug, platform))
 
 
 def kernel(source: str | os.PathLike, name: str = "", *, signature: Sequence[Any] | None = None, core: str = "vector",
            include_dirs: Sequence[str | os.PathLike] = (), defines: Sequence[str] | Mapping[str, Any] = (),
-           flags: Sequence[str] = (), debug: bool = False) -> Kernel:
+           flags: Sequence[str] = (), debug: bool = False, platform: str = "") -> Kernel:
     """One kernel of a source: the path of a .cpp file, or the text of one.
 
         scale = baton.kernel("scale.cpp")
@@ -121,7 +122,7 @@ def kernel(source: str | os.PathLike, name: str = "", *, signature: Sequence[Any
     The other arguments are those of kernels().
     """
     found = kernels(source, core=core, include_dirs=include_dirs, defines=defines, flags=flags,
-                    debug=debug)._core.kernel(name)
+                    debug=debug, platform=platform)._core.kernel(name)
     if signature is not None:
         found = found.with_signature([_parameter(parameter) for parameter in signature])
     return found

@@ -111,7 +111,7 @@ Access Direction::access() const {
   throw Error(Code::invalid_argument, "SCALAR marks no tensor", {"use IN, OUT, INOUT or NO_DEP"});
 }
 
-CallArguments::CallArguments(const Kernel* kernel, const nb::args& given) {
+CallArguments::CallArguments(const Kernel* kernel, const nb::args& given, Lies lies) : lies_(lies) {
   arrays_.reserve(given.size());
   arguments_.reserve(given.size());
   for (std::size_t i = 0; i < given.size(); ++i) add(kernel, i, given[i]);
@@ -132,7 +132,7 @@ CallArguments::CallArguments(const std::string& name, const nb::args& given) {
       arguments_.push_back(scalar(one, what, BATON_TYPE_ANY));
       continue;
     }
-    arrays_.push_back(array_of(one, what, Writable::yes));
+    arrays_.push_back(array_of(one, what, Writable::yes, Layout::contiguous, lies_));
     arguments_.emplace_back(Access::inout, arrays_.back().tensor);
   }
 }
@@ -142,7 +142,7 @@ void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle g
   MarkedArgument* marked = nullptr;
   if (nb::try_cast(given, marked) && marked != nullptr) {
     const Access access = marked->direction.access();
-    arrays_.push_back(array_of(marked->object, what, need_of(access)));
+    arrays_.push_back(array_of(marked->object, what, need_of(access), Layout::contiguous, lies_));
     arguments_.emplace_back(access, arrays_.back().tensor);
     return;
   }
@@ -169,7 +169,7 @@ void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle g
     arguments_.push_back(Argument(std::int64_t{0}));
     return;
   }
-  arrays_.push_back(array_of(given, what, need_of(access)));
+  arrays_.push_back(array_of(given, what, need_of(access), Layout::contiguous, lies_));
   arguments_.emplace_back(access, arrays_.back().tensor);
 }
 

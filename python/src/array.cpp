@@ -36,14 +36,16 @@ class LentBuffer final : public Memory {
 class LentTensor final : public Memory {
  public:
   LentTensor(nb::ndarray<> array, const Buffer& whole, Writable writable)
-      : Memory(whole, writable), array_(std::move(array)) {}
+      : Memory(whole, writable), place_{array.device_type(), array.device_id()}, array_(std::move(array)) {}
   ~LentTensor() override {
     const Locked locked;
     array_ = {};
   }
   [[nodiscard]] bool is_external() const noexcept override { return true; }
+  [[nodiscard]] MemoryPlace place() const noexcept override { return place_; }
 
  private:
+  MemoryPlace place_;
   nb::ndarray<> array_;
 };
 
@@ -124,6 +126,10 @@ Buffer reach_of(const Described& given) {
           .bytes = static_cast<std::uint64_t>((high - low + 1) * size)};
 }
 
+bool holds(const Buffer& whole, const Buffer& part) {
+  return whole.address <= part.address && part.address + part.bytes <= whole.address + whole.bytes;
+}
+
 /// The array that `object` is a view of, so that views of one array are seen to share their memory.
 nb::object root_of(nb::handle object) {
   nb::object root = nb::borrow(object);
@@ -143,8 +149,7 @@ Buffer whole_of(nb::handle root, const Buffer& reach) {
   }
   Buffer whole{.address = reinterpret_cast<std::uint64_t>(view.buf), .bytes = static_cast<std::uint64_t>(view.len)};
   PyBuffer_Release(&view);
-  const bool covers = whole.address <= reach.address && reach.address + reach.bytes <= whole.address + whole.bytes;
-  return covers ? whole : reach;
+  return holds(whole, reach) ? whole : reach;
 }
 
 /// The buffer protocol has no bfloat16: such an array is taken as 16-bit numbers.
@@ -166,6 +171,15 @@ const Array* tensor_under(const nb::object& root) {
   return owner != nullptr && nb::try_cast(nb::handle(owner), own) ? own : nullptr;
 }
 
+/// Where an object that knows DLPack says that its memory lies.
+MemoryPlace place_of(nb::handle object) {
+  if (!nb::hasattr(object, "__dlpack_device__")) return {};
+  const nb::object place = object.attr("__dlpack_device__")();
+  return {nb::cast<std::int32_t>(nb::int_(place[0])), nb::cast<std::int32_t>(nb::int_(place[1]))};
+}
+
+Array from_dlpack(nb::handle object, const std::string& what, Layout layout);
+
 Array from_buffer(nb::handle object, const std::string& what, Writable need, Layout layout) {
   Py_buffer view{};
   Writable writable = Writable::yes;
@@ -178,6 +192,7 @@ Array from_buffer(nb::handle object, const std::string& what, Writable need, Lay
     }
     if (need == Writable::yes || PyObject_GetBuffer(object.ptr(), &view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
       PyErr_Clear();
+      if (place_of(object) != MemoryPlace{}) return from_dlpack(object, what, layout);  // as CuPy's
       if (is_bfloat16(object)) {
         const nb::object bits = object.attr("view")("uint16");
         const Array numbers = from_buffer(bits, what, need, layout);
@@ -232,22 +247,47 @@ std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype given) {
   return std::nullopt;
 }
 
-Array from_dlpack(nb::handle object, const std::string& what, Layout layout) {
-  auto array = nb::cast<nb::ndarray<>>(object);
-  if (array.device_type() != nb::device::cpu::value) {
-    refuse(what, "is not in the memory of the host", "copy it to the host, for example with x.cpu()");
-  }
+/// Nothing if chips do not have such elements.
+std::optional<Described> described_by(const nb::ndarray<>& array) {
   const auto dtype = dtype_of_dlpack(array.dtype());
-  if (!dtype) refuse(what, "has elements of a type that chips do not have", "convert it, for example to float32");
+  if (!dtype) return std::nullopt;
   Described given{static_cast<char*>(array.data()), *dtype, {}, {}};
   for (std::size_t i = 0; i < array.ndim(); ++i) {
     given.shape.push_back(static_cast<std::int64_t>(array.shape(i)));
     given.strides.push_back(array.stride(i));
   }
-  check_shape(what, given, layout);
-  const Buffer reach = reach_of(given);
-  const Tensor tensor = tensor_of(given, reach);
-  return {tensor, std::make_shared<LentTensor>(std::move(array), reach, Writable::yes)};
+  return given;
+}
+
+/// Runs of a GPU come after what was begun on its default stream: the lender makes that one wait for its own.
+nb::ndarray<> lent_by(nb::handle object) {
+  constexpr int kDefaultStream = 1;  // of CUDA, for DLPack
+  if (place_of(object).kind != MemoryPlace::kCuda) return nb::cast<nb::ndarray<>>(object);
+  return nb::cast<nb::ndarray<>>(object.attr("__dlpack__")(nb::arg("stream") = kDefaultStream));
+}
+
+/// All memory that views of `object` share, if it tells: PyTorch has storages, CuPy the array that a view is of.
+Buffer storage_of(nb::handle object, const Buffer& reach) {
+  Buffer whole = reach;
+  if (nb::hasattr(object, "untyped_storage")) {
+    const nb::object storage = object.attr("untyped_storage")();
+    whole = {.address = nb::cast<std::uint64_t>(storage.attr("data_ptr")()),
+             .bytes = nb::cast<std::uint64_t>(storage.attr("nbytes")())};
+  } else if (const nb::object root = root_of(object); !root.is(object) && nb::hasattr(root, "__dlpack__")) {
+    const auto all = described_by(nb::cast<nb::ndarray<>>(root));
+    if (all) whole = reach_of(*all);
+  }
+  return holds(whole, reach) ? whole : reach;
+}
+
+Array from_dlpack(nb::handle object, const std::string& what, Layout layout) {
+  nb::ndarray<> array = lent_by(object);
+  const auto given = described_by(array);
+  if (!given) refuse(what, "has elements of a type that chips do not have", "convert it, for example to float32");
+  check_shape(what, *given, layout);
+  const Buffer whole = storage_of(object, reach_of(*given));
+  const Tensor tensor = tensor_of(*given, whole);
+  return {tensor, std::make_shared<LentTensor>(std::move(array), whole, Writable::yes)};
 }
 
 }  // namespace
@@ -267,7 +307,9 @@ void Memory::release(const std::string& what) {
   released_ = true;
 }
 
-Array array_of(nb::handle object, const std::string& what, Writable need, Layout layout) {
+namespace {
+
+Array array_anywhere(nb::handle object, const std::string& what, Writable need, Layout layout) {
   Array* own = nullptr;
   if (nb::try_cast(object, own) && own != nullptr) {
     static_cast<void>(own->get());
@@ -277,12 +319,23 @@ Array array_of(nb::handle object, const std::string& what, Writable need, Layout
     return *own;
   }
   if (nb::hasattr(object, "__baton_array__")) {
-    return array_of(object.attr("__baton_array__"), what, need, layout);
+    return array_anywhere(object.attr("__baton_array__"), what, need, layout);
   }
   if (PyObject_CheckBuffer(object.ptr()) != 0) return from_buffer(object, what, need, layout);
   if (nb::hasattr(object, "__dlpack__")) return from_dlpack(object, what, layout);
   refuse(what, fmt::format("is a {}, not an array", Py_TYPE(object.ptr())->tp_name),
          "pass an array (numpy.asarray(x)), a tensor, or anything with the buffer protocol or DLPack");
+}
+
+}  // namespace
+
+Array array_of(nb::handle object, const std::string& what, Writable need, Layout layout, Lies lies) {
+  Array array = array_anywhere(object, what, need, layout);
+  if (lies == Lies::on_host && array.memory && !array.memory->place().is_host()) {
+    refuse(what, "is not in the memory of the host",
+           "copy it to the host, for example with chip.copy_out(x), or x.cpu() of PyTorch");
+  }
+  return array;
 }
 
 std::size_t bytes_of(const Array& array) noexcept {

@@ -8,6 +8,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <baton/memory_place.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton::python {
@@ -26,6 +27,7 @@ class Memory {
 
   [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
   [[nodiscard]] bool writable() const noexcept { return writable_ == Writable::yes; }
+  [[nodiscard]] virtual MemoryPlace place() const noexcept { return {}; }
   /// A chip must be told of memory that is neither its own nor a window.
   [[nodiscard]] virtual bool is_external() const noexcept { return false; }
 
@@ -64,11 +66,13 @@ struct Array {
 };
 
 enum class Layout : std::uint8_t { contiguous, strided };
+/// Which memory will do. Who takes any asks for its place before touching it.
+enum class Lies : std::uint8_t { on_host, anywhere };
 
 /// A tensor over the memory of `object`: one of ours, or anything with the buffer protocol or DLPack. Nothing is
 /// copied. Throws Error, in the name of `what`, that says what to do with an object that has no such memory.
 [[nodiscard]] Array array_of(nb::handle object, const std::string& what, Writable need,
-                             Layout layout = Layout::contiguous);
+                             Layout layout = Layout::contiguous, Lies lies = Lies::on_host);
 
 /// What all its elements take, without gaps.
 [[nodiscard]] std::size_t bytes_of(const Array& array) noexcept;

@@ -36,8 +36,9 @@ class Captured {
 struct Bindings {
   explicit Bindings(const nb::list& pairs) {
     for (const nb::handle pair : pairs) {
-      const Array before = array_of(pair[0], "the array that was captured", Writable::no, Layout::strided);
-      arrays.push_back(array_of(pair[1], "the array to use instead", Writable::no, Layout::strided));
+      const Array before =
+          array_of(pair[0], "the array that was captured", Writable::no, Layout::strided, Lies::anywhere);
+      arrays.push_back(array_of(pair[1], "the array to use instead", Writable::no, Layout::strided, Lies::anywhere));
       list.push_back({before.tensor, arrays.back().tensor});
     }
   }

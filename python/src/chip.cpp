@@ -23,15 +23,12 @@
 namespace baton::python {
 namespace {
 
-std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int clusters,
-                                    int workers, std::uint64_t task_window, std::uint64_t output_heap_bytes,
-                                    std::optional<std::uint64_t> seed, const std::optional<std::string>& profile,
-                                    std::optional<double> kernel_timeout) {
-  // Arrays show memory of the host.
-  if (platform == "cuda") {
-    throw Error(Code::unsupported, "Python does not drive chips of platform cuda yet; C++ does: baton::Chip");
-  }
+std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int device,
+                                    int clusters, int workers, std::uint64_t task_window,
+                                    std::uint64_t output_heap_bytes, std::optional<std::uint64_t> seed,
+                                    const std::optional<std::string>& profile, std::optional<double> kernel_timeout) {
   ChipOptions options{.platform = platform,
+                      .device = device,
                       .clusters = clusters,
                       .workers = workers,
                       .task_window = task_window,
@@ -123,12 +120,42 @@ void run_captured(const std::shared_ptr<ChipHost>& host, const Captured& capture
                      [graph = captured.shared(), list = given.list](Chip& chip) { chip.run_captured(*graph, list); });
 }
 
-void copy(const Array& to, const Array& from, const char* what) {
-  check_copy(to, from, what);
-  const std::size_t bytes = bytes_of(to);
+/// Whether copies between the host and the tensor go through the chip.
+bool is_elsewhere(const Array& array, const Chip& chip, const char* what) {
+  const MemoryPlace place = array.memory ? array.memory->place() : MemoryPlace{};
+  if (!place.is_host() && place != chip.memory_place()) {
+    throw Error(Code::invalid_argument, fmt::format("{}: the tensor lies in the memory of another device", what),
+                {"copy it with the chip whose memory it is"});
+  }
+  return !place.is_host();
+}
+
+void copy_in(ChipHost& host, const Array& to, const nb::object& given) {
+  Chip& chip = host.chip();
+  const Array from = copied_to(to, given);
+  check_copy(to, from, "copy_in");
+  const bool elsewhere = is_elsewhere(to, chip, "copy_in");
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(from.tensor.address()), bytes_of(from));
   const Unlocked unlocked;
-  std::memmove(reinterpret_cast<void*>(to.tensor.address()), reinterpret_cast<const void*>(from.tensor.address()),
-               bytes);
+  if (elsewhere) {
+    chip.copy_in(to.tensor.reinterpret(DType::uint8), bytes);
+  } else {
+    std::memmove(reinterpret_cast<void*>(to.tensor.address()), bytes.data(), bytes.size());
+  }
+}
+
+void copy_out(ChipHost& host, const Array& from, const nb::object& given) {
+  Chip& chip = host.chip();
+  const Array to = copied_from(from, given);
+  check_copy(to, from, "copy_out");
+  const bool elsewhere = is_elsewhere(from, chip, "copy_out");
+  const std::span bytes(reinterpret_cast<std::uint8_t*>(to.tensor.address()), bytes_of(to));
+  const Unlocked unlocked;
+  if (elsewhere) {
+    chip.copy_out(from.tensor.reinterpret(DType::uint8), bytes);
+  } else {
+    std::memmove(bytes.data(), reinterpret_cast<const void*>(from.tensor.address()), bytes.size());
+  }
 }
 
 }  // namespace
@@ -162,7 +189,7 @@ void bind_chip(nb::module_& module) {
       .def("free", &ChipHost::free)
       .def("add",
            [](ChipHost& host, const nb::object& object, const std::string& name) {
-             const Array array = array_of(object, "the array", Writable::no, Layout::strided);
+             const Array array = array_of(object, "the array", Writable::no, Layout::strided, Lies::anywhere);
              host.add(array, name);
              return array;
            })
@@ -173,22 +200,14 @@ void bind_chip(nb::module_& module) {
       .def("run_library", run_library, nb::arg("orchestration"), nb::arg("args"), nb::kw_only(), nb::arg("edges"))
       .def("run_program", run_program, nb::arg("program"), nb::arg("args"))
       .def("task_profile", [](ChipHost& host) { return host.chip().task_profile(); })
-      .def("copy_in",
-           [](ChipHost& host, const Array& to, const nb::object& from) {
-             static_cast<void>(host.chip());
-             copy(to, copied_to(to, from), "copy_in");
-           })
-      .def("copy_out",
-           [](ChipHost& host, const Array& from, const nb::object& to) {
-             static_cast<void>(host.chip());
-             copy(copied_from(from, to), from, "copy_out");
-           })
+      .def("copy_in", copy_in)
+      .def("copy_out", copy_out)
       .def("close", &ChipHost::close)
       .def_prop_ro("clusters", [](ChipHost& host) { return host.chip().clusters(); })
       .def_prop_ro("vector_cores", [](ChipHost& host) { return host.chip().vector_cores(); });
-  module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("clusters"),
-             nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"), nb::arg("seed").none(),
-             nb::arg("profile").none(), nb::arg("kernel_timeout").none());
+  module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("device"),
+             nb::arg("clusters"), nb::arg("workers"), nb::arg("task_window"), nb::arg("output_heap_bytes"),
+             nb::arg("seed").none(), nb::arg("profile").none(), nb::arg("kernel_timeout").none());
 }
 
 }  // namespace baton::python

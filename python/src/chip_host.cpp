@@ -13,16 +13,21 @@ namespace baton::python {
 class ChipMemory final : public Memory {
  public:
   ChipMemory(std::shared_ptr<ChipHost> host, std::shared_ptr<ChipTicket> ticket, const Buffer& buffer)
-      : Memory(buffer, Writable::yes), host_(std::move(host)), ticket_(std::move(ticket)) {}
+      : Memory(buffer, Writable::yes),
+        host_(std::move(host)),
+        ticket_(std::move(ticket)),
+        place_(ticket_->thread->chip().memory_place()) {}
   ~ChipMemory() override {
     if (!freed) host_->unused_.push_back(buffer());
   }
   [[nodiscard]] const ChipHost* host() const noexcept { return host_.get(); }
+  [[nodiscard]] MemoryPlace place() const noexcept override { return place_; }
   bool freed = false;
 
  private:
   std::shared_ptr<ChipHost> host_;
   std::shared_ptr<ChipTicket> ticket_;
+  MemoryPlace place_;
 };
 
 namespace {
@@ -95,6 +100,7 @@ Array ChipHost::alloc(DType dtype, const std::vector<std::int64_t>& shape, const
   }
   const Tensor memory = chip.alloc(DType::uint8, {bytes}, name);
   auto owner = std::make_shared<ChipMemory>(shared_from_this(), ticket_, memory.buffer());
+  allocated_[memory.buffer().address] = memory.buffer().address + memory.buffer().bytes;
   if (shape.empty()) return {Tensor(memory.buffer(), dtype, {1}), std::move(owner)};
   return {Tensor(memory.buffer(), dtype, shape), std::move(owner)};
 }
@@ -110,7 +116,17 @@ void ChipHost::free(const Array& array) {
   Chip& chip = this->chip();
   memory->release("the tensor");
   memory->freed = true;
-  chip.free(bytes_of(memory->buffer()));
+  free_there(chip, memory->buffer());
+}
+
+void ChipHost::free_there(Chip& chip, const Buffer& buffer) {
+  chip.free(bytes_of(buffer));
+  allocated_.erase(buffer.address);
+}
+
+bool ChipHost::is_own(const Buffer& buffer) const {
+  const auto after = allocated_.upper_bound(buffer.address);
+  return after != allocated_.begin() && buffer.address + buffer.bytes <= std::prev(after)->second;
 }
 
 const ChipHost::Known* ChipHost::known(const Buffer& buffer) const {
@@ -126,8 +142,8 @@ void ChipHost::add(const Array& array, const std::string& name) {
     throw Error(Code::invalid_argument, "only memory of others is added to a chip");
   }
   const Buffer& buffer = array.memory->buffer();
-  if (known(buffer) != nullptr) return;
-  chip.add_memory(buffer, name);
+  if (known(buffer) != nullptr || is_own(buffer)) return;
+  chip.add_memory(buffer, name, array.memory->place());
   known_[buffer.address] = {buffer.address + buffer.bytes, array.memory, false};
 }
 
@@ -145,8 +161,8 @@ void ChipHost::use(const Array& array) {
   held_.memory.insert(array.memory);
   if (!array.memory->is_external()) return;
   const Buffer& buffer = array.memory->buffer();
-  if (known(buffer) != nullptr) return;
-  thread().chip().add_memory(buffer, "array");
+  if (known(buffer) != nullptr || is_own(buffer)) return;
+  thread().chip().add_memory(buffer, "array", array.memory->place());
   known_[buffer.address] = {buffer.address + buffer.bytes, array.memory, !capturing_};
 }
 
@@ -169,7 +185,7 @@ void ChipHost::end_run() {
     entry = known_.erase(entry);
   }
   held_ = {};  // may add to unused_
-  for (const Buffer& buffer : std::exchange(unused_, {})) chip.free(bytes_of(buffer));
+  for (const Buffer& buffer : std::exchange(unused_, {})) free_there(chip, buffer);
 }
 
 void ChipHost::run(Body body, const Orchestration& orchestration) {

@@ -132,6 +132,9 @@ class ChipHost : public std::enable_shared_from_this<ChipHost> {
   void begin_run();
   void end_run();
   [[nodiscard]] const Known* known(const Buffer& buffer) const;
+  /// Whether it lies in memory that the chip gave: somebody lends it back, by DLPack.
+  [[nodiscard]] bool is_own(const Buffer& buffer) const;
+  void free_there(Chip& chip, const Buffer& buffer);
 
   [[nodiscard]] ChipThread& thread() const;
 
@@ -140,6 +143,7 @@ class ChipHost : public std::enable_shared_from_this<ChipHost> {
   std::shared_ptr<ChipJob> interrupted_;
   std::thread::id runner_{};  // of the orchestration that runs now
   std::map<std::uint64_t, Known> known_;
+  std::map<std::uint64_t, std::uint64_t> allocated_;  // begin and end
   Held held_;
   bool capturing_ = false;
   std::vector<Buffer> unused_;  // memory of the chip that nobody refers to any more

@@ -20,7 +20,11 @@ using Shared = std::shared_ptr<ChipWorker>;
 /// Memory of the device, which may not be the host's: tensors over it are for kernels of that device and for copies.
 class DeviceMemory final : public Memory {
  public:
-  explicit DeviceMemory(const Buffer& buffer) : Memory(buffer, Writable::yes) {}
+  DeviceMemory(const Buffer& buffer, const MemoryPlace& place) : Memory(buffer, Writable::yes), place_(place) {}
+  [[nodiscard]] MemoryPlace place() const noexcept override { return place_; }
+
+ private:
+  MemoryPlace place_;
 };
 
 Array alloc(const Shared& worker, const std::vector<std::int64_t>& shape, const std::string& dtype_name) {
@@ -28,7 +32,7 @@ Array alloc(const Shared& worker, const std::vector<std::int64_t>& shape, const 
   std::size_t bytes = size_of(dtype);
   for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
   const Buffer buffer = worker->alloc(bytes);
-  return {Tensor(buffer, dtype, shape), std::make_shared<DeviceMemory>(buffer)};
+  return {Tensor(buffer, dtype, shape), std::make_shared<DeviceMemory>(buffer, worker->memory_place())};
 }
 
 std::size_t offset_of(const Array& array) {

@@ -91,7 +91,7 @@ WaitCmp comparison_named(const std::string& symbol) {
 
 /// (element, "==", value).
 Predicate predicate_from(nb::handle given, ChipHost& host) {
-  const Array array = array_of(given[0], "the element of only_if", Writable::no, Layout::strided);
+  const Array array = array_of(given[0], "the element of only_if", Writable::no, Layout::strided, Lies::anywhere);
   host.use(array);
   return {array.get(), comparison_named(nb::cast<std::string>(given[1])), nb::cast<std::int64_t>(given[2])};
 }
@@ -111,7 +111,7 @@ TaskOptions options_from(const nb::kwargs& given, ChipHost& host) {
       options.after = nb::cast<std::vector<TaskId>>(value);
     } else if (name == "tokens") {
       for (const nb::handle token : value) {
-        const Array array = array_of(token, "a token", Writable::no);
+        const Array array = array_of(token, "a token", Writable::no, Layout::contiguous, Lies::anywhere);
         host.use(array);
         options.tokens.push_back(array.tensor);
       }
@@ -191,7 +191,7 @@ TaskId submit_empty(GraphHandle& handle, const nb::args& given, const nb::kwargs
 }
 
 Array submit_notification_wait(GraphHandle& handle, const nb::object& signal, std::int32_t expected) {
-  const Array array = array_of(signal, "the signal", Writable::no, Layout::strided);
+  const Array array = array_of(signal, "the signal", Writable::no, Layout::strided, Lies::anywhere);
   handle.host().use(array);
   if (array.tensor.dtype() != DType::int32) {
     throw Error(Code::invalid_argument, "a signal is an int32", {"pass one element of a tensor of int32"});
@@ -293,7 +293,7 @@ void set_as(GraphHandle& handle, const Tensor& element, nb::handle given) {
 }
 
 nb::object get(GraphHandle& handle, const nb::object& tensor, const nb::args& position) {
-  const Array array = array_of(tensor, "the tensor", Writable::no, Layout::strided);
+  const Array array = array_of(tensor, "the tensor", Writable::no, Layout::strided, Lies::anywhere);
   const Tensor element = element_of(array, position);
   handle.host().use(array);
   switch (element.dtype()) {
@@ -314,7 +314,7 @@ nb::object get(GraphHandle& handle, const nb::object& tensor, const nb::args& po
 }
 
 void set(GraphHandle& handle, const nb::object& tensor, const nb::args& position, const nb::object& value) {
-  const Array array = array_of(tensor, "the tensor", Writable::yes, Layout::strided);
+  const Array array = array_of(tensor, "the tensor", Writable::yes, Layout::strided, Lies::anywhere);
   const Tensor element = element_of(array, position);
   handle.host().use(array);
   switch (element.dtype()) {

@@ -31,8 +31,8 @@ struct MarkedArgument {
 class CallArguments {
  public:
   /// Arguments for a kernel with a signature take their directions from it, others from marks. `kernel` may be null:
-  /// then all must be marked.
-  CallArguments(const Kernel* kernel, const nb::args& given);
+  /// then all must be marked. `lies`: where tensors may be.
+  CallArguments(const Kernel* kernel, const nb::args& given, Lies lies = Lies::anywhere);
   /// Arguments for the orchestration `name` of a library: tensors that are not marked may be written.
   CallArguments(const std::string& name, const nb::args& given);
 
@@ -42,6 +42,7 @@ class CallArguments {
  private:
   void add(const Kernel* kernel, std::size_t position, nb::handle given);
 
+  Lies lies_ = Lies::anywhere;
   std::vector<Array> arrays_;
   std::vector<Argument> arguments_;
 };

@@ -20,11 +20,12 @@ namespace {
 
 KernelFile compile(const std::string& source, std::optional<std::string> text, bool cube, bool orchestration,
                    std::vector<std::string> include_dirs, std::vector<std::string> defines,
-                   std::vector<std::string> flags, bool debug) {
+                   std::vector<std::string> flags, bool debug, std::string platform) {
   KernelSource request{.source = source,
                        .text = std::move(text),
                        .core = cube ? BATON_CORE_CUBE : BATON_CORE_VECTOR,
                        .form = orchestration ? SourceForm::orchestrations : SourceForm::kernels,
+                       .platform = std::move(platform),
                        .include_dirs = std::move(include_dirs),
                        .defines = std::move(defines),
                        .flags = std::move(flags),
@@ -124,7 +125,7 @@ void bind_kernels(nb::module_& module) {
       .def("kernel", &KernelFile::kernel, nb::arg("name") = "")
       .def("orchestration", &KernelFile::orchestration, nb::arg("name"));
   module.def("compile", compile, nb::arg("source"), nb::arg("text").none(), nb::arg("cube"), nb::arg("orchestration"),
-             nb::arg("include_dirs"), nb::arg("defines"), nb::arg("flags"), nb::arg("debug"));
+             nb::arg("include_dirs"), nb::arg("defines"), nb::arg("flags"), nb::arg("debug"), nb::arg("platform"));
   nb::class_<ChipProgram>(module, "LoadedProgram")
       .def(
           "__init__",

@@ -75,7 +75,7 @@ TensorArgType type_of(Access access) {
 /// Arguments for a chip: checked against the kernel, in its order.
 TaskArgs task_args(OrchestrationView& view, const Kernel* kernel, const nb::object& given) {
   TaskArgs args;
-  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(given)));
+  const CallArguments call(kernel, nb::borrow<nb::args>(nb::tuple(given)), Lies::on_host);
   for (const Array& array : call.arrays()) view.hold(array);
   for (const Argument& argument : call.get()) {
     if (argument.tensor() != nullptr) {

@@ -25,7 +25,7 @@ struct Exported {
 };
 
 /// Tensors whose memory Python can keep alive. Outputs of a graph end with it.
-const std::shared_ptr<Memory>& exportable(const Array& array) {
+const std::shared_ptr<Memory>& lendable(const Array& array) {
   static_cast<void>(array.get());
   if (!array.memory) {
     throw Error(Code::invalid_argument, "an output of a graph or a token has no memory that outlives the run",
@@ -36,6 +36,16 @@ const std::shared_ptr<Memory>& exportable(const Array& array) {
                 {"copy it with copy_from()"});
   }
   return array.memory;
+}
+
+/// Those that arrays of the host can show.
+const std::shared_ptr<Memory>& exportable(const Array& array) {
+  const auto& memory = lendable(array);
+  if (!memory->place().is_host()) {
+    throw Error(Code::invalid_argument, "no array of the host can show this tensor: it lies in the memory of a device",
+                {"copy it with chip.copy_out(tensor); PyTorch and CuPy show it as it is, with from_dlpack(tensor)"});
+  }
+  return memory;
 }
 
 /// Where an array finds the first element.
@@ -99,7 +109,12 @@ const PyType_Slot kSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
                               {0, nullptr}};
 
 nb::object to_dlpack(const Array& array, const nb::kwargs& arguments) {
-  const auto& memory = exportable(array);
+  const auto& memory = lendable(array);
+  const MemoryPlace place = memory->place();
+  if (place.kind == MemoryPlace::kUnnamed) {
+    throw Error(Code::unsupported, "DLPack has no name for the device whose memory this tensor lies in",
+                {"copy it with chip.copy_out(tensor)"});
+  }
   const Tensor& tensor = array.tensor;
   const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
   memory->add_export();
@@ -108,7 +123,7 @@ nb::object to_dlpack(const Array& array, const nb::kwargs& arguments) {
     (*last)->remove_export();
   });
   const nb::ndarray<nb::array_api> made(array_address(array), shape.size(), shape.data(), owner,
-                                        tensor.strides().data(), dlpack_of(tensor.dtype()));
+                                        tensor.strides().data(), dlpack_of(tensor.dtype()), place.kind, place.device);
   return nb::cast(made).attr("__dlpack__")(**arguments);
 }
 
@@ -154,9 +169,11 @@ std::vector<std::int64_t> list_of(Tensor::Extents extents) { return {extents.beg
 }  // namespace
 
 void bind_tensor(nb::module_& module) {
-  nb::class_<Array>(module, "Tensor", nb::type_slots(kSlots),
-                    "A view of memory with up to five dimensions. Copies refer to the same memory; nothing is copied "
-                    "between it and NumPy: numpy.asarray(tensor), or tensor.numpy().")
+  nb::class_<Array>(
+      module, "Tensor", nb::type_slots(kSlots),
+      "A view of memory with up to five dimensions. Copies refer to the same memory; nothing is copied "
+      "between it and NumPy: numpy.asarray(tensor), or tensor.numpy(). Memory of a GPU is for PyTorch and "
+      "CuPy, without a copy: torch.from_dlpack(tensor).")
       .def_prop_ro(
           "shape", [](const Array& array) { return nb::tuple(nb::cast(list_of(array.tensor.shape()))); },
           "How many elements each dimension has.")
@@ -215,12 +232,16 @@ void bind_tensor(nb::module_& module) {
           "numpy", [](const nb::object& self) { return nb::module_::import_("baton._dtypes").attr("to_numpy")(self); },
           nb::sig("def numpy(self) -> numpy.ndarray"), "An array over the memory of the tensor, without a copy.")
       .def("__dlpack__", to_dlpack)
-      .def("__dlpack_device__", [](const Array&) { return nb::make_tuple(1, 0); })
+      .def("__dlpack_device__",
+           [](const Array& array) {
+             const MemoryPlace place = array.memory ? array.memory->place() : MemoryPlace{};
+             return nb::make_tuple(place.kind, place.device);
+           })
       .def("__repr__", [](const Array& array) { return "<baton.Tensor " + array.tensor.describe() + ">"; });
   module.def(
       "view",
       [](const nb::object& object, bool writable) {
-        return array_of(object, "the array", writable ? Writable::yes : Writable::no, Layout::strided);
+        return array_of(object, "the array", writable ? Writable::yes : Writable::no, Layout::strided, Lies::anywhere);
       },
       nb::arg("array"), nb::arg("writable") = false);
 }

@@ -80,6 +80,8 @@ const std::string& ChipWorker::library() const { return device().library().path(
 int ChipWorker::device_id() const { return device().id(); }
 bool ChipWorker::has(std::string_view function) const { return device().library().has(std::string(function).c_str()); }
 
+MemoryPlace ChipWorker::memory_place() const { return device().library().memory_place(device().get()); }
+
 Buffer ChipWorker::alloc(std::size_t bytes) {
   if (bytes == 0) fail(Code::invalid_argument, "an allocation of 0 bytes");
   platform::Device& device = this->device();

@@ -25,6 +25,19 @@ def chip():
         yield made
 
 
+class OnlyDlpack:
+    """Something that lends memory by DLPack, and by nothing else."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
 def baton_program():
     return os.environ.get("TEST_PROGRAM") or shutil.which("baton") or pytest.skip("there is no program `baton`")
 

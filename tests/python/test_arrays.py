@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import baton
+from conftest import OnlyDlpack
 
 
 def refusal(call):
@@ -47,19 +48,27 @@ def test_dlpack_both_ways(chip, ops):
     array = np.from_dlpack(tensor)
     assert array.__array_interface__["data"][0] == tensor.address
 
-    class OnlyDlpack:
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
     x = np.ones(8, dtype="f4")
     chip.run(lambda g: g.submit(ops["scale"], OnlyDlpack(x), tensor, 5.0))
     assert np.array_equal(np.asarray(tensor), 5 * x)
+    chip.run(ops["scale"], OnlyDlpack(x), OnlyDlpack(tensor), 6.0)  # memory of the chip that comes back
+    assert np.array_equal(np.asarray(tensor), 6 * x)
+
+
+def test_views_of_what_is_lent_by_dlpack_share_their_memory(chip, ops):
+    root = np.zeros(64, dtype="f4")
+
+    class Storage:
+        data_ptr = staticmethod(lambda: root.__array_interface__["data"][0])
+        nbytes = staticmethod(lambda: root.nbytes)
+
+    class AsPyTorch(OnlyDlpack):
+        untyped_storage = Storage
+
+    first, second = AsPyTorch(root[:40]), AsPyTorch(root[20:])
+    chip.run(lambda g: [g.submit(ops["scale"], np.ones(40, dtype="f4"), first, 2.0),
+                        g.submit(ops["scale"], np.ones(44, dtype="f4"), second, 3.0)])  # in this order: both write some
+    assert np.all(root[:20] == 2) and np.all(root[20:] == 3)
 
 
 def test_bytearrays_and_other_buffers(chip):

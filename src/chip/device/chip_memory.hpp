@@ -6,15 +6,10 @@
 #include <memory>
 #include <utility>
 
+#include <baton/memory_place.hpp>
 #include <baton/tensor.hpp>
 
 namespace baton::chip {
-
-/// Who may touch a byte.
-enum class MemoryKind : std::uint8_t {
-  host,    // the cores and the host alike, by its address
-  device,  // the cores; the host through copies
-};
 
 /// Shared by all that holds allocations: a captured graph may outlive its chip.
 class ChipMemory {
@@ -24,7 +19,8 @@ class ChipMemory {
   ChipMemory& operator=(const ChipMemory&) = delete;
   virtual ~ChipMemory() = default;
 
-  [[nodiscard]] virtual MemoryKind kind() const noexcept = 0;
+  /// On the host: cores and host address it alike. Elsewhere: the host reaches it through copies.
+  [[nodiscard]] virtual MemoryPlace place() const noexcept = 0;
   /// Zeroed, and aligned to kChipAlignment at least. Throws Error (out_of_memory) if there is no room.
   [[nodiscard]] virtual std::uint64_t allocate(std::size_t bytes) = 0;
   virtual void free(std::uint64_t address, std::size_t bytes) noexcept = 0;

@@ -14,7 +14,7 @@ class HostMemory final : public ChipMemory {
  public:
   explicit HostMemory(Guards guards = Guards::none) noexcept : guards_(guards) {}
 
-  [[nodiscard]] MemoryKind kind() const noexcept override { return MemoryKind::host; }
+  [[nodiscard]] MemoryPlace place() const noexcept override { return {}; }
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes) override;
   void free(std::uint64_t address, std::size_t bytes) noexcept override;
   void copy_in(std::uint64_t to, const void* from, std::size_t bytes) override;

@@ -23,10 +23,9 @@ BatonDeviceDescription describe(const OpenDevice& open) {
 class LibraryMemory final : public ChipMemory {
  public:
   explicit LibraryMemory(std::shared_ptr<OpenDevice> open)
-      : open_(std::move(open)),
-        kind_(describe(*open_).memory == BATON_MEMORY_HOST ? MemoryKind::host : MemoryKind::device) {}
+      : open_(std::move(open)), place_(open_->library().memory_place(open_->get())) {}
 
-  [[nodiscard]] MemoryKind kind() const noexcept override { return kind_; }
+  [[nodiscard]] MemoryPlace place() const noexcept override { return place_; }
   [[nodiscard]] std::uint64_t allocate(std::size_t bytes) override {
     std::uint64_t address = 0;
     library().check("baton_device_alloc", library().alloc(open_->get(), bytes, &address));
@@ -57,7 +56,7 @@ class LibraryMemory final : public ChipMemory {
   [[nodiscard]] const platform::PlatformLibrary& library() const noexcept { return open_->library(); }
 
   std::shared_ptr<OpenDevice> open_;
-  MemoryKind kind_;
+  MemoryPlace place_;
 };
 
 /// A graph that a device has taken, and which of its arguments.

@@ -86,6 +86,7 @@ PlatformLibrary::PlatformLibrary(const std::string& platform)
       graph_free(library_.required<BatonGraphFree>("baton_graph_free")),
       attach_comm(library_.optional<BatonDeviceAttachComm>("baton_device_attach_comm")),
       stream(library_.optional<BatonDeviceStream>("baton_device_stream")),
+      dlpack(library_.optional<BatonDeviceDlpack>("baton_device_dlpack")),
       comm_init(library_.optional<void*(int, int, void*, const char*)>("comm_init")),
       comm_alloc_windows(library_.optional<int(void*, size_t, uint64_t*)>("comm_alloc_windows")),
       comm_get_local_window_base(library_.optional<int(void*, uint64_t*)>("comm_get_local_window_base")),
@@ -93,6 +94,15 @@ PlatformLibrary::PlatformLibrary(const std::string& platform)
       comm_barrier(library_.optional<int(void*)>("comm_barrier")),
       comm_destroy(library_.optional<int(void*)>("comm_destroy")),
       comm_last_error(library_.optional<const char*()>("comm_last_error")) {}
+
+MemoryPlace PlatformLibrary::memory_place(BatonDevice* device) const {
+  BatonDeviceDescription description{};
+  check("baton_device_describe", describe(device, &description));
+  if (description.memory == BATON_MEMORY_HOST) return {};
+  MemoryPlace place{.kind = MemoryPlace::kUnnamed};
+  if (dlpack) check("baton_device_dlpack", dlpack(device, &place.kind, &place.device));
+  return place;
+}
 
 void PlatformLibrary::check(const char* function, int status) const {
   if (status == 0) return;

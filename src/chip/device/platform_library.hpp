@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <baton/platform.h>
+#include <baton/memory_place.hpp>
 
 #include "base/shared_library.hpp"
 
@@ -24,6 +25,7 @@ class PlatformLibrary {
 
   /// Throws Error with the code `status` and the platform's message unless it is 0.
   void check(const char* function, int status) const;
+  [[nodiscard]] MemoryPlace memory_place(BatonDevice* device) const;
 
  private:
   SharedLibrary library_;
@@ -44,6 +46,7 @@ class PlatformLibrary {
   BatonGraphFree* graph_free;
   OptionalFunction<BatonDeviceAttachComm> attach_comm;
   OptionalFunction<BatonDeviceStream> stream;
+  OptionalFunction<BatonDeviceDlpack> dlpack;
   OptionalFunction<void*(int, int, void*, const char*)> comm_init;
   OptionalFunction<int(void*, size_t, uint64_t*)> comm_alloc_windows;
   OptionalFunction<int(void*, uint64_t*)> comm_get_local_window_base;

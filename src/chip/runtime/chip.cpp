@@ -18,7 +18,10 @@ Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::
   return state_->alloc(dtype, {shape.begin(), shape.size()}, name);
 }
 void Chip::free(const Tensor& tensor) { state_->free(tensor); }
-void Chip::add_memory(const Buffer& memory, std::string_view name) { state_->add_memory(memory, name); }
+void Chip::add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place) {
+  state_->add_memory(memory, name, place);
+}
+MemoryPlace Chip::memory_place() const noexcept { return state_->bytes().place(); }
 void Chip::remove(const Tensor& external) { state_->remove(external); }
 void Chip::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, Place where) {
   state_->run(orchestration, options, where);

@@ -158,11 +158,11 @@ void ChipState::free(const Tensor& tensor) {
   known_.erase(found);
 }
 
-void ChipState::add_memory(const Buffer& memory, std::string_view name) {
+void ChipState::add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place) {
   if (memory.bytes == 0) fail(Code::invalid_argument, "\"{}\" has no bytes", name);
-  if (bytes().kind() != MemoryKind::host) {
-    fail(Code::unsupported, "\"{}\" is memory of the host, which this chip does not reach; use alloc() and copy_in()",
-         name);
+  if (place != bytes().place()) {
+    fail(Code::unsupported, "\"{}\" is memory of {}, which this chip does not reach; use alloc() and copy_in()", name,
+         place.is_host() ? "the host" : "another device");
   }
   const graph::AllocationId allocation = map_.add_allocation(memory, name);
   memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name));

@@ -25,7 +25,7 @@ class ChipState {
 
   [[nodiscard]] Tensor alloc(DType dtype, std::span<const std::int64_t> shape, std::string_view name);
   void free(const Tensor& tensor);
-  void add_memory(const Buffer& memory, std::string_view name);
+  void add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place);
   void remove(const Tensor& external);
   void run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where);
   [[nodiscard]] CapturedGraph capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,

@@ -6,6 +6,7 @@
 
 #include <baton/platform.h>
 #include <baton/error.hpp>
+#include <baton/memory_place.hpp>
 
 #include "platform/cuda/gpu.hpp"
 #include "platform/cuda/graph.hpp"
@@ -51,6 +52,13 @@ int guarded(const baton::cuda::Gpu& gpu, Body&& body) noexcept {
   });
 }
 
+/// The driver may return before bytes are in the memory of the GPU; work on its default stream comes after them, that
+/// on streams of others, who know the memory by DLPack, does not.
+void finish(const char* what) {
+  const auto& driver = baton::cuda::Driver::get();
+  driver.check(what, driver.stream_wait(nullptr));
+}
+
 }  // namespace
 
 extern "C" {
@@ -72,9 +80,16 @@ BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDevice
   return 0;
 }
 
+BATON_PLATFORM_EXPORT int baton_device_dlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out) {
+  *type_out = baton::MemoryPlace::kCuda;
+  *number_out = device->gpu.ordinal();
+  return 0;
+}
+
 BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {
   return guarded(device->gpu, [&] {
     baton::cuda::GpuMemory memory(bytes);
+    finish("clearing memory of the GPU");
     *address_out = memory.address();
     device->gpu.memory.emplace(memory.address(), std::move(memory));
   });
@@ -92,6 +107,7 @@ BATON_PLATFORM_EXPORT int baton_device_copy_in(BatonDevice* device, uint64_t to,
   return guarded(device->gpu, [&] {
     const auto& driver = baton::cuda::Driver::get();
     driver.check("copying to the GPU", driver.copy_in(to, from, bytes));
+    finish("copying to the GPU");
   });
 }
 

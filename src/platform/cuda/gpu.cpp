@@ -38,7 +38,7 @@ int Gpu::attribute(DeviceAttribute which) const {
   return value;
 }
 
-Gpu::Gpu(int ordinal) {
+Gpu::Gpu(int ordinal) : ordinal_(ordinal) {
   const Driver& driver = Driver::get();
   int count = 0;
   driver.check("counting GPUs", driver.device_count(&count));
@@ -59,8 +59,9 @@ Gpu::Gpu(int ordinal) {
   driver.check("opening the GPU", driver.context_retain(&context_, device_));
   make_current();
   driver.check("setting the stack of kernels", driver.context_limit(kLimitOfStack, kStackBytes));
-  constexpr unsigned kNonBlocking = 1;
-  driver.check("making a stream", driver.stream_create(&stream_, kNonBlocking));
+  // Runs begin after what others have begun on the default stream: PyTorch and CuPy work there.
+  constexpr unsigned kAfterDefaultStream = 0;
+  driver.check("making a stream", driver.stream_create(&stream_, kAfterDefaultStream));
 }
 
 Gpu::~Gpu() {

@@ -63,6 +63,8 @@ class Gpu {
 
   /// The calling thread works with this GPU from now on.
   void make_current() const { Driver::get().check("using the GPU", Driver::get().context_set(context_)); }
+  /// Its number on this machine.
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
   [[nodiscard]] int core_count() const noexcept { return cores_; }
   [[nodiscard]] const std::array<std::uint64_t, kBufferTypes>& buffer_bytes() const noexcept { return buffer_bytes_; }
   /// As compilers call it: sm_90a.
@@ -78,6 +80,7 @@ class Gpu {
  private:
   [[nodiscard]] int attribute(DeviceAttribute which) const;
 
+  int ordinal_;
   DeviceNumber device_ = 0;
   Context context_ = nullptr;
   Stream stream_ = nullptr;
