@@ -1,152 +1,97 @@
-// Graphs on a GPU: what a task costs beside its kernel. Prints one line for each case: name, value, unit.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <functional>
-#include <vector>
-
 #include <baton/chip.hpp>
-#include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
+#include "cuda/contenders.hpp"
+
+namespace bench::cuda {
 namespace {
 
-using baton::Chip;
+using baton::Access;
 using baton::Graph;
 using baton::Tensor;
-using Clock = std::chrono::steady_clock;
 
-constexpr int kRounds = 7;
-
-/// The median of some runs, in microseconds.
-double median_us(const std::function<void()>& run) {
-  run();
-  std::vector<double> times;
-  for (int i = 0; i < kRounds; ++i) {
-    const auto start = Clock::now();
-    run();
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-  }
-  std::ranges::sort(times);
-  return times[kRounds / 2];
+baton::KernelFile kernels(Checks checks) {
+  std::vector<std::string> defines;
+  if (checks == Checks::off) defines.emplace_back("PTO_NO_CHECKS");
+  return baton::KernelFile::compile({.source = CUDA_BENCH_KERNELS, .platform = "cuda", .defines = std::move(defines)});
 }
 
-baton::Argument in(const Tensor& tensor) { return {baton::Access::in, tensor}; }
-baton::Argument out(const Tensor& tensor) { return {baton::Access::out, tensor}; }
-baton::Argument inout(const Tensor& tensor) { return {baton::Access::inout, tensor}; }
+/// A graph, and what it needs while it runs.
+struct Captured {
+  explicit Captured(Checks checks = Checks::on) : file(kernels(checks)) {}
 
-std::vector<Tensor> cells_of(const Tensor& tensor, std::int64_t count) {
-  std::vector<Tensor> cells;
-  for (std::int64_t i = 0; i < count; ++i) cells.push_back(tensor.slice(i, i + 1));
-  return cells;
+  void capture(const std::function<void(Graph&)>& orchestration, baton::Edges edges = baton::Edges::inferred) {
+    graph = std::make_unique<baton::CapturedGraph>(chip.capture(orchestration, {.edges = edges}));
+  }
+
+  baton::KernelFile file;
+  baton::Chip chip{{.platform = "cuda"}};
+  std::unique_ptr<baton::CapturedGraph> graph;
+};
+
+Run run_of(std::shared_ptr<Captured> captured) {
+  return [captured = std::move(captured)] { captured->chip.run(*captured->graph); };
 }
 
-struct Bench {
-  Chip chip{{.platform = "cuda"}};
-  baton::LoadedKernel nothing;
-  baton::LoadedKernel add;
-
-  [[nodiscard]] double run(const std::function<void(Graph&)>& orchestration) {
-    baton::CapturedGraph graph = chip.capture(orchestration);
-    return median_us([&] { chip.run(graph); });
-  }
-
-  void round_trip() {
-    const Tensor x = chip.alloc<float>({1}, "x");
-    std::printf("round_trip %.2f us\n", run([&](Graph& graph) { graph.submit(nothing.get(), {inout(x)}); }));
-  }
-  void independent() {
-    constexpr std::int64_t kTasks = 100'000;
-    const Tensor x = chip.alloc<float>({kTasks}, "x");
-    const std::vector<Tensor> cells = cells_of(x, kTasks);
-    const double time = run([&](Graph& graph) {
-      for (const Tensor& cell : cells) graph.submit(nothing.get(), {inout(cell)});
-    });
-    std::printf("independent %.2f tasks/us\n", kTasks / time);
-  }
-  void chain() {
-    constexpr int kTasks = 10'000;
-    const Tensor x = chip.alloc<float>({1}, "x");
-    const double time = run([&](Graph& graph) {
-      for (int i = 0; i < kTasks; ++i) graph.submit(nothing.get(), {inout(x)});
-    });
-    std::printf("chain %.3f us/task\n", time / kTasks);
-  }
-  void fan() {
-    constexpr int kFans = 500;
-    constexpr std::int64_t kWidth = 64;
-    const Tensor x = chip.alloc<float>({kWidth}, "x");
-    const std::vector<Tensor> cells = cells_of(x, kWidth);
-    const double time = run([&](Graph& graph) {
-      for (int i = 0; i < kFans; ++i) {
-        graph.submit(nothing.get(), {inout(x)});
-        for (const Tensor& cell : cells) graph.submit(nothing.get(), {inout(cell)});
-      }
-      graph.submit(nothing.get(), {inout(x)});
-    });
-    std::printf("fan_1_64_1 %.2f us\n", time / kFans);
-  }
-  void stencil() {
-    constexpr int kSteps = 500;
-    constexpr std::int64_t kWidth = 128;
-    const Tensor even = chip.alloc<float>({kWidth}, "even");
-    const Tensor odd = chip.alloc<float>({kWidth}, "odd");
-    const double time = run([&](Graph& graph) {
-      for (int step = 0; step < kSteps; ++step) {
-        const Tensor& from = step % 2 == 0 ? even : odd;
-        const Tensor& to = step % 2 == 0 ? odd : even;
-        for (std::int64_t i = 0; i < kWidth; ++i) {
-          const Tensor around = from.slice(std::max<std::int64_t>(i - 1, 0), std::min(i + 2, kWidth));
-          const Tensor cell = to.slice(i, i + 1);
-          graph.submit(nothing.get(), {in(around), out(cell)});
-        }
-      }
-    });
-    std::printf("stencil_128 %.2f us/step\n", time / kSteps);
-  }
-  /// out = a + b, 1 GiB each: a task for each tile, or one task whose blocks take turns.
-  void bandwidth(const char* name, const baton::LoadedKernel& tile, const baton::LoadedKernel& stream) {
-    constexpr std::int64_t kCount = std::int64_t{1} << 28U;
-    constexpr std::int64_t kTile = 4096;
-    const Tensor a = chip.alloc<float>({kCount}, "a");
-    const Tensor b = chip.alloc<float>({kCount}, "b");
-    const Tensor c = chip.alloc<float>({kCount}, "c");
-    const double tiles = run([&](Graph& graph) {
-      for (std::int64_t i = 0; i < kCount; i += kTile) {
-        const Tensor parts[] = {a.slice(i, i + kTile), b.slice(i, i + kTile), c.slice(i, i + kTile)};
-        graph.submit(tile.get(), {in(parts[0]), in(parts[1]), out(parts[2])});
-      }
-    });
-    const double stream_time = run([&](Graph& graph) {
-      graph.submit(stream.get(), {in(a), in(b), out(c)}, {.blocks = static_cast<std::uint32_t>(3 * chip.clusters())});
-    });
-    std::printf("tadd_1GiB%s %.3f TB/s\n", name, 3.0 * kCount * sizeof(float) / tiles / 1e6);
-    std::printf("tadd_1GiB_stream%s %.3f TB/s\n", name, 3.0 * kCount * sizeof(float) / stream_time / 1e6);
-    chip.free(a);
-    chip.free(b);
-    chip.free(c);
-  }
+/// What a sum works on.
+struct Vectors {
+  Vectors(baton::Chip& chip, std::int64_t bytes)
+      : count(bytes / static_cast<std::int64_t>(sizeof(float))),
+        a(chip.alloc<float>({count}, "a")),
+        b(chip.alloc<float>({count}, "b")),
+        sum(chip.alloc<float>({count}, "sum")) {}
+  std::int64_t count;
+  Tensor a;
+  Tensor b;
+  Tensor sum;
 };
 
 }  // namespace
 
-/// With an argument, "unchecked": kernels without checks.
-int main(int argc, char** /*argv*/) {
-  const bool unchecked = argc > 1;
-  try {
-    const baton::KernelFile kernels = baton::KernelFile::compile(
-        {.source = CUDA_BENCH_KERNELS,
-         .platform = "cuda",
-         .defines = unchecked ? std::vector<std::string>{"PTO_NO_CHECKS"} : std::vector<std::string>{}});
-    Bench bench{.nothing = kernels.kernel("nothing"), .add = kernels.kernel("add")};
-    bench.round_trip();
-    bench.independent();
-    bench.chain();
-    bench.fan();
-    bench.stencil();
-    bench.bandwidth(unchecked ? "_unchecked" : "", bench.add, kernels.kernel("add_stream"));
-  } catch (const baton::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+Run captured(const Shape& shape) {
+  auto made = std::make_shared<Captured>();
+  const baton::LoadedKernel nothing = made->file.kernel("nothing");
+  const Tensor cell = made->chip.alloc<float>({1}, "cell");
+  made->capture(
+      [&](Graph& graph) {
+        std::vector<baton::TaskId> tasks;
+        for (const auto& before : shape.predecessors) {
+          baton::TaskOptions options;
+          for (const std::uint32_t earlier : before) options.after.push_back(tasks[earlier]);
+          tasks.push_back(graph.submit(nothing.get(), {{Access::inout, cell}}, options));
+        }
+      },
+      baton::Edges::named);
+  return run_of(std::move(made));
 }
+
+Run add_tiles(std::int64_t bytes, Checks checks) {
+  constexpr std::int64_t kTile = 4096;
+  auto made = std::make_shared<Captured>(checks);
+  const baton::LoadedKernel add = made->file.kernel("add");
+  const Vectors vectors(made->chip, bytes);
+  made->capture([&](Graph& graph) {
+    for (std::int64_t i = 0; i < vectors.count; i += kTile) {
+      const std::int64_t end = std::min(i + kTile, vectors.count);
+      const Tensor a = vectors.a.slice(i, end);
+      const Tensor b = vectors.b.slice(i, end);
+      const Tensor sum = vectors.sum.slice(i, end);
+      graph.submit(add.get(), {{Access::in, a}, {Access::in, b}, {Access::out, sum}});
+    }
+  });
+  return run_of(std::move(made));
+}
+
+Run add_blocks(std::int64_t bytes, Checks checks) {
+  auto made = std::make_shared<Captured>(checks);
+  const baton::LoadedKernel add = made->file.kernel("add_stream");
+  const Vectors vectors(made->chip, bytes);
+  const auto blocks = static_cast<std::uint32_t>(made->chip.cube_cores() + made->chip.vector_cores());
+  made->capture([&](Graph& graph) {
+    graph.submit(add.get(), {{Access::in, vectors.a}, {Access::in, vectors.b}, {Access::out, vectors.sum}},
+                 {.blocks = blocks});
+  });
+  return run_of(std::move(made));
+}
+
+}  // namespace bench::cuda

@@ -187,6 +187,8 @@ def run(options):
     for suite in modules:
         if cases := selected(suite.cases(plan), options.quick, options.case):
             chosen[suite] = cases
+        elif not options.list and not options.case and hasattr(suite, "why_skipped"):
+            say(f"{suite.SUITE} is skipped: {suite.why_skipped()}")
     if options.list:
         print(*(case.name if options.suite else f"{case.suite} {case.name}"
                 for cases in chosen.values() for case in cases), sep="\n")

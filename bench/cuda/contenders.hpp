@@ -1,0 +1,28 @@
+// What takes part in the measurements on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "cuda/shapes.hpp"
+
+namespace bench::cuda {
+
+/// Runs something once and returns when it is complete on the GPU.
+using Run = std::function<void()>;
+
+/// A graph of empty tasks: captured by Baton, as a CUDA Graph, or launched into streams with events between them.
+[[nodiscard]] Run captured(const Shape& shape);
+[[nodiscard]] Run cuda_graph(const Shape& shape);
+[[nodiscard]] Run streams(const Shape& shape);
+
+enum class Checks : std::uint8_t { on, off };
+/// out = a + b of `bytes` each: as a graph with a task for each tile, or as one task with a block for each core.
+[[nodiscard]] Run add_tiles(std::int64_t bytes, Checks checks);
+[[nodiscard]] Run add_blocks(std::int64_t bytes, Checks checks);
+/// The same as a kernel of CUDA; and a copy of `bytes` that lie on the GPU.
+[[nodiscard]] Run cuda_add(std::int64_t bytes);
+[[nodiscard]] Run cuda_copy(std::int64_t bytes);
+
+}  // namespace bench::cuda

@@ -1,0 +1,82 @@
+"""Graphs on an NVIDIA GPU: beside CUDA Graphs and streams, and sums of vectors beside a kernel of CUDA and a copy."""
+
+import ctypes
+import functools
+import os
+
+from harness.cases import OURS, Case, Contender, Floor
+from harness.machine import output_of, version_in
+from harness.programs import Command
+
+SUITE = "cuda"
+TARGETS = ("bench_cuda", "baton_platform_cuda", "baton_cli")
+# Graphs and their lengths: tasks of a chain, steps, fans, tasks. All contenders have the same.
+GRAPHS = {"chain": 2_000, "stencil": 100, "fan": 100, "independent": 20_000}
+ADD_BYTES = 1 << 30
+QUICK_ADD_BYTES = 1 << 28
+# The first run compiles kernels, and everyone opens the GPU and makes a graph before the clock runs.
+START_S = 180
+# A program ends itself this long after the harness should have ended it.
+BACKSTOP_S = 10
+
+
+def cases(plan):
+    """None where there is no GPU."""
+    if not versions():
+        return []
+    suite = CudaSuite(plan)
+    found = [suite.graph("round_trip", "chain", 1)]
+    found += [suite.graph(shape, shape, length) for shape, length in GRAPHS.items()]
+    found += [suite.add(way) for way in ("tiles", "tiles_unchecked", "blocks", "blocks_unchecked")]
+    return found
+
+
+def why_skipped():
+    """What the harness says where there are no cases."""
+    return "there is no NVIDIA GPU, or no driver for it (libcuda.so.1)"
+
+
+@functools.cache
+def versions():
+    """The GPU and its driver; nothing without them."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return {}
+    device, version, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    if driver.cuInit(0) or driver.cuDeviceGet(ctypes.byref(device), 0):
+        return {}
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    driver.cuDeviceGetName(name, len(name), device)
+    shown = output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return {"GPU": name.value.decode(), "CUDA": f"{version.value // 1000}.{version.value % 1000 // 10}",
+            "driver": version_in(shown) or "unknown"}
+
+
+class CudaSuite:
+    def __init__(self, plan):
+        self._plan = plan
+
+    def graph(self, name, shape, length):
+        """Times are for a task of a chain or of independent ones, a step of a stencil, a fan, and a whole round trip."""
+        def contender(name, method):
+            return Contender(name, method, self._command("graph", method=method, pattern=shape, tasks=length))
+
+        contenders = (contender(OURS, "ours"), contender("graph", "graph"), contender("streams", "streams"))
+        return Case(SUITE, name if length == 1 else f"{name}/{length}", contenders, in_quick=True)
+
+    def add(self, way):
+        size = QUICK_ADD_BYTES if self._plan.quick else ADD_BYTES
+        # Two vectors are read and one is written; a copy reads one and writes one.
+        floor = Floor({"copy": self._command("copy", bytes=size)}, lambda part: 1.5 * part["copy"],
+                      "1.5 copies of one vector")
+        contenders = (Contender(OURS, way, self._command("add", method=way, bytes=size)),
+                      Contender("kernel", "kernel", self._command("add", method="kernel", bytes=size)))
+        return Case(SUITE, f"add_{way}", contenders, floor, bytes=3 * size, in_quick=True)
+
+    def _command(self, operation, **arguments):
+        limit = self._plan.limit_s + START_S
+        limits = ("--budget-ms", str(self._plan.budget_ms), "--limit-s", str(int(limit) + BACKSTOP_S))
+        words = [word for name, value in arguments.items() for word in (f"--{name}", str(value))]
+        return Command((os.path.join(self._plan.programs, "cuda"), "--operation", operation, *limits, *words),
+                       limit_s=limit)
