@@ -22,7 +22,7 @@ class Chip {
   Chip()
       : me_(baton::join()),
         memory_(baton::comm::DomainAccess::state(me_)->world_pointer()),
-        cores_(baton::chip::profile_named("a2a3sim"), {.clusters = 1, .workers = 1}, memory_) {}
+        cores_(baton::chip::profile_named("a2a3sim"), {.clusters = 1, .threads = 1}, memory_) {}
 
   [[nodiscard]] baton::chip::WindowMemory& memory() { return memory_; }
 

@@ -48,7 +48,7 @@ def on_chips(options, report, kernels, mode):
         room = me.window("room", signals + options.count)
         counters = room.tensor()[:signals].reinterpret("int32")
         window = room.tensor()[signals:]
-        with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
+        with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
             x, y = chip.alloc(options.count), chip.alloc(options.count)
             chip.copy_in(x, data_of(me.rank, 0, options))
 

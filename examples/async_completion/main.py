@@ -54,7 +54,7 @@ def by_a_copy(me, chip, kernels, options):
 
 def live(me, options):
     kernels = example.kernels(__file__)
-    with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
+    with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
         return [by_a_signal(me, chip, kernels, options),
                 by_a_copy(me, chip, kernels, options) if me.size > 1 else []]
 

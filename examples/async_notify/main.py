@@ -23,7 +23,7 @@ def live(me, options):
     kernels = example.kernels(__file__)
     counter, ready = me.signals("counter"), me.signals("ready")
     results = []
-    with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
+    with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
         for epoch in range(1, options.repeat + 1):
             given, result = input_of(me.rank, epoch, options), np.zeros(options.count, "f4")
             out = chip.alloc(options.count)

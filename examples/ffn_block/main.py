@@ -49,7 +49,7 @@ def live(me, options):
         at = ("shown", "taken").index(name) * options.chunks + chunk
         return signals.tensor()[at:at + 1]
 
-    with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
+    with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
         given = [data_of(options, epoch) for epoch in epochs]
         x = [chip.tensor(data[0]) for data in given]
         w1 = [chip.tensor(np.ascontiguousarray(data[1][:, first:last])) for data in given]  # columns of the first layer

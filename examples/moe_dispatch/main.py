@@ -35,7 +35,7 @@ def live(me, options):
         first = sizes.counter_bytes[name]
         return window.tensor()[first:first + 4].reinterpret("int32")
 
-    with baton.Chip(options.platform, domain=me, clusters=1, workers=1) as chip:
+    with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
         numbers = chip.tensor(problem.array())
         plan = chip.alloc(sizes.plan_ints, "int32")
         outbox = chip.alloc([sizes.sent_rows, options.width], options.dtype)

@@ -151,7 +151,7 @@ class Rank:
 def live(me, options):
     """What one rank does; gives the result of each round."""
     kernels, epochs, results = example.kernels(__file__), range(1, options.repeat + 1), []
-    with baton.Chip(options.platform, domain=me, clusters=2, workers=1) as chip:
+    with baton.Chip(options.platform, domain=me, clusters=2, threads=1) as chip:
         rank = Rank(me, chip, kernels, options)
         inputs = [chip.tensor(input_of(options, epoch)) for epoch in epochs]
         chip.run(lambda graph: results.extend(rank.run(graph, x, epoch) for epoch, x in zip(epochs, inputs)))

@@ -39,7 +39,7 @@ struct ChipOptions {
   int clusters = 0;
   /// Threads that run cores. 0: as many as there are processors for each rank of the job, at least 1. On a fiber the
   /// chip shares the fiber's thread.
-  int workers = 0;
+  int threads = 0;
   /// Tasks in flight before the orchestration waits; deferred tasks do not count. 0: BATON_TASK_WINDOW.
   std::uint64_t task_window = 0;
   /// Memory for outputs that the runtime allocates. 0: BATON_OUTPUT_HEAP.

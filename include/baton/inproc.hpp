@@ -10,7 +10,7 @@ namespace baton {
 
 struct InprocOptions {
   /// Threads that share the ranks. 0: as many as there are processors, at most one per rank.
-  int workers = 0;
+  int threads = 0;
   /// Bytes of stack of each rank; the page below it is a guard.
   std::size_t stack_bytes = 256 * 1024;
 };

@@ -28,7 +28,7 @@ class Chip:
     device             which one, of a platform that has several
     domain             makes the chip a rank: its kernels reach the windows of all domains of that rank
     clusters           0: as many as the platform has
-    workers            threads that run cores; 0: as many as there are processors for each rank
+    threads            threads that run cores; 0: as many as there are processors for each rank
     task_window        tasks in flight before a submission waits; 0: BATON_TASK_WINDOW
     output_heap_bytes  memory for graph.output(); 0: BATON_OUTPUT_HEAP
     seed               what a chip leaves open follows from it; None: BATON_SEED
@@ -42,10 +42,10 @@ class Chip:
     """
 
     def __init__(self, platform: str = "a2a3sim", *, device: int = 0, domain: Any = None, clusters: int = 0,
-                 workers: int = 0, task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
+                 threads: int = 0, task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
                  profile: str | None = None, kernel_timeout: float | None = None):
         of_domain = getattr(domain, "_core", domain)
-        self._core = _core.make_chip(of_domain, platform, device, clusters, workers, task_window,
+        self._core = _core.make_chip(of_domain, platform, device, clusters, threads, task_window,
                                      output_heap_bytes, seed, profile, kernel_timeout)
         self.platform = platform
 

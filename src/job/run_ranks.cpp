@@ -52,18 +52,18 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   if (size < 1 || static_cast<std::uint32_t>(size) > wire::kMaxRanks) {
     fail(Situation::ranks_impossible, "{} ranks are not possible; 1 to {} are", size, wire::kMaxRanks);
   }
-  if (inproc_options.workers < 0) fail(Code::invalid_argument, "{} workers are not possible", inproc_options.workers);
+  if (inproc_options.threads < 0) fail(Code::invalid_argument, "{} threads are not possible", inproc_options.threads);
   const auto ranks = static_cast<std::uint32_t>(size);
   auto job = std::make_shared<inproc::Job>(ranks, "world", comm::Hosting::fibers);
   FirstFailure failure;
   // What follows from a seed alone cannot depend on how threads take turns.
-  const int wanted = inproc_options.workers > 0 ? inproc_options.workers : std::min(size, usable_processors());
-  const int workers = options().seed ? 1 : wanted;
-  FiberPool pool({.threads = workers,
+  const int wanted = inproc_options.threads > 0 ? inproc_options.threads : std::min(size, usable_processors());
+  const int threads = options().seed ? 1 : wanted;
+  FiberPool pool({.threads = threads,
                   .stack_bytes = inproc_options.stack_bytes,
                   .seed = options().seed,
                   .place = {&job->control().doorbell, FutexScope::process,
-                            crowding_of(static_cast<std::size_t>(workers)), workers <= usable_processors()}});
+                            crowding_of(static_cast<std::size_t>(threads)), threads <= usable_processors()}});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     job->enter(rank);
     pool.add([&job, &body, &failure, rank] { run_rank(job, rank, body, failure); });

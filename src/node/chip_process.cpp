@@ -92,7 +92,7 @@ std::shared_ptr<comm::SharedMemory> map_node() {
 
 /// Tasks and control messages: as fibers of one thread where the chip has one, else on threads of their own.
 bool serve(ChipServer& server, const StartMessage& start, const comm::World& world) {
-  const int threads = start.chip.workers > 0 ? start.chip.workers : std::max(1, usable_processors() / start.size);
+  const int threads = start.chip.threads > 0 ? start.chip.threads : std::max(1, usable_processors() / start.size);
   bool made = false;
   if (threads > 1) {
     std::thread control([&] { server.run_control(); });

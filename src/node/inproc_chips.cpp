@@ -28,7 +28,7 @@ class InprocChips final : public Chips {
     write_node_header(memory_->address(), static_cast<std::uint32_t>(count_));
     const ChipOptions chip{.platform = options.platform,
                            .clusters = options.clusters,
-                           .workers = options.chip_threads,
+                           .threads = options.chip_threads,
                            .task_window = options.chip_task_window,
                            .output_heap_bytes = options.output_heap_bytes,
                            .kernel_timeout = options.kernel_timeout};
@@ -65,11 +65,11 @@ class InprocChips final : public Chips {
 
  private:
   void run(const ChipOptions& chip) {
-    const int workers = options().seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
-    FiberPool pool({.threads = workers,
+    const int threads = options().seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
+    FiberPool pool({.threads = threads,
                     .seed = options().seed,
                     .place = {&job_->control().doorbell, FutexScope::process,
-                              crowding_of(static_cast<std::size_t>(workers) + 1)}});
+                              crowding_of(static_cast<std::size_t>(threads) + 1)}});
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
       pool.add([this, rank, &chip] { run_chip(rank, chip); });
     }

@@ -112,7 +112,7 @@ class ProcessChips final : public Chips {
                        .node = this_process(),
                        .chip = {.platform = options.platform,
                                 .clusters = options.clusters,
-                                .workers = options.chip_threads,
+                                .threads = options.chip_threads,
                                 .task_window = options.chip_task_window,
                                 .output_heap_bytes = options.output_heap_bytes,
                                 .kernel_timeout = options.kernel_timeout}};

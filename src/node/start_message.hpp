@@ -37,7 +37,7 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   writer.put(start.node.start_time);
   writer.put_text(start.chip.platform);
   writer.put(start.chip.clusters);
-  writer.put(start.chip.workers);
+  writer.put(start.chip.threads);
   writer.put(start.chip.task_window);
   writer.put(start.chip.output_heap_bytes);
   writer.put(start.chip.kernel_timeout.value_or(kNoTimeout).count());
@@ -52,7 +52,7 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   start.node.start_time = reader.get<std::uint64_t>();
   start.chip.platform = reader.get_text();
   start.chip.clusters = reader.get<int>();
-  start.chip.workers = reader.get<int>();
+  start.chip.threads = reader.get<int>();
   start.chip.task_window = reader.get<std::uint64_t>();
   start.chip.output_heap_bytes = reader.get<std::uint64_t>();
   const std::chrono::nanoseconds limit(reader.get<std::chrono::nanoseconds::rep>());

@@ -27,7 +27,7 @@ class Caller {
         level_(level),
         signal_count_(static_cast<std::size_t>(collectives::signals_needed(me.size()))),
         window_(me.raw_window("room", signal_count_ * 4 + kRoomBytes)),
-        chip_(me, {.clusters = 1, .workers = 1, .seed = seed == 0 ? std::optional<std::uint64_t>() : seed}),
+        chip_(me, {.clusters = 1, .threads = 1, .seed = seed == 0 ? std::optional<std::uint64_t>() : seed}),
         data_(chip_.alloc<float>({2 * kMost})),
         counts_(chip_.alloc<std::int32_t>({2 * me.size()})) {
     if (level == Level::graph) room_.emplace(me, CollectiveRoomOptions{.bytes = 16 * kRoomBytes, .blocks = 2});

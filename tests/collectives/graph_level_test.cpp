@@ -99,7 +99,7 @@ TEST(GraphCollectives, OfAllKindsAreRightForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(12)); ++seed) {
     const int ranks = std::array{2, 3, 4, 5}[seed / 2 % 4];
     const std::string failure = run_seeded(ranks, seed, [&](Domain me) {
-      random_calls(std::move(me), seed, 20, {.clusters = 1, .workers = 1, .seed = seed});
+      random_calls(std::move(me), seed, 20, {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }
@@ -156,7 +156,7 @@ void uneven_rounds(Domain me, std::size_t room_bytes, const ChipOptions& options
 TEST(GraphCollectives, OfUnevenBlocksAreRightForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(6)); ++seed) {
     const std::string failure = run_seeded(static_cast<int>(1 + seed % 5), seed, [&](Domain me) {
-      uneven_rounds(std::move(me), seed % 2 == 0 ? 256 : 8192, {.clusters = 1, .workers = 1, .seed = seed});
+      uneven_rounds(std::move(me), seed % 2 == 0 ? 256 : 8192, {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }
@@ -350,7 +350,7 @@ void pass_messages(Domain me, const ChipOptions& options) {
 TEST(GraphMessages, ArriveInOrderAndWholeForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(8)); ++seed) {
     const std::string failure = run_seeded(static_cast<int>(2 + seed % 4), seed, [&](Domain me) {
-      pass_messages(std::move(me), {.clusters = 1, .workers = 1, .seed = seed});
+      pass_messages(std::move(me), {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }

@@ -130,7 +130,7 @@ class Rounds {
 TEST(GraphWindows, AreNeitherReplacedNorReadTooEarlyForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(20)); ++seed) {
     const std::string failure = run_seeded(static_cast<int>(1 + seed % 5), seed, [&](Domain me) {
-      Rounds(me, static_cast<int>(1 + seed % 3), {.clusters = 1, .workers = 1, .seed = seed}).run();
+      Rounds(me, static_cast<int>(1 + seed % 3), {.clusters = 1, .threads = 1, .seed = seed}).run();
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }

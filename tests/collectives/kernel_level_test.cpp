@@ -93,7 +93,7 @@ TEST(KernelCollectives, OfAllKindsFollowEachOtherInOneRoomForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(12)); ++seed) {
     const int ranks = std::array{2, 3, 4, 5}[seed % 4];
     const std::string failure = run_seeded(ranks, seed, [&](Domain me) {
-      random_calls(std::move(me), seed, 25, 1500, {.clusters = 1, .workers = 1, .seed = seed});
+      random_calls(std::move(me), seed, 25, 1500, {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }
@@ -103,7 +103,7 @@ TEST(KernelCollectives, AreRightForEveryNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 16}) {
     run_ranks(ranks, [&](Domain me) {
       random_calls(std::move(me), static_cast<std::uint64_t>(1000 + ranks), scaled(25), 2500,
-                   {.clusters = 1, .workers = 1});
+                   {.clusters = 1, .threads = 1});
     });
   }
 }
@@ -111,7 +111,7 @@ TEST(KernelCollectives, AreRightForEveryNumberOfRanks) {
 TEST(KernelCollectives, EachAlgorithmIsRightForEveryElementAndOperation) {
   for (const int ranks : {2, 5}) {
     run_ranks(ranks, [&](Domain me) {
-      Rank rank(me, std::size_t{5000} * 8 * 5, 3000, {.clusters = 1, .workers = 1});
+      Rank rank(me, std::size_t{5000} * 8 * 5, 3000, {.clusters = 1, .threads = 1});
       int round = 0;
       for (const auto& [operation, algorithm] : chip_algorithms()) {
         for (const Element element : kCombined) {
@@ -144,7 +144,7 @@ TEST(KernelCollectives, GiveTheBitsOfTheHost) {
       std::mt19937 random(static_cast<unsigned>(me.rank()));
       for (float& element : x)
         element = std::ldexp(static_cast<float>(random() % 1000), static_cast<int>(random() % 40));
-      Chip chip(me, {.clusters = 1, .workers = 1});
+      Chip chip(me, {.clusters = 1, .threads = 1});
       chip.run([&](Graph& graph) {
         graph.submit(kCallCollective,
                      {Argument(Access::in, Tensor::over(std::span(x.data(), kCount))),
@@ -195,7 +195,7 @@ void uneven_rounds(Domain me, std::size_t room_bytes, const ChipOptions& options
 TEST(KernelCollectives, OfUnevenBlocksAreRightForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(6)); ++seed) {
     const std::string failure = run_seeded(static_cast<int>(1 + seed % 5), seed, [&](Domain me) {
-      uneven_rounds(std::move(me), seed % 2 == 0 ? 200 : 8000, {.clusters = 1, .workers = 1, .seed = seed});
+      uneven_rounds(std::move(me), seed % 2 == 0 ? 200 : 8000, {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }
@@ -232,17 +232,17 @@ void pass_messages(Domain me, const ChipOptions& options) {
 TEST(KernelMessages, ArriveInOrderAndWholeForEverySeed) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(8)); ++seed) {
     const std::string failure = run_seeded(static_cast<int>(2 + seed % 4), seed, [&](Domain me) {
-      pass_messages(std::move(me), {.clusters = 1, .workers = 1, .seed = seed});
+      pass_messages(std::move(me), {.clusters = 1, .threads = 1, .seed = seed});
     });
     EXPECT_EQ(failure, "") << "seed " << seed;
   }
-  run_ranks(4, [](Domain me) { pass_messages(std::move(me), {.clusters = 1, .workers = 1}); });
+  run_ranks(4, [](Domain me) { pass_messages(std::move(me), {.clusters = 1, .threads = 1}); });
 }
 
 // Whoever fails ends the waits of the others.
 TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
   run_ranks(3, [](Domain me) {
-    Chip chip(me, {.clusters = 1, .workers = 1});
+    Chip chip(me, {.clusters = 1, .threads = 1});
     const auto needed = static_cast<std::size_t>(collectives::signals_needed(me.size()));
     // Rank 0 makes a call that cannot be done, the others one that could.
     const auto call = [&](std::size_t room_bytes, Algorithm algorithm, ReduceOp op, Element element, std::int64_t count,
@@ -285,7 +285,7 @@ TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
   run_ranks(1, [](Domain me) {
     auto window = me.window<std::int32_t>("window", 16);
     const Tensor x = Tensor::over(std::span(window.data(), 16));
-    Chip chip(me, {.clusters = 1, .workers = 1});
+    Chip chip(me, {.clusters = 1, .threads = 1});
     require_error(Code::invalid_argument, {"signals, got 16"}, [&] {
       chip.run([&](Graph& graph) {
         graph.submit(kCallCollective,

@@ -86,7 +86,7 @@ TEST_P(MoeExchange, EveryTokenGetsItsWeightedSumRoundAfterRound) {
   std::vector<std::string> wrong;
   baton::run_ranks(problem.ranks, [&](Domain me) {
     auto window = me.window<std::uint8_t>("moe", size(layout.window_bytes()));
-    Chip chip(me, {.clusters = 1, .workers = 1, .seed = GetParam().seed});
+    Chip chip(me, {.clusters = 1, .threads = 1, .seed = GetParam().seed});
     const auto numbers = chip.alloc<std::int32_t>({kProblemInts}, "problem");
     const auto tokens = chip.alloc<float>({problem.tokens_at_most, problem.width}, "tokens");
     const auto experts = chip.alloc<std::int32_t>({layout.choices_at_most()}, "experts");
@@ -143,7 +143,7 @@ std::vector<std::string> reports(int ranks, const std::function<void(Problem&)>&
     const bool is_odd = me.rank() == ranks - 1;
     const std::int64_t bytes = std::max(Layout(common).window_bytes(), Layout(odd).window_bytes());
     auto window = me.window<std::uint8_t>("moe", size(bytes));
-    Chip chip(me, {.clusters = 1, .workers = 1, .seed = seed});
+    Chip chip(me, {.clusters = 1, .threads = 1, .seed = seed});
     const auto numbers = chip.alloc<std::int32_t>({kProblemInts}, "problem");
     chip.copy_in<std::int32_t>(numbers, numbers_of(is_odd ? odd : common));
     const auto call = [&] {

@@ -310,7 +310,7 @@ TEST(NodeStart, RefusesDevicesAndThreadsThatAreNone) {
   options.chip_threads = 0;
   options.kernel_timeout = std::chrono::nanoseconds(-1);
   require_error(Code::invalid_argument, {"time limit"}, [&] { const Worker worker(options); });
-  require_error(Code::invalid_argument, {"-1 threads"}, [] { const Chip chip({.workers = -1}); });
+  require_error(Code::invalid_argument, {"-1 threads"}, [] { const Chip chip({.threads = -1}); });
 }
 
 TEST(NodeStart, FailsWithTheReason) {

@@ -21,7 +21,7 @@ def ops():
 
 @pytest.fixture
 def chip():
-    with baton.Chip(clusters=2, workers=2) as made:
+    with baton.Chip(clusters=2, threads=2) as made:
         yield made
 
 

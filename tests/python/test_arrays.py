@@ -148,7 +148,7 @@ def test_memory_is_not_freed_under_an_array(chip):
 
 
 def test_arrays_outlive_their_chip():
-    chip = baton.Chip(clusters=1, workers=1)
+    chip = baton.Chip(clusters=1, threads=1)
     array = np.asarray(chip.alloc(1000))
     chip.close()
     array[:] = 3

@@ -244,7 +244,7 @@ def test_an_orchestration_of_a_library_runs_without_python(chip):
 
 def test_profiles_tell_what_tasks_did(ops):
     x = np.zeros(4, dtype="i4")
-    with baton.Chip(clusters=1, workers=1, profile="records") as chip:
+    with baton.Chip(clusters=1, threads=1, profile="records") as chip:
         for _ in range(3):
             chip.run(ops["add_one"], x)
         with pytest.raises(baton.Error):
@@ -260,7 +260,7 @@ def test_profiles_tell_what_tasks_did(ops):
     done = records[records["outcome"] == 0]
     assert np.all(done["submitted"] <= done["started"]) and np.all(done["started"] <= done["completed"])
     assert {profile.names[number] for number in records["kernel"]} == {"add_one", "crash"}
-    with baton.Chip(clusters=1, workers=1, profile="off") as chip:
+    with baton.Chip(clusters=1, threads=1, profile="off") as chip:
         with pytest.raises(baton.Error) as raised:
             chip.task_profile()
     assert raised.value.code == baton.Code.invalid_argument
@@ -270,7 +270,7 @@ def test_profiles_tell_what_tasks_did(ops):
 
 def test_two_threads_with_a_chip_each(ops):
     def live(result):
-        with baton.Chip(clusters=1, workers=1) as chip:
+        with baton.Chip(clusters=1, threads=1) as chip:
             x = np.zeros(1, dtype="i4")
             for _ in range(20):
                 chip.run(ops["add_one"], x)
@@ -306,7 +306,7 @@ def test_a_kernel_may_take_the_token_of_a_notification():
         assert (token.dtype, token.shape) == ("int32", (1,))
         g.submit(after, token, x)
 
-    with baton.Chip(clusters=1, workers=1) as chip:
+    with baton.Chip(clusters=1, threads=1) as chip:
         chip.add(signal)
         chip.run(orchestration)
     assert x[0] == 1

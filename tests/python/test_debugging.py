@@ -48,7 +48,7 @@ def program(tmp_path, text):
 def test_what_a_kernel_prints_is_whole_and_says_where_it_comes_from(tmp_path):
     done = program(tmp_path, f"""
 talks = baton.kernel({TALKS!r})
-with baton.Chip(clusters=4, workers=4) as chip:
+with baton.Chip(clusters=4, threads=4) as chip:
     xs = [np.full(1, i, dtype="f4") for i in range(40)]
     print("before")
     def orchestration(g):

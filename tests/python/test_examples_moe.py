@@ -146,7 +146,7 @@ def overlap(seed):
     wrong = []
 
     def live(me):
-        with baton.Chip(domain=me, clusters=len(rounds) + 1, workers=1, seed=seed) as chip:
+        with baton.Chip(domain=me, clusters=len(rounds) + 1, threads=1, seed=seed) as chip:
             side = Side(me, chip, options, rounds)
             chip.run(lambda graph: [side.submit(graph, k) for k in rounds])
             me.barrier()
@@ -178,7 +178,7 @@ def alone(**changes):
 
     def live(me):
         window = me.window("moe", given["window_bytes"], "uint8")
-        with baton.Chip(domain=me, clusters=1, workers=1) as chip:
+        with baton.Chip(domain=me, clusters=1, threads=1) as chip:
             chip.run(kernels["dispatch"], given["numbers"], given["tokens"], given["experts"], given["plan"],
                      window.tensor().address, window.context, given["count"], 1)
         return given["plan"]
@@ -222,7 +222,7 @@ def test_blocks_share_the_rows_and_a_kernel_may_wait_on_its_core(ranks):
     def live(me):
         window = me.window("moe", sizes.window_bytes, "uint8")
         tokens = np.arange(40, dtype="f4").reshape(4, 10) + 100 * me.rank
-        with baton.Chip(domain=me, clusters=1, workers=1) as chip:
+        with baton.Chip(domain=me, clusters=1, threads=1) as chip:
             for epoch, parts in enumerate((1, 2, 3, 7), start=1):
                 sums = np.full((4, 10), np.nan, "f4")
                 chip.run(kernels["there_and_back"], problem.array(), tokens, chosen, weights,

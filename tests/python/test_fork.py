@@ -111,7 +111,7 @@ import os, signal, sys
 import baton, numpy as np
 signal.alarm(50)
 add_one = baton.kernel({ops.library!r}, "add_one")
-chip = baton.Chip(clusters=1, workers=1)
+chip = baton.Chip(clusters=1, threads=1)
 x = chip.alloc(4, "int32")
 chip.run(add_one, x)
 child = os.fork()

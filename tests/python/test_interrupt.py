@@ -42,7 +42,7 @@ os.environ['BATON_WAIT_TIMEOUT'] = '{timeout}'
 import baton, numpy as np
 wait = baton.kernel({library!r}, 'wait_for')
 x = np.zeros(4, dtype='i4')
-with baton.Chip(clusters=1, workers=1) as chip:
+with baton.Chip(clusters=1, threads=1) as chip:
     try:
         chip.run({body})
     except KeyboardInterrupt:
@@ -74,7 +74,7 @@ def orchestration(g):
     with g.scope():
         threading.Timer(0.2, lambda: print('READY', flush=True)).start()
         g.output([1024], 'int32')
-with baton.Chip(clusters=1, workers=1, output_heap_bytes=4096) as chip:
+with baton.Chip(clusters=1, threads=1, output_heap_bytes=4096) as chip:
     try:
         chip.run(orchestration)
     except KeyboardInterrupt:
@@ -96,7 +96,7 @@ def orchestration(g):
     threading.Timer(0.2, lambda: print('READY', flush=True)).start()
     g.submit(wait, xs[2])
     print('SUBMITTED', flush=True)
-with baton.Chip(clusters=1, workers=1, task_window=2) as chip:
+with baton.Chip(clusters=1, threads=1, task_window=2) as chip:
     try:
         chip.run(orchestration)
     except KeyboardInterrupt:
@@ -117,7 +117,7 @@ def test_room_for_an_output_that_a_failed_task_held_is_told(ops):
             g.submit(ops["crash"], x)
         g.output([1024], "int32")
 
-    with baton.Chip(clusters=1, workers=1, output_heap_bytes=4096) as chip:
+    with baton.Chip(clusters=1, threads=1, output_heap_bytes=4096) as chip:
         with pytest.raises(baton.Error) as raised:
             chip.run(orchestration)
         assert raised.value.code == baton.Code.kernel_fault

@@ -158,7 +158,7 @@ def test_processes_as_ranks_with_kernels_that_reach_windows(ranks, ops):
 import baton, numpy as np
 me = baton.join()
 x = me.window("x", 4, "int32")
-with baton.Chip(domain=me, clusters=1, workers=1) as chip:
+with baton.Chip(domain=me, clusters=1, threads=1) as chip:
     tell = baton.kernel({ops.library!r}, "tell_next")
     wait = baton.kernel({ops.library!r}, "wait_for")
     me.barrier()

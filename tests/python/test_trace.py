@@ -109,7 +109,7 @@ def test_ranks_as_fibers(tmp_path):
 
 def test_tasks_of_a_chip_that_was_made_before(tmp_path, ops):
     x, y = np.ones(256, dtype="f4"), np.zeros(256, dtype="f4")
-    with baton.Chip(clusters=2, workers=2) as chip:
+    with baton.Chip(clusters=2, threads=2) as chip:
         chip.run(lambda graph: graph.submit(ops["scale"], x, y, 2.0))
         with baton.trace(tmp_path / "chip.trace"):
             chip.run(lambda graph: [graph.submit(ops["scale"], x, y, 2.0) for _ in range(20)])
@@ -127,7 +127,7 @@ def test_tasks_in_a_row_are_said_to_be(tmp_path, ops):
     program.write_text(f"""
 import baton, numpy as np
 scale = baton.kernels({str(pathlib.Path(__file__).parent / "kernels" / "ops.cpp")!r})["scale"]
-with baton.Chip(clusters=2, workers=1, profile=None) as chip:
+with baton.Chip(clusters=2, threads=1, profile=None) as chip:
     # So large that a task is not complete when the next one is submitted: there would be no edge between them.
     x, y = (chip.tensor(np.ones(1 << 18, "f4"), name=name) for name in "xy")
     chip.run(lambda graph: [graph.submit(scale, x, y, 2.0) for _ in range(64)])

@@ -54,8 +54,8 @@ void run_threads(const Scenario& scenario, int size, const std::string& job) {
 void run(const Scenario& scenario, Hosting hosting, int size, int rank, const std::string& job) {
   switch (hosting) {
     case Hosting::threads: return run_threads(scenario, size, job);
-    case Hosting::one_fiber_thread: return run_ranks(size, scenario.body, {.workers = 1});
-    case Hosting::two_fiber_threads: return run_ranks(size, scenario.body, {.workers = 2});
+    case Hosting::one_fiber_thread: return run_ranks(size, scenario.body, {.threads = 1});
+    case Hosting::two_fiber_threads: return run_ranks(size, scenario.body, {.threads = 2});
     case Hosting::processes: return run_body(scenario, {rank, size, "shm:" + job});
   }
 }

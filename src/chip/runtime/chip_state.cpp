@@ -56,7 +56,7 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
                                            RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
   }
   const SimOptions cores{
-      .clusters = chip.clusters, .workers = chip.workers, .seed = seed_of(chip), .kernel_timeout = kernel_timeout};
+      .clusters = chip.clusters, .threads = chip.threads, .seed = seed_of(chip), .kernel_timeout = kernel_timeout};
   const SchedulerOptions tasks{.window = chip.task_window != 0 ? chip.task_window : options().task_window,
                                .in_place = chip.in_place.value_or(options().in_place),
                                .seed = seed_of(chip)};

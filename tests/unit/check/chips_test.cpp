@@ -313,7 +313,7 @@ Recorded run_two(int first, const std::function<void(const TwoChips&)>& body) {
                 body({me, chip, x, words, signals, elsewhere.address(), first});
                 me.barrier();  // windows end together
               },
-              {.workers = 1});
+              {.threads = 1});
   });
 }
 

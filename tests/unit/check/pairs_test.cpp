@@ -158,7 +158,7 @@ Recorded run_pair(const Operation& first, const Operation& second, const Mechani
                 mechanism.between(all);
                 if (all.is_second()) second.make(x);
               },
-              {.workers = 1});
+              {.threads = 1});
   });
 }
 

@@ -31,7 +31,7 @@ struct KernelTimeout : testing::Test {
   alignas(64) std::int32_t word = 0;
   std::int64_t address = reinterpret_cast<std::int64_t>(&word);
   SimCores cores{profile_named("a2a3sim"),
-                 {.clusters = 1, .workers = 1, .kernel_timeout = std::chrono::milliseconds(200)},
+                 {.clusters = 1, .threads = 1, .kernel_timeout = std::chrono::milliseconds(200)},
                  *chip.memory};
 };
 
@@ -95,7 +95,7 @@ TEST(NoKernelTimeout, LetsAKernelRun) {
   LonelyChip chip;
   alignas(64) std::int32_t word = 0;
   SimCores cores{profile_named("a2a3sim"),
-                 {.clusters = 1, .workers = 1, .kernel_timeout = std::chrono::nanoseconds(0)},
+                 {.clusters = 1, .threads = 1, .kernel_timeout = std::chrono::nanoseconds(0)},
                  *chip.memory};
   KernelCall call;
   call.entry = spin_kernel;

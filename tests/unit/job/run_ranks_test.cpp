@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using test::require_error;
 
 TEST(RunRanks, RunsEveryRankOnce) {
-  for (const int workers : {0, 1, 3, 100}) {
+  for (const int threads : {0, 1, 3, 100}) {
     std::vector<std::atomic<int>> runs(20);
     run_ranks(20,
               [&](Domain me) {
@@ -23,13 +23,13 @@ TEST(RunRanks, RunsEveryRankOnce) {
                 runs[static_cast<std::size_t>(me.rank())].fetch_add(1);
                 me.barrier();
               },
-              {.workers = workers});
+              {.threads = threads});
     for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
   }
 }
 
 TEST(RunRanks, ThrowsTheFirstFailureAndNotWhatFollowedFromIt) {
-  for (const int workers : {1, 2}) {
+  for (const int threads : {1, 2}) {
     std::atomic<int> told{0};
     try {
       run_ranks(6,
@@ -45,7 +45,7 @@ TEST(RunRanks, ThrowsTheFirstFailureAndNotWhatFollowedFromIt) {
                     throw;
                   }
                 },
-                {.workers = workers});
+                {.threads = threads});
       FAIL() << "nothing was thrown";
     } catch (const std::out_of_range& error) {
       EXPECT_STREQ(error.what(), "the cause");
@@ -59,7 +59,7 @@ TEST(RunRanks, ChecksItsArguments) {
   require_error(Code::invalid_argument, {"0 ranks"}, [&] { run_ranks(0, nothing); });
   require_error(Code::invalid_argument, {"-1 ranks"}, [&] { run_ranks(-1, nothing); });
   require_error(Code::invalid_argument, {"65537 ranks"}, [&] { run_ranks(65'537, nothing); });
-  require_error(Code::invalid_argument, {"-2 workers"}, [&] { run_ranks(1, nothing, {.workers = -2}); });
+  require_error(Code::invalid_argument, {"-2 threads"}, [&] { run_ranks(1, nothing, {.threads = -2}); });
 }
 
 TEST(RunRanks, CanBeNestedAndRepeated) {

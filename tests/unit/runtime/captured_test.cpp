@@ -184,7 +184,7 @@ TEST(Capture, ScalarsCanBeChangedBetweenRuns) {
 
 // Signals are never reset: a wait for the value of the first run would pass at once in the second.
 TEST(Trap2Capture, EachRunWaitsForItsOwnNotification) {
-  Chip chip({.clusters = 2, .workers = 1});
+  Chip chip({.clusters = 2, .threads = 1});
   const Tensor signal = chip.alloc<std::int32_t>({1});
   const Tensor list = chip.alloc<std::int64_t>({64});
   CapturedGraph graph = chip.capture([&](Graph& g) {
@@ -322,7 +322,7 @@ TEST(Capture, DrawsItself) {
 }
 
 TEST(NamedEdges, OnlyTheNamedOnesHold) {
-  Chip chip({.clusters = 2, .workers = 1});
+  Chip chip({.clusters = 2, .threads = 1});
   const Tensor list = chip.alloc<std::int64_t>({8});
   const CapturedGraph graph = chip.capture(
       [&](Graph& g) {
@@ -336,7 +336,7 @@ TEST(NamedEdges, OnlyTheNamedOnesHold) {
 }
 
 TEST(NamedEdges, ATokenStillCarriesItsEdge) {
-  Chip chip({.clusters = 2, .workers = 1});
+  Chip chip({.clusters = 2, .threads = 1});
   const Tensor signal = chip.alloc<std::int32_t>({1});
   const Tensor list = chip.alloc<std::int64_t>({8});
   chip.run(

@@ -94,7 +94,7 @@ constexpr Kernel kLonger = {"longer", deadline_test_works_longer, nullptr, BATON
 
 TEST(Trap5Deferred, AConditionThatNobodyMeetsFailsAtItsDeadline) {
   ASSERT_EQ(kShortPatience, 0);
-  Chip chip({.clusters = 4, .workers = 2});
+  Chip chip({.clusters = 4, .threads = 2});
   const Tensor signal = chip.alloc<std::int32_t>({1}, "signal");
   auto* word = reinterpret_cast<std::int32_t*>(signal.address());
   for (int round = 0; round < 3; ++round) {
@@ -114,7 +114,7 @@ std::string warning_of(Action&& action) {
 }
 
 TEST(Stall, AKernelThatTakesLongIsNamedWithItsCore) {
-  Chip chip({.clusters = 4, .workers = 2});
+  Chip chip({.clusters = 4, .threads = 2});
   EXPECT_THAT(
       warning_of([&] { chip.run([&](Graph& g) { g.submit(kLong, {}); }); }),
       AllOf(HasSubstr("for all tasks"), HasSubstr("1 in kernels"), HasSubstr("vector core"),
@@ -122,7 +122,7 @@ TEST(Stall, AKernelThatTakesLongIsNamedWithItsCore) {
 }
 
 TEST(Stall, WhatIsDeferredIsNamedWithThoseThatWaitForIt) {
-  Chip chip({.clusters = 4, .workers = 3});
+  Chip chip({.clusters = 4, .threads = 3});
   const Tensor flag = chip.alloc<std::int32_t>({1}, "flag");
   auto* word = reinterpret_cast<std::int32_t*>(flag.address());
   const auto orchestration = [&](Graph& g) {
@@ -140,7 +140,7 @@ TEST(Stall, WhatIsDeferredIsNamedWithThoseThatWaitForIt) {
 }
 
 TEST(Stall, AFullWindowIsNamed) {
-  Chip chip({.clusters = 1, .workers = 1, .task_window = 2});
+  Chip chip({.clusters = 1, .threads = 1, .task_window = 2});
   const Tensor flag = chip.alloc<std::int32_t>({1});
   auto* word = reinterpret_cast<std::int32_t*>(flag.address());
   *word = 1;

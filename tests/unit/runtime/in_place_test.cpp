@@ -242,7 +242,7 @@ TEST(CrewChoice, TheFasterOneStays) {
 
 TEST(CrewChoice, KernelsThatWaitForEachOtherAreRunByAll) {
   // They occupy more cores than one thread has, until the last of them has run.
-  Chip chip({.clusters = 4, .workers = 2});
+  Chip chip({.clusters = 4, .threads = 2});
   const Tensor flag = chip.alloc<std::int32_t>({1});
   const Tensor y = chip.alloc<float>({64});
   CapturedGraph graph = chip.capture([&](Graph& g) {

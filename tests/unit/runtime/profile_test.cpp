@@ -69,7 +69,7 @@ TEST(Profile, EveryTaskHasItsTimesInOrder) {
 
 TEST(Trap10Profile, DeferredTasksAreRecordedAndCompleteAfterTheirKernelReturned) {
   // With one thread the kernel has returned before the next one begins, so that it is deferred.
-  Chip chip({.workers = 1, .profile = ProfileMode::records});
+  Chip chip({.threads = 1, .profile = ProfileMode::records});
   const Tensor x = chip.alloc<float>({4});
   const Tensor y = chip.alloc<float>({4});
   const Tensor flag = chip.alloc<std::int32_t>({1});

@@ -138,7 +138,7 @@ TEST(RandomPrograms, GiveTheResultOfOneAfterTheOther) {
 
 TEST(RandomPrograms, GiveTheSameWithOneThreadAndATinyWindow) {
   std::vector<std::int64_t> memory(kSide * kSide);
-  Chip chip({.clusters = 2, .workers = 1, .task_window = 2});
+  Chip chip({.clusters = 2, .threads = 1, .task_window = 2});
   const Tensor matrix = chip.add(std::span(memory)).reshape({kSide, kSide});
   for (int seed = 0; seed < scaled(100); ++seed) {
     run_program(static_cast<std::uint32_t>(1000 + seed), chip, memory, matrix);

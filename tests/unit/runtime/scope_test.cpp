@@ -112,7 +112,7 @@ TEST(Memory, WhatWasFreedOrNeverAddedIsRefusedAtSubmission) {
 // The first argument of the refused task is recorded before the second is refused: what it would have waited for must
 // still be waited for by those that come after it.
 TEST(Memory, ARefusedSubmissionHidesNoEdge) {
-  Chip chip({.clusters = 2, .workers = 1});
+  Chip chip({.clusters = 2, .threads = 1});
   const Tensor list = chip.alloc<std::int64_t>({64});
   const Tensor flag = chip.alloc<std::int32_t>({1});
   std::vector<std::int64_t> foreign(4);

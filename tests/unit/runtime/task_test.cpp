@@ -122,7 +122,7 @@ TEST(Submit, TasksOfAClusterShareIt) {
 }
 
 TEST(Submit, UrgentTasksGoFirstAmongThoseThatAreReady) {
-  Chip chip({.clusters = 1, .workers = 1});
+  Chip chip({.clusters = 1, .threads = 1});
   const Tensor gate = chip.alloc<std::int32_t>({1});
   const Tensor list = chip.alloc<std::int64_t>({8});
   chip.run([&](Graph& g) {

@@ -72,7 +72,7 @@ CoreSurroundings SimCores::surroundings(const SimOptions& options) {
 }
 
 void SimCores::start(const SimOptions& options) {
-  const int wanted = options.seed ? 1 : checked_threads(options.workers) > 0 ? options.workers : memory_.processors();
+  const int wanted = options.seed ? 1 : checked_threads(options.threads) > 0 ? options.threads : memory_.processors();
   const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
   running_fibers_ =
       core_count() + (notifier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);

@@ -31,7 +31,7 @@ struct SimOptions {
   int clusters = 0;
   /// Threads; ignored if the chip is made on a fiber, whose thread it then shares. 0: as many as can run beside the
   /// other ranks of the job.
-  int workers = 0;
+  int threads = 0;
   std::size_t stack_bytes = 256 * 1024;
   /// Which order a core keeps between its pipes. Default: BATON_PIPES.
   PipeOrder order = baton::options().pipes;
