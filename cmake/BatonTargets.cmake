@@ -20,6 +20,10 @@ if(BATON_SANITIZE)
   if(BATON_SANITIZE MATCHES undefined)
     # The check of virtual tables opens a pipe each time; where descriptors have run out it reports sound objects.
     target_compile_options(baton_build INTERFACE -fno-sanitize=vptr)
+    if(BATON_SANITIZE_QUICKLY)
+      # A third of the time to compile, for what the address sanitizer mostly sees when such a pointer is used.
+      target_compile_options(baton_build INTERFACE -fno-sanitize=null,alignment,object-size,pointer-overflow)
+    endif()
   endif()
   target_link_options(baton_build INTERFACE -fsanitize=${BATON_SANITIZE})
   string(TOUPPER "${BATON_SANITIZE}" _kinds)
