@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import contextlib
 import fnmatch
 import importlib.util
 import json
@@ -235,7 +236,9 @@ def measure_suite(suite, cases, repeats, options):
     table = Table(cases, lambda line: print(line, flush=True))
     table.head()
     progress = Progress(sys.stderr, cases, sum(runs_of(case, repeats) for case in cases))
-    with busy_programs(options.beside):
+    # A suite may need something that is there while it is measured.
+    around = getattr(suite, "surroundings", contextlib.nullcontext)()
+    with around, busy_programs(options.beside):
         results = measure(cases, repeats, programs.run, table, progress)
     table.foot()
     return {"header": header, "results": results}
