@@ -9,6 +9,7 @@
 #include "base/ticks.hpp"
 #include "comm/grouped_facts.hpp"
 #include "comm/health.hpp"
+#include "comm/kernel_record.hpp"
 
 namespace baton::comm {
 namespace {
@@ -62,13 +63,15 @@ class Reporter {
     const wire::RankBlock& block = wire::rank_block(control_, rank);
     RankOfGraph seen;
     std::string fact;
+    kernels_.emplace_back();
     if (state_of(control_, rank) != wire::RankState::live) {
       seen.state = RankOfGraph::State::gone;
       fact = describe_activity(control_, rank);
     } else {
       seen.waits = read_waits(block);
+      kernels_.back() = read_kernels(block);
       const bool stopped = is_stopped(block);
-      if (!seen.waits.empty() && !stopped) seen.state = RankOfGraph::State::waits;
+      if (!seen.waits.empty() && kernels_.back().empty() && !stopped) seen.state = RankOfGraph::State::waits;
       if (stopped) fact = "stopped: a debugger, Ctrl-Z or SIGSTOP holds the process";
     }
     facts_.push_back(std::move(fact));
@@ -84,8 +87,11 @@ class Reporter {
   [[nodiscard]] std::string occupation(std::uint32_t rank) const {
     if (!facts_[rank].empty()) return facts_[rank];
     const auto& waits = report_.graph.ranks()[rank].waits;
-    if (waits.empty()) return "running";
     std::string text;
+    for (const ComputingKernel& kernel : kernels_[rank]) {
+      text += (text.empty() ? "computing in " : " and in ") + kernel.what;
+    }
+    if (waits.empty()) return text.empty() ? "running" : text;
     for (const WaitDescription& wait : waits) {
       if (!text.empty()) text += "; ";
       text += "waiting for " + describe(wait);
@@ -109,6 +115,7 @@ class Reporter {
       const std::vector<int>& ranks = groups.ranks(order[i]);
       const auto first = static_cast<std::uint32_t>(ranks.front());
       add(fmt::format("{}: {}{}", name_ranks(ranks), occupation(first), how_long(ranks)));
+      for (const ComputingKernel& kernel : kernels_[first]) describe_kernel(kernel);
       for (const WaitDescription& wait : report_.graph.ranks()[first].waits) describe_wait(first, wait);
     }
     if (order.size() > kMostGroups) add(fmt::format("and {} more groups of ranks", order.size() - kMostGroups));
@@ -127,6 +134,12 @@ class Reporter {
                       signal.last_notify.event != nullptr ? signal.last_notify.event->rank : kNoRank, signal.where());
     }
     return text;
+  }
+
+  void describe_kernel(const ComputingKernel& kernel) {
+    add(fmt::format("  it has run for {}{}",
+                    describe_duration(std::max<std::int64_t>(monotonic_ns() - kernel.since_ns, 0)),
+                    kernel.where.empty() ? "" : ", and was " + kernel.where + " when it was last looked at"));
   }
 
   [[nodiscard]] std::string how_long(const std::vector<int>& ranks) const {
@@ -272,9 +285,10 @@ class Reporter {
   const wire::ControlHeader& control_;
   const LastEvents* own_;
   std::uint32_t count_ = 0;
-  const EventArea* areas_ = nullptr;            // by rank; null if there are none
-  std::map<std::uint32_t, LastEvents> events_;  // those that were read
-  std::vector<std::string> facts_;              // by rank: what it does, unless it runs or waits
+  const EventArea* areas_ = nullptr;                   // by rank; null if there are none
+  std::map<std::uint32_t, LastEvents> events_;         // those that were read
+  std::vector<std::string> facts_;                     // by rank: what it does, unless it runs or waits
+  std::vector<std::vector<ComputingKernel>> kernels_;  // by rank: those that have computed for long
   TickScale scale_ = kSinceStart;
   HangReport report_;
 };

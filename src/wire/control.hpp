@@ -15,7 +15,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 5;
+inline constexpr std::uint32_t kControlVersion = 6;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -24,6 +24,7 @@ inline constexpr std::size_t kNameBytes = 48;
 inline constexpr std::size_t kReasonBytes = 256;
 inline constexpr std::size_t kActorBytes = 96;
 inline constexpr std::size_t kMembersBytes = 128;
+inline constexpr std::size_t kPlaceBytes = 128;
 
 /// The life of a rank. Moves only forward.
 enum class RankState : std::uint32_t { absent = 0, live = 1, left = 2, dead = 3 };
@@ -83,6 +84,17 @@ enum WaitTraits : std::uint32_t {
 /// A rank whose threads or cores wait at once has one for each, as far as they reach; the others are counted.
 inline constexpr std::size_t kWaitRecords = 4;
 
+/// A kernel of a rank's chip that has computed for long. A seqlock like WaitRecord.
+struct KernelRecord {
+  std::atomic<std::uint32_t> version;
+  std::uint32_t reserved;
+  std::atomic<std::int64_t> since_ns;  // CLOCK_MONOTONIC; 0: there is none
+  SharedText<kActorBytes> what;        // the kernel, its task and its core
+  SharedText<kPlaceBytes> where;       // in its source
+};
+/// Further ones are counted.
+inline constexpr std::size_t kKernelRecords = 4;
+
 /// The last signal a rank changed. For reports; its words may be of two different notifies.
 struct NotifyRecord {
   std::atomic<std::uint64_t> window;  // window_tag() of its allocation
@@ -112,12 +124,16 @@ struct alignas(kCacheLine) RankBlock {
   std::atomic<std::uint32_t> unlisted_waits;
   std::atomic<std::uint32_t> unlisted_impatient;
   std::byte pad2[24 * kCacheLine - 24 - sizeof(NotifyRecord) - kWaitRecords * sizeof(WaitRecord)];
-  // Line 26 on: which of its signals were changed.
+  // Line 26 on: what its chip computes. Written by the thread that watches kernels.
+  KernelRecord kernels[kKernelRecords];
+  std::atomic<std::uint32_t> unlisted_kernels;
+  std::byte pad3[16 * kCacheLine - 4 - kKernelRecords * sizeof(KernelRecord)];
+  // Line 42 on: which of its signals were changed.
   ArrivalBoard arrivals;
-  // Line 36 on: what it said when it ended with an error. Written by the rank alone, before its state.
+  // Line 52 on: what it said when it ended with an error. Written by the rank alone, before its state.
   SharedText<kReasonBytes> reason;
 };
-static_assert(sizeof(RankBlock) == 40 * kCacheLine);
+static_assert(sizeof(RankBlock) == 56 * kCacheLine);
 
 struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;

@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 5);
+static_assert(kControlVersion == 6);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -34,14 +34,19 @@ static_assert(offsetof(WaitRecord, domain) == 88);
 static_assert(offsetof(WaitRecord, actor) == 136);
 static_assert(offsetof(WaitRecord, members) == 232);
 
+static_assert(sizeof(KernelRecord) == 240);
+static_assert(offsetof(KernelRecord, since_ns) == 8);
+static_assert(offsetof(KernelRecord, what) == 16);
+static_assert(offsetof(KernelRecord, where) == 112);
+
 static_assert(sizeof(NotifyRecord) == 24);
 static_assert(offsetof(NotifyRecord, window) == 0);
 static_assert(offsetof(NotifyRecord, target) == 8);
 static_assert(offsetof(NotifyRecord, index) == 12);
 static_assert(offsetof(NotifyRecord, when_ns) == 16);
 
-static_assert(sizeof(RankBlock) == 2560 && offsetof(RankBlock, reason) == 2304 &&
-              offsetof(RankBlock, arrivals) == 1664 && alignof(RankBlock) == 64);
+static_assert(sizeof(RankBlock) == 3584 && offsetof(RankBlock, reason) == 3328 &&
+              offsetof(RankBlock, arrivals) == 2688 && alignof(RankBlock) == 64);
 static_assert(offsetof(RankBlock, doorbell) == 0);
 static_assert(offsetof(RankBlock, state) == 64);
 static_assert(offsetof(RankBlock, pid) == 68);
@@ -55,6 +60,8 @@ static_assert(offsetof(RankBlock, last_notify) == 144);
 static_assert(offsetof(RankBlock, waits) == 168);
 static_assert(offsetof(RankBlock, unlisted_waits) == 1608);
 static_assert(offsetof(RankBlock, unlisted_impatient) == 1612);
+static_assert(offsetof(RankBlock, kernels) == 1664);
+static_assert(offsetof(RankBlock, unlisted_kernels) == 2624);
 
 static_assert(sizeof(ControlHeader) == 384 && alignof(ControlHeader) == 64);
 static_assert(offsetof(ControlHeader, magic) == 0);
@@ -80,8 +87,8 @@ static_assert(offsetof(Event, a) == 32 && offsetof(Event, d) == 56);
 static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, rings) == 64 + 16384);
 static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
 static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);
-static_assert(control_bytes(3, 0) == 384 + 3 * 2560);
-static_assert(control_bytes(3, 3) == 384 + 3 * (2560 + sizeof(EventArea)));
+static_assert(control_bytes(3, 0) == 384 + 3 * 3584);
+static_assert(control_bytes(3, 3) == 384 + 3 * (3584 + sizeof(EventArea)));
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);

@@ -196,6 +196,39 @@ def test_chips_that_wait_for_each_other_are_told_of_with_buffer_kernel_task_and_
     assert error.count("all ranks of the job:") == 1 and chips(error) == {0, 1, 2}, done.stderr
 
 
+SPINS = r"""
+#include <baton_kernel.hpp>
+BATON_KERNEL(spins_for_long, InOut<float> x) {
+  volatile float* cell = x.data();
+  while (*cell < 1)
+    ;
+}
+"""
+
+
+def test_a_kernel_that_spins_is_shown_with_core_line_and_duration_until_its_time_ends(tmp_path):
+    (tmp_path / "spins.cpp").write_text(SPINS)
+    (tmp_path / "program.py").write_text(f"""
+import baton, numpy as np
+def main():
+    spins = baton.kernel({str(tmp_path / "spins.cpp")!r})
+    with baton.Worker(devices="0-1", kernel_timeout=20.0) as node:
+        x = node.tensor(np.zeros(1, dtype="f4"))
+        node.run(lambda o: o.submit_next_level(spins, [x], worker=1))
+if __name__ == "__main__": main()
+""")
+    process = subprocess.Popen([sys.executable, str(tmp_path / "program.py")], stderr=subprocess.PIPE, text=True)
+    shown = None
+    while shown is None and process.poll() is None:
+        told = subprocess.run([baton_program(), "ps", "--explain", "node"], capture_output=True, text=True, timeout=60).stdout
+        shown = re.search(r"rank 1: computing in kernel 'spins_for_long' \(task 1\) on vector core \d+\.\d\n"
+                          r" +it has run for [\d.]+ s, and was at .*spins\.cpp:[456]", told)
+    error = process.communicate(timeout=120)[1]
+    assert shown, error
+    assert re.search(r"kernel 'spins_for_long' on vector core \d+\.\d has run for more than 20 s; it was at .*spins\.cpp:[456]", error), error
+    assert "[BATON-E055]" in error
+
+
 @pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb")
 def test_a_debugger_stops_in_a_kernel_and_shows_its_locals(tmp_path):
     source = tmp_path / "scale.cpp"

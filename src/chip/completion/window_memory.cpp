@@ -7,6 +7,7 @@
 #include "base/processors.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/kernel_record.hpp"
 #include "comm/window_state.hpp"
 
 namespace baton::chip {
@@ -115,6 +116,14 @@ int WindowMemory::processors() const noexcept {
 }
 
 bool WindowMemory::outnumbers_processors() const { return world_->parking_place().crowding != Crowding::spare; }
+
+void WindowMemory::show_kernels(std::span<const LongKernel> kernels) noexcept {
+  std::vector<comm::ComputingKernel> shown;
+  for (const LongKernel& kernel : kernels) {
+    shown.push_back({kernel.what, kernel.where, comm::monotonic_ns() - kernel.age.count()});
+  }
+  comm::write_kernels(world_->block(world_->rank()), shown);
+}
 
 ParkingPlace WindowMemory::parking_place() const {
   ParkingPlace place = world_->parking_place();

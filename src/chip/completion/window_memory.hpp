@@ -41,6 +41,7 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] int processors() const noexcept override;
   [[nodiscard]] bool outnumbers_processors() const override;
   [[nodiscard]] ParkingPlace parking_place() const override;
+  void show_kernels(std::span<const LongKernel> kernels) noexcept override;
 
  private:
   /// How many of the ranks can run at once.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <baton/signal.hpp>
@@ -36,6 +37,13 @@ struct Extent {
 };
 
 /// Passed to cores, so that they need not know of domains. Any thread may call any function.
+/// A kernel that has computed for long.
+struct LongKernel {
+  std::string what;   // "kernel 'spin' (task 7) on vector core 0.1"
+  std::string where;  // "at spin.cpp:12 in spin"
+  std::chrono::nanoseconds age{0};
+};
+
 class GlobalMemory {
  public:
   GlobalMemory() = default;
@@ -97,6 +105,9 @@ class GlobalMemory {
   [[nodiscard]] virtual bool outnumbers_processors() const = 0;
   /// Where fibers that wait for something of this chip sleep: every change rings this.
   [[nodiscard]] virtual ParkingPlace parking_place() const = 0;
+
+  /// These compute now, and no others for long: for those who look at this chip from outside. One thread at a time.
+  virtual void show_kernels(std::span<const LongKernel> /*kernels*/) noexcept {}
 };
 
 }  // namespace baton::chip

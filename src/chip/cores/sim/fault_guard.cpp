@@ -97,10 +97,17 @@ void on_interruption(int signal, siginfo_t* info, void* context) {
   const GuardedKernel kernel = current_guarded_kernel();
   FaultGuard seen{};
   note_registers(seen, context);
+  const auto instruction = reinterpret_cast<std::uintptr_t>(seen.instruction);
   if (kernel.guard != nullptr) {
-    kernel.running->interrupted_at.store(reinterpret_cast<std::uintptr_t>(seen.instruction), std::memory_order_relaxed);
+    RunningKernel& running = *kernel.running;
+    running.interrupted_at.store(instruction, std::memory_order_relaxed);
+    // Both pair with KernelWatch, which writes the one and reads the other.
+    if (running.look.load(std::memory_order_acquire) == RunningKernel::Look::wanted) {
+      running.sighting.note(running.turn.load(std::memory_order_relaxed), *kernel.call, instruction);
+      running.look.store(RunningKernel::Look::taken, std::memory_order_release);
+    }
   }
-  if (kernel.guard != nullptr && kernel.running->may_be_left_at(reinterpret_cast<std::uintptr_t>(seen.instruction))) {
+  if (kernel.guard != nullptr && kernel.running->may_be_left_at(instruction)) {
     leave_kernel(*kernel.guard, signal, nullptr, context);
   }
   if (info->si_code == SI_TKILL && info->si_pid == ::getpid()) return;

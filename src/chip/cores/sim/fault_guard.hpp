@@ -39,6 +39,7 @@ inline constexpr int kInterruption = SIGURG;
 struct GuardedKernel {
   FaultGuard* guard = nullptr;  // null: none runs
   RunningKernel* running = nullptr;
+  const KernelCall* call = nullptr;
 };
 /// Called from signal handlers. Defined by the core.
 [[nodiscard]] GuardedKernel current_guarded_kernel() noexcept;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "chip/cores/sim/fault_guard.hpp"
 
 namespace baton::chip {
@@ -15,10 +17,14 @@ using std::chrono::nanoseconds;
 /// Looks at a kernel within its limit.
 constexpr int kLooks = 8;
 constexpr nanoseconds kShortest = std::chrono::milliseconds(1);
+/// From when on a kernel is shown, and between looks at those that are.
+constexpr nanoseconds kLong = std::chrono::seconds(1);
 /// Between attempts to interrupt one: it may be in a function of its core or of another library, and return soon.
 constexpr nanoseconds kRetry = std::chrono::milliseconds(10);
 /// After so long it is interrupted wherever it is.
 constexpr nanoseconds kPatience = std::chrono::seconds(2);
+/// After a first look at a kernel was asked for: its thread may need to get a processor.
+constexpr nanoseconds kAnswer = std::chrono::milliseconds(50);
 
 struct CodeRange {
   std::uintptr_t wanted;
@@ -68,17 +74,21 @@ KernelWatch::~KernelWatch() {
   thread_.join();
 }
 
-void KernelWatch::add(RunningKernel& kernel, nanoseconds limit) {
+void KernelWatch::add(RunningKernel& kernel, nanoseconds limit, GlobalMemory& memory, std::string core) {
   {
     const std::lock_guard lock(mutex_);
-    watched_.push_back({.kernel = &kernel, .limit = limit});
+    watched_.push_back({.kernel = &kernel, .limit = limit, .memory = &memory, .core = std::move(core)});
   }
   changed_.notify_all();
 }
 
 void KernelWatch::remove(const RunningKernel& kernel) noexcept {
   const std::lock_guard lock(mutex_);
-  std::erase_if(watched_, [&](const Watched& one) { return one.kernel == &kernel; });
+  const auto found = std::ranges::find(watched_, &kernel, &Watched::kernel);
+  if (found == watched_.end()) return;
+  GlobalMemory& memory = *found->memory;
+  watched_.erase(found);
+  if (shown_.contains(&memory)) show(memory);
 }
 
 void KernelWatch::watch() {
@@ -103,13 +113,14 @@ nanoseconds KernelWatch::look(nanoseconds passed) {
   std::vector<Watched*> computing;
   std::vector<Watched*> waiting;
   for (Watched& one : watched_) {
-    next = std::min(next, std::max(one.limit / kLooks, kShortest));
+    next = std::min({next, std::max(one.limit / kLooks, kShortest), kLong});
     const std::uint64_t turn = one.kernel->turn.load(std::memory_order_acquire);
     one.age = turn == one.turn && turn % 2 != 0 ? one.age + passed : nanoseconds(0);
     one.turn = turn;
     if (one.age < one.limit) continue;
     (one.kernel->inside_core.load(std::memory_order_relaxed) ? waiting : computing).push_back(&one);
   }
+  if (look_at_long_ones()) next = std::min(next, kAnswer);
   if (computing.empty() && waiting.empty()) return next;
   if (computing.empty()) computing.swap(waiting);
   for (const Watched* one : computing) mark_overdue(*one);
@@ -117,6 +128,53 @@ nanoseconds KernelWatch::look(nanoseconds passed) {
   for (Watched* one : waiting) one->age = nanoseconds(0);
   interrupt_kernels();
   return std::min(next, kRetry);
+}
+
+bool KernelWatch::look_at_long_ones() {
+  using Look = RunningKernel::Look;
+  std::set<GlobalMemory*> changed = shown_;
+  bool awaited = false;
+  for (Watched& one : watched_) {
+    RunningKernel& kernel = *one.kernel;
+    // One that waits tells what it waits for itself.
+    if (one.age < kLong || kernel.inside_core.load(std::memory_order_relaxed)) {
+      one.what.clear();
+      one.look_at = kLong;
+      continue;
+    }
+    // Pairs with the store of the handler.
+    const Look look = kernel.look.load(std::memory_order_acquire);
+    if (look == Look::taken && kernel.sighting.turn == one.turn) {
+      const KernelSighting& seen = kernel.sighting;
+      one.what = fmt::format("kernel '{}'{} on {}", seen.name.data(),
+                             seen.task == 0 ? "" : fmt::format(" (task {})", seen.task), one.core);
+      one.where = describe_instruction(reinterpret_cast<const void*>(seen.instruction));
+      changed.insert(one.memory);
+    }
+    if (look != Look::wanted) {
+      if (!one.what.empty() && one.age < one.look_at) continue;
+      one.look_at = 2 * one.age;
+      // Pairs with the load of the handler: it may write the sighting again.
+      kernel.look.store(Look::wanted, std::memory_order_release);
+    }
+    awaited = true;
+  }
+  for (GlobalMemory* memory : changed) show(*memory);
+  if (awaited) interrupt_kernels();
+  return awaited;
+}
+
+void KernelWatch::show(GlobalMemory& memory) {
+  std::vector<LongKernel> kernels;
+  for (const Watched& one : watched_) {
+    if (one.memory == &memory && !one.what.empty()) kernels.push_back({one.what, one.where, one.age});
+  }
+  memory.show_kernels(kernels);
+  if (kernels.empty()) {
+    shown_.erase(&memory);
+  } else {
+    shown_.insert(&memory);
+  }
 }
 
 void KernelWatch::mark_overdue(const Watched& one) {

@@ -1,12 +1,31 @@
 // What others see of the kernel that a core runs: the watch of their time, and the handler that interrupts one.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "chip/cores/kernel_call.hpp"
 
 namespace baton::chip {
+
+/// A look at a kernel from its own thread.
+struct KernelSighting {
+  std::uint64_t turn = 0;
+  std::uint64_t task = 0;
+  std::uintptr_t instruction = 0;
+  std::array<char, 64> name{};  // cut to what fits
+
+  void note(std::uint64_t of_turn, const KernelCall& call, std::uintptr_t at) noexcept {
+    turn = of_turn;
+    task = call.task;
+    instruction = at;
+    std::size_t i = 0;
+    for (; i + 1 < name.size() && call.name[i] != '\0'; ++i) name[i] = call.name[i];
+    name[i] = '\0';
+  }
+};
 
 struct RunningKernel {
   /// Odd while a kernel runs. Written by the core's thread, releases `entry`; pairs with the load in
@@ -18,6 +37,13 @@ struct RunningKernel {
   std::atomic<bool> inside_core{false};
   /// The instruction that was interrupted last; 0: none since it was set so. Relaxed: it publishes nothing but itself.
   std::atomic<std::uintptr_t> interrupted_at{0};
+
+  /// What the handler is asked for, and what it answers. Only the watch asks, and only it reads the answer.
+  enum class Look : std::uint8_t { none, wanted, taken };
+  /// Wanted is a release of the watch that has read the last one, and pairs with the handler's load; taken is a release
+  /// of the handler, and pairs with the load in KernelWatch.
+  std::atomic<Look> look{Look::none};
+  KernelSighting sighting;
 
   /// The turn that has taken too long. Written by the watch, releases the two below; pairs with the load in
   /// may_be_left_at().

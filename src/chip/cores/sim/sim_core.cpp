@@ -35,7 +35,7 @@ GuardedKernel current_guarded_kernel() noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-static-cast-downcast): all cores here are simulated ones
   auto* core = static_cast<SimCore*>(static_cast<BatonCore*>(fiber_local()));
   if (core == nullptr) return {};
-  return {core->guard_, &core->running_};
+  return {core->guard_, &core->running_, core->call_};
 }
 
 std::string describe_running_kernel(const void* actor) {

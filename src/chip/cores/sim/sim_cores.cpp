@@ -51,18 +51,19 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
                                 within == 0 ? 0 : within - 1};
     cores_.push_back(std::make_unique<PostedCore>(position, profile, around));
   }
-  if (options.kernel_timeout > std::chrono::nanoseconds(0)) watch_kernels(options.kernel_timeout);
+  watch_kernels(options.kernel_timeout);
   start(options);
 }
 
 void SimCores::watch_kernels(std::chrono::nanoseconds limit) {
+  if (limit == std::chrono::nanoseconds(0)) limit = std::chrono::nanoseconds::max();
   watch_ = KernelWatch::of_process();
-  for (const auto& posted : cores_) watch_->add(posted->core.running(), limit);
-  watch_->add(own_core_.running(), limit);
+  const auto add = [&](SimCore& core) { watch_->add(core.running(), limit, memory_, describe(core.position())); };
+  for (const auto& posted : cores_) add(posted->core);
+  add(own_core_);
 }
 
 void SimCores::unwatch_kernels() noexcept {
-  if (!watch_) return;
   for (const auto& posted : cores_) watch_->remove(posted->core.running());
   watch_->remove(own_core_.running());
 }

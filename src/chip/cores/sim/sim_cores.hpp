@@ -108,7 +108,7 @@ class SimCores {
   DmaEngine dma_;
   std::vector<std::unique_ptr<PostedCore>> cores_;
   SimCore own_core_;
-  std::shared_ptr<KernelWatch> watch_;  // null if kernels have no limit
+  std::shared_ptr<KernelWatch> watch_;
   std::atomic<bool> stop_{false};
   std::atomic<int> running_fibers_{0};
   std::thread thread_;  // not joinable if the fibers are on the maker's thread
