@@ -15,8 +15,8 @@
 
 namespace {
 
-using baton::Event;
 using baton::EventKind;
+using baton::EventRecord;
 using bench::Arguments;
 
 /// A file that goes with the object.
@@ -81,13 +81,13 @@ void make_trace(const std::string& path, int ranks, std::size_t tasks) {
     for (int rank = 0; rank < ranks; ++rank) {
       const auto next = static_cast<std::uint64_t>((rank + 1) % ranks);
       const std::uint64_t at = begin + 3000 * i + static_cast<std::uint64_t>(rank % 7) * 100;
-      Event made{.begin = at,
-                 .end = at + 800,
-                 .kind = EventKind::put,
-                 .rank = static_cast<std::uint32_t>(rank),
-                 .object = window,
-                 .a = next,
-                 .c = 4096};
+      EventRecord made{.begin = at,
+                       .end = at + 800,
+                       .kind = EventKind::put,
+                       .rank = static_cast<std::uint32_t>(rank),
+                       .object = window,
+                       .a = next,
+                       .c = 4096};
       if (i % 3 == 1) made.kind = EventKind::notify, made.end = at, made.c = i;
       if (i % 3 == 2)
         made.kind = EventKind::wait, made.a = static_cast<std::uint64_t>(rank), made.c = 3ULL << 32U | (i - 1);

@@ -24,7 +24,7 @@ struct CheckedBytes {
   std::uint64_t last = 0;  // of a touch, its end; of others the value
 };
 
-inline void pack(const CheckedBytes& bytes, Event& event) noexcept {
+inline void pack(const CheckedBytes& bytes, EventRecord& event) noexcept {
   event.a = bytes.memory;
   event.b = std::uint64_t{bytes.owner} << 32U | static_cast<std::uint64_t>(bytes.holder) << 16U |
             std::uint64_t{bytes.word_bytes} << 8U | bytes.how;
@@ -32,7 +32,7 @@ inline void pack(const CheckedBytes& bytes, Event& event) noexcept {
   event.d = bytes.last;
 }
 
-[[nodiscard]] inline CheckedBytes unpack(const Event& event) noexcept {
+[[nodiscard]] inline CheckedBytes unpack(const EventRecord& event) noexcept {
   return {event.a,
           static_cast<std::uint32_t>(event.b >> 32U),
           event.c,

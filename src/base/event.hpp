@@ -172,14 +172,11 @@ struct EventSource {
   const char* kernel = nullptr;
 };
 
-/// Names a text of the process that recorded it (base/event_texts.hpp). 0: none.
+/// Names a text of the process that recorded it (base/event_area.hpp). 0: none.
 using TextId = std::uint32_t;
 
-/// In a namespace of its own for the linker: programs have a baton::Event too, that of a started collective.
-inline namespace recorded {
-
 /// One cache line. The layout is that of files: change kTraceVersion with it.
-struct Event {
+struct EventRecord {
   std::uint64_t begin = 0;  // ticks (base/ticks.hpp)
   std::uint64_t end = 0;    // the same as `begin` for an instant; 0: it had not ended when this was written. Of events
                             // for checks, which are instants: the activity
@@ -197,9 +194,7 @@ struct Event {
   /// When it was written.
   [[nodiscard]] constexpr std::uint64_t written() const noexcept { return end != 0 ? end : begin; }
 };
-
-}  // namespace recorded
-static_assert(sizeof(Event) == 64);
-inline constexpr std::size_t kEventWords = sizeof(Event) / sizeof(std::uint64_t);
+static_assert(sizeof(EventRecord) == 64);
+inline constexpr std::size_t kEventWords = sizeof(EventRecord) / sizeof(std::uint64_t);
 
 }  // namespace baton

@@ -14,12 +14,12 @@ std::string quoted(std::string_view text) { return text.empty() ? "?" : fmt::for
 /// Values of signals travel as 64-bit numbers.
 std::int32_t value_of(std::uint64_t number) noexcept { return static_cast<std::int32_t>(number); }
 
-WaitCmp comparison_of(const Event& event) noexcept {
+WaitCmp comparison_of(const EventRecord& event) noexcept {
   const std::uint64_t number = event.c >> 32U;
   return number <= static_cast<std::uint64_t>(WaitCmp::le) ? static_cast<WaitCmp>(number) : WaitCmp::ge;
 }
 
-std::string_view waits(const Event& event) noexcept {
+std::string_view waits(const EventRecord& event) noexcept {
   if (event.end == 0) return "waits";
   switch (event.outcome) {
     case EventOutcome::expired: return "waited until its deadline";
@@ -31,7 +31,7 @@ std::string_view waits(const Event& event) noexcept {
   return "waited";
 }
 
-std::string what(const Event& event, const LastEvents& texts) {
+std::string what(const EventRecord& event, const LastEvents& texts) {
   const std::string object = quoted(texts.text(event.object));
   switch (event.kind) {
     case EventKind::none: break;
@@ -86,12 +86,12 @@ LastEvents read_area(const EventArea& area) {
     for (const auto& words : read_ring(ring.ring, ring.slots, kRingEvents).events)
       last.events.push_back(event_of(words));
   }
-  std::ranges::stable_sort(last.events, {}, &Event::written);
+  std::ranges::stable_sort(last.events, {}, &EventRecord::written);
   read_texts(area.text_header, area.text, last.texts);
   return last;
 }
 
-std::string describe(const Event& event, const LastEvents& texts) {
+std::string describe(const EventRecord& event, const LastEvents& texts) {
   const std::string who = event.rank == kNoRank ? "the program" : fmt::format("rank {}", event.rank);
   const std::string_view place = texts.text(event.place);
   return fmt::format("{} {}{}", who, what(event, texts), place.empty() ? "" : fmt::format(" ({})", place));

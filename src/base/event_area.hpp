@@ -36,7 +36,7 @@ static_assert(sizeof(EventArea) == 64 + 16 * 1024 + kRingsPerArea * 64 * (1 + kR
 
 /// Events with the texts they name.
 struct LastEvents {
-  std::vector<Event> events;  // the oldest first
+  std::vector<EventRecord> events;  // the oldest first
   std::map<TextId, std::string> texts;
 
   [[nodiscard]] std::string_view text(TextId id) const noexcept {
@@ -49,6 +49,6 @@ struct LastEvents {
 [[nodiscard]] LastEvents read_area(const EventArea& area);
 
 /// One line without its time: `rank 2 notify signal 3 of "flags" at rank 0, which has 7 by it (relay.cpp:20)`.
-[[nodiscard]] std::string describe(const Event& event, const LastEvents& texts);
+[[nodiscard]] std::string describe(const EventRecord& event, const LastEvents& texts);
 
 }  // namespace baton

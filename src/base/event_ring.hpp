@@ -123,19 +123,19 @@ struct RingRules {
 using EventRing = BasicEventRing<RingRules>;
 using EventSlot = BasicEventSlot<RingRules, kEventWords>;
 using RingWriter = BasicRingWriter<RingRules>;
-static_assert(sizeof(EventRing) == 64 && sizeof(EventSlot) == sizeof(Event));
+static_assert(sizeof(EventRing) == 64 && sizeof(EventSlot) == sizeof(EventRecord));
 
 /// So many events are claimed at once.
 inline constexpr std::uint64_t kEventClaim = 64;
 
 /// Bytes from elsewhere: enumerators that this version does not know are replaced.
-[[nodiscard]] inline Event event_of(const RingWriter::Words& words) noexcept {
-  auto event = std::bit_cast<Event>(words);
+[[nodiscard]] inline EventRecord event_of(const RingWriter::Words& words) noexcept {
+  auto event = std::bit_cast<EventRecord>(words);
   event.kind = info_of(event.kind).kind;
   if (event.outcome > kLastEventOutcome) event.outcome = EventOutcome::done;
   return event;
 }
-[[nodiscard]] inline RingWriter::Words words_of(const Event& event) noexcept {
+[[nodiscard]] inline RingWriter::Words words_of(const EventRecord& event) noexcept {
   return std::bit_cast<RingWriter::Words>(event);
 }
 

@@ -239,7 +239,7 @@ bool Registry::make_room(Writer& writer) {
   }
 }
 
-void record(const Event& event) noexcept {
+void record(const EventRecord& event) noexcept {
   Writer* writer = own_writer;
   if (writer == nullptr) [[unlikely]]
     writer = &enter_thread();
@@ -350,7 +350,7 @@ LastEvents last_events() {
       last.events.push_back(event_of(words));
     }
   }
-  std::ranges::stable_sort(last.events, {}, &Event::written);
+  std::ranges::stable_sort(last.events, {}, &EventRecord::written);
   for (std::size_t i = 0; i < all.texts.size(); ++i) last.texts.emplace(static_cast<TextId>(i + 1), *all.texts[i]);
   return last;
 }

@@ -32,9 +32,9 @@ extern std::atomic<EventLevel> recorded_level;
 
 /// Writes the event to the rings that want its kind. Any thread; never waits for another one but when it takes a new
 /// chunk of a file, once in a thousand events.
-void record(const Event& event) noexcept;
+void record(const EventRecord& event) noexcept;
 
-/// The number of a text, for Event::object. Takes a lock: whoever needs it often keeps it.
+/// The number of a text, for EventRecord::object. Takes a lock: whoever needs it often keeps it.
 [[nodiscard]] TextId text(std::string_view text);
 /// The same for a text that stays where it is, such as the name of a kernel: the thread remembers the last ones.
 [[nodiscard]] TextId text_of(const char* name);

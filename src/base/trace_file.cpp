@@ -122,7 +122,7 @@ void TraceFile::begin() {
   header_ = FileMapping(fd_.get(), 0, kTraceHeaderBytes, path_);
   TraceHeader& to = header();
   to.version = kTraceVersion;
-  to.event_bytes = sizeof(Event);
+  to.event_bytes = sizeof(EventRecord);
   to.chunk_bytes = kChunkBytes;
   to.clock = clock_of_ticks();
   to.created_ns = now_ns<std::chrono::system_clock>();

@@ -65,7 +65,7 @@ struct alignas(64) ChunkHeader {
 };
 inline constexpr std::size_t kChunkHeaderBytes = 4096;
 inline constexpr std::uint64_t kChunkEvents = 1024;
-inline constexpr std::size_t kChunkBytes = kChunkHeaderBytes + kChunkEvents * sizeof(Event);
+inline constexpr std::size_t kChunkBytes = kChunkHeaderBytes + kChunkEvents * sizeof(EventRecord);
 
 /// Both `live` and `full`.
 struct EventChunk {

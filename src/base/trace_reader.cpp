@@ -23,10 +23,10 @@ class TraceReader::Cursor {
   explicit Cursor(const Thread& thread) : thread_(&thread) {}
 
   [[nodiscard]] std::uint32_t process() const noexcept { return thread_->process; }
-  [[nodiscard]] const Event& event() const noexcept { return events_[at_]; }
+  [[nodiscard]] const EventRecord& event() const noexcept { return events_[at_]; }
 
   /// To the next event that is wanted; false at the end.
-  bool advance(FunctionRef<bool(const Event&)> wanted) {
+  bool advance(FunctionRef<bool(const EventRecord&)> wanted) {
     if (at_ + 1 < events_.size()) {
       ++at_;
       return true;
@@ -41,14 +41,14 @@ class TraceReader::Cursor {
   }
 
  private:
-  void read(const EventChunk& chunk, FunctionRef<bool(const Event&)> wanted) {
+  void read(const EventChunk& chunk, FunctionRef<bool(const EventRecord&)> wanted) {
     const auto contents = read_ring(chunk.ring, chunk.slots, kChunkEvents);
     // A live ring counts from the thread's start and has what the last full chunk has already.
     std::uint64_t number = chunk.header.kind == ChunkKind::live ? contents.first : first_of(&chunk);
     for (const auto& words : contents.events) {
       if (number++ < next_) continue;
       next_ = number;
-      const Event event = event_of(words);
+      const EventRecord event = event_of(words);
       if (event.kind != EventKind::none && wanted(event)) events_.push_back(event);
     }
   }
@@ -56,7 +56,7 @@ class TraceReader::Cursor {
   const Thread* thread_;
   std::size_t chunk_ = 0;
   std::uint64_t next_ = 0;  // the number of the next event to read
-  std::vector<Event> events_;
+  std::vector<EventRecord> events_;
   std::size_t at_ = 0;
 };
 
@@ -87,7 +87,7 @@ void TraceReader::map(const std::string& path) {
 
 void TraceReader::check_header(const std::string& path) const {
   if (header().magic != kTraceMagic) fail(Code::protocol, "{} is not a trace", path);
-  if (header().version != kTraceVersion || header().event_bytes != sizeof(Event) ||
+  if (header().version != kTraceVersion || header().event_bytes != sizeof(EventRecord) ||
       header().chunk_bytes != kChunkBytes) {
     fail(Code::protocol, "{} was written by another version of Baton (format {}, not {})", path, header().version,
          kTraceVersion);
@@ -136,11 +136,11 @@ const std::string* TraceReader::text(std::uint32_t process, TextId id) const {
 void TraceReader::for_each(Visit visit) const {
   for (const Thread& thread : threads_) {
     Cursor cursor(thread);
-    while (cursor.advance([](const Event&) { return true; })) visit(cursor.event(), cursor.process());
+    while (cursor.advance([](const EventRecord&) { return true; })) visit(cursor.event(), cursor.process());
   }
 }
 
-void TraceReader::for_each_in_time(FunctionRef<bool(const Event&)> wanted, Visit visit) const {
+void TraceReader::for_each_in_time(FunctionRef<bool(const EventRecord&)> wanted, Visit visit) const {
   std::vector<Cursor> cursors(threads_.begin(), threads_.end());
   using Head = std::pair<std::uint64_t, std::size_t>;  // time, cursor
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;

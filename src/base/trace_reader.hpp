@@ -17,7 +17,7 @@ namespace baton {
 /// The file may be one that is still written, or whose writers died.
 class TraceReader {
  public:
-  using Visit = FunctionRef<void(const Event&, std::uint32_t process)>;
+  using Visit = FunctionRef<void(const EventRecord&, std::uint32_t process)>;
 
   /// Throws Error (system, protocol).
   explicit TraceReader(const std::string& path);
@@ -34,7 +34,7 @@ class TraceReader {
   /// All events, thread after thread.
   void for_each(Visit visit) const;
   /// Those that are wanted, by the times they began. Keeps a chunk of each thread in memory.
-  void for_each_in_time(FunctionRef<bool(const Event&)> wanted, Visit visit) const;
+  void for_each_in_time(FunctionRef<bool(const EventRecord&)> wanted, Visit visit) const;
 
  private:
   struct Thread {

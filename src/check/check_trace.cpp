@@ -92,8 +92,8 @@ TraceFindings check_trace(const std::string& path) {
   const TraceReader trace(path);
   RaceFinder finder;
   RecordedHistory history(trace, finder);
-  trace.for_each_in_time([](const baton::Event& event) { return RecordedHistory::wants(event); },
-                         [&](const baton::Event& event, std::uint32_t process) { history.add(event, process); });
+  trace.for_each_in_time([](const EventRecord& event) { return RecordedHistory::wants(event); },
+                         [&](const EventRecord& event, std::uint32_t process) { history.add(event, process); });
   history.finish();
   TraceFindings found{.races = {}, .events = history.events(), .accesses = history.accesses()};
   const Reporter reporter(history);

@@ -5,7 +5,7 @@
 
 namespace baton::check {
 
-bool RecordedHistory::wants(const baton::Event& event) noexcept {
+bool RecordedHistory::wants(const EventRecord& event) noexcept {
   return event.kind == EventKind::joined || event.kind == EventKind::left || event.kind == EventKind::edge ||
          info_of(event.kind).level == EventLevel::check;
 }
@@ -29,14 +29,14 @@ void RecordedHistory::receive(Actor actor, std::uint64_t token, std::uint64_t ne
   give(event, needs);
 }
 
-Actor RecordedHistory::actor_of(const baton::Event& recorded) {
+Actor RecordedHistory::actor_of(const EventRecord& recorded) {
   const Actors::Entered entered = actors_.of(recorded.rank, recorded.end);
   // Other activities begin with what they take.
   if (entered.again || recorded.end == 0) finder_.enter(entered.actor);
   return entered.actor;
 }
 
-void RecordedHistory::begin_task(const baton::Event& begun) {
+void RecordedHistory::begin_task(const EventRecord& begun) {
   const TaskKey key{begun.b, begun.a};
   chips_.try_emplace(tasks_token(key.chip), key.chip);
   const auto earlier = earlier_.find(key);
@@ -52,7 +52,7 @@ void RecordedHistory::begin_task(const baton::Event& begun) {
   }
 }
 
-void RecordedHistory::add(const baton::Event& recorded, std::uint32_t process) {
+void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
   switch (recorded.kind) {
     case EventKind::joined: return finder_.enter(actors_.of(recorded.rank, 0).actor);
     case EventKind::left: return finder_.leave(actors_.of(recorded.rank, 0).actor);
@@ -77,7 +77,7 @@ void RecordedHistory::add(const baton::Event& recorded, std::uint32_t process) {
   }
 }
 
-Event RecordedHistory::access_of(const baton::Event& recorded, std::uint32_t process) {
+Event RecordedHistory::access_of(const EventRecord& recorded, std::uint32_t process) {
   const auto text = [&](TextId id) {
     const std::string* const found = trace_.text(process, id);
     return found == nullptr ? std::string() : *found;

@@ -19,10 +19,10 @@ class RecordedHistory {
   RecordedHistory(const TraceReader& trace, RaceFinder& finder) : trace_(trace), finder_(finder) {}
 
   /// What it needs of a trace.
-  [[nodiscard]] static bool wants(const baton::Event& event) noexcept;
+  [[nodiscard]] static bool wants(const EventRecord& event) noexcept;
 
   /// In the order of their times.
-  void add(const baton::Event& recorded, std::uint32_t process);
+  void add(const EventRecord& recorded, std::uint32_t process);
   void finish();
 
   [[nodiscard]] const Names& names() const noexcept { return names_; }
@@ -41,9 +41,9 @@ class RecordedHistory {
     std::size_t operator()(const TaskKey& key) const noexcept { return mix(key.chip, key.task); }
   };
 
-  [[nodiscard]] Event access_of(const baton::Event& recorded, std::uint32_t process);
-  [[nodiscard]] Actor actor_of(const baton::Event& recorded);
-  void begin_task(const baton::Event& begun);
+  [[nodiscard]] Event access_of(const EventRecord& recorded, std::uint32_t process);
+  [[nodiscard]] Actor actor_of(const EventRecord& recorded);
+  void begin_task(const EventRecord& begun);
   void receive(Actor actor, std::uint64_t token, std::uint64_t needs);
   void give(const Event& event, std::uint64_t needs = 0);
 

@@ -39,7 +39,7 @@ class TracedCollective {
   }
 
  private:
-  Event event_;
+  EventRecord event_;
 };
 
 bool is_in(const Domain& me, const RawWindow* window) { return window != nullptr && window->belongs_to(me); }

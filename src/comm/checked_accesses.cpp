@@ -29,12 +29,12 @@ std::uint64_t barrier_token(DomainState& domain, std::uint64_t epoch) noexcept {
 void record(EventKind kind, const CheckedPart& part, const CheckedBytes& bytes, const char* operation,
             const EventSource& from) {
   const TextId place = text_of_access(operation, from);
-  Event event{.begin = ticks(),
-              .end = from.activity,
-              .kind = kind,
-              .rank = part.world.rank(),
-              .object = part.window,
-              .place = place};
+  EventRecord event{.begin = ticks(),
+                    .end = from.activity,
+                    .kind = kind,
+                    .rank = part.world.rank(),
+                    .object = part.window,
+                    .place = place};
   pack(bytes, event);
   events::record(event);
 }

@@ -95,7 +95,7 @@ void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds tim
   world_->note(wire::Operation::in_barrier);
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);
-  Event event{.begin = began, .kind = EventKind::barrier, .object = event_text_, .a = epoch, .b = size()};
+  EventRecord event{.begin = began, .kind = EventKind::barrier, .object = event_text_, .a = epoch, .b = size()};
   if (Barrier::arrive(*barrier_, epoch, size()) == Barrier::Arrival::completed) {
     for (const std::uint32_t member : members_) world_->ring(member);
     end_event(event, EventOutcome::done);
@@ -116,7 +116,7 @@ void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds tim
   throw_barrier_timeout(epoch, timeout);
 }
 
-void DomainState::end_event(Event& event, EventOutcome outcome) const noexcept {
+void DomainState::end_event(EventRecord& event, EventOutcome outcome) const noexcept {
   if (event.begin == 0 || event.kind == EventKind::none || !events::wants(event.kind)) return;
   event.end = ticks();
   event.rank = world_->rank();
@@ -124,10 +124,10 @@ void DomainState::end_event(Event& event, EventOutcome outcome) const noexcept {
   events::record(event);
 }
 
-void DomainState::record_sleep(Event& event) const noexcept {
+void DomainState::record_sleep(EventRecord& event) const noexcept {
   if (event.kind == EventKind::none || !events::wants(event.kind)) return;
   if (event.begin == 0) event.begin = ticks();
-  Event began = event;
+  EventRecord began = event;
   began.rank = world_->rank();
   events::record(began);
 }
@@ -166,7 +166,7 @@ std::vector<std::string> DomainState::with_hang_report(std::vector<std::string> 
 }
 
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
-                       Event& event, std::optional<std::uint32_t> rung) {
+                       EventRecord& event, std::optional<std::uint32_t> rung) {
   ParkingPlace place = world_->parking_place();
   if (waits_on != WaitsOn::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   // Where each rank can have a processor, who has none has lost it to a stranger.

@@ -60,12 +60,12 @@ class DomainState {
   /// rank, or the member `rung` if given. Throws peer_died or peer_left as `waits_on` says. False at the deadline: the
   /// caller knows what to report. `event` is recorded when the wait ends: in a trace always, else if it slept.
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
-                          Event& event, std::optional<std::uint32_t> rung = std::nullopt);
+                          EventRecord& event, std::optional<std::uint32_t> rung = std::nullopt);
 
   /// Without a record.
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait,
                           WaitsOn waits_on) {
-    Event event;
+    EventRecord event;
     return wait(test, deadline, describe_wait, waits_on, event);
   }
 
@@ -109,9 +109,9 @@ class DomainState {
   [[nodiscard]] std::vector<std::string> report_hang_once() const;
   void tell_deadlock() const;
   /// Records `event` if it has begun.
-  void end_event(Event& event, EventOutcome outcome) const noexcept;
+  void end_event(EventRecord& event, EventOutcome outcome) const noexcept;
   /// A wait is about to sleep for the first time: it is recorded from now on, if it was not before.
-  void record_sleep(Event& event) const noexcept;
+  void record_sleep(EventRecord& event) const noexcept;
 
   /// The barrier `epoch`, at which this rank has not arrived yet.
   void pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds timeout);

@@ -31,7 +31,7 @@ std::string named(const std::vector<std::uint32_t>& ranks) { return name_ranks(a
 
 /// An event with the texts that it names.
 struct FoundEvent {
-  const Event* event = nullptr;
+  const EventRecord* event = nullptr;
   const LastEvents* source = nullptr;
 };
 
@@ -176,18 +176,18 @@ class Reporter {
   [[nodiscard]] AwaitedSignal find_signal(std::uint32_t rank, const WaitDescription& wait,
                                           std::vector<std::uint32_t> notifiers) {
     AwaitedSignal found;
-    found.wait = last_of(EventKind::wait, {rank}, [&](const Event& event) {
+    found.wait = last_of(EventKind::wait, {rank}, [&](const EventRecord& event) {
       return event.rank == rank && event.end == 0 && static_cast<std::int32_t>(event.c) == wait.needs;
     });
     if (found.wait.event == nullptr) return found;
-    const Event& waits = *found.wait.event;
+    const EventRecord& waits = *found.wait.event;
     // Both events have the window's name; of a buffer in one, the record has the buffer's.
     const std::string_view window = found.wait.source->text(waits.object);
     if (notifiers.size() > kMostNotifiers) notifiers.resize(kMostNotifiers);
     notifiers.push_back(rank);
     found.last_notify = last_of(
-        EventKind::notify, notifiers, [&](const Event& event) { return event.a == waits.a && event.b == waits.b; },
-        window);
+        EventKind::notify, notifiers,
+        [&](const EventRecord& event) { return event.a == waits.a && event.b == waits.b; }, window);
     found.has = static_cast<std::int32_t>(found.last_notify.event != nullptr ? found.last_notify.event->c : waits.d);
     return found;
   }
@@ -198,7 +198,7 @@ class Reporter {
     const std::string_view place = signal.wait.source->text(signal.wait.event->place);
     if (!place.empty()) add(fmt::format("  it waits at {}", place));
     add(fmt::format("  it has {} and needs {} {}", signal.has, symbol_of(wait.comparison), wait.needs));
-    const Event* const last = signal.last_notify.event;
+    const EventRecord* const last = signal.last_notify.event;
     if (last == nullptr) return add("  nobody has notified it, as far as is on record");
     add(fmt::format("  last notified by rank {}, {} ago{}", last->rank, age_of(*last),
                     signal.where().empty() ? "" : fmt::format(", at {}", signal.where())));
@@ -260,7 +260,7 @@ class Reporter {
     for (const std::uint32_t rank : ranks) {
       const LastEvents* const source = events_of(rank);
       if (source == nullptr) return found;
-      for (const Event& event : source->events) {
+      for (const EventRecord& event : source->events) {
         if (event.kind != kind || !fits(event) || (!window.empty() && source->text(event.object) != window)) continue;
         if (found.event == nullptr || event.written() >= found.event->written()) found = {&event, source};
       }
@@ -270,13 +270,13 @@ class Reporter {
   }
 
   /// A wait that gave up soon is one of those that ask again and again.
-  [[nodiscard]] bool was_brief(const Event& event) const {
+  [[nodiscard]] bool was_brief(const EventRecord& event) const {
     constexpr std::int64_t kBrief = 100'000'000;
     return event.outcome == EventOutcome::expired &&
            scale_.nanoseconds(event.end) - scale_.nanoseconds(event.begin) < kBrief;
   }
 
-  [[nodiscard]] std::string age_of(const Event& event) const {
+  [[nodiscard]] std::string age_of(const EventRecord& event) const {
     return describe_duration(std::max<std::int64_t>(monotonic_ns() - scale_.nanoseconds(event.written()), 0));
   }
 

@@ -130,7 +130,7 @@ void WindowState::get(int peer, std::size_t offset, void* target, std::size_t co
 
 void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset,
                               std::size_t count) const noexcept {
-  Event event = domain_->world().event_since(kind, began);
+  EventRecord event = domain_->world().event_since(kind, began);
   event.object = event_text_;
   event.a = member(peer);
   event.b = offset;
@@ -158,7 +158,7 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   domain_->world().ring(member(peer));
   // After it, when others go on already.
   if (!events::wants(EventKind::notify)) return;
-  Event event = domain_->world().event_since(EventKind::notify, began);
+  EventRecord event = domain_->world().event_since(EventKind::notify, began);
   if (began == 0) event.begin = event.end;
   event.lane = from.lane;
   event.object = event_text_;
@@ -202,7 +202,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
   const auto own = signal("wait", owner, offset);
   domain_->world().note(wire::Operation::waiting);
   std::int32_t has = 0;
-  Event event;
+  EventRecord event;
   const auto satisfied = [&] {
     // Pairs with the change in notify(); sequentially consistent because it is tested before sleeping.
     has = own.load(std::memory_order_seq_cst);
@@ -295,11 +295,11 @@ bool WindowState::reach(int owner, std::size_t offset, std::uint64_t value, Need
     return true;
   }
   const WaitsOn waits_on = needed == Needed::owner ? WaitsOn::rung_member : WaitsOn::every_member;
-  Event event{.kind = EventKind::reach,
-              .object = domain_->event_text(),
-              .a = needed == Needed::owner ? member(owner) : kAllOwners,
-              .b = offset / sizeof value,
-              .c = value};
+  EventRecord event{.kind = EventKind::reach,
+                    .object = domain_->event_text(),
+                    .a = needed == Needed::owner ? member(owner) : kAllOwners,
+                    .b = offset / sizeof value,
+                    .c = value};
   return domain_->wait(
       reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, waits_on, event,
       static_cast<std::uint32_t>(owner));

@@ -16,7 +16,7 @@ World::World(std::unique_ptr<Backend> backend, std::uint32_t rank, std::string n
       exceptions_at_join_(std::uncaught_exceptions()) {
   events::begin();
   note(wire::Operation::running);
-  Event joined = event_since(EventKind::joined, ticks());
+  EventRecord joined = event_since(EventKind::joined, ticks());
   joined.object = events::text(name_);
   joined.a = control_.rank_count;
   if (events::wants(EventKind::joined)) events::record(joined);
@@ -34,7 +34,7 @@ void World::leave(Farewell farewell, const FailureReason& reason) noexcept {
     // A rank that failed is remembered by what it did before.
     if (farewell == Farewell::leave) note(wire::Operation::leaving);
     if (events::wants(EventKind::left)) {
-      Event left = event_since(EventKind::left, ticks());
+      EventRecord left = event_since(EventKind::left, ticks());
       left.object = events::text(name_);
       if (farewell == Farewell::fail) left.outcome = EventOutcome::failed;
       events::record(left);

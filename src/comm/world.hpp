@@ -42,7 +42,7 @@ class World {
   }
 
   /// An event of this rank, from `begin` (ticks) to now, to be filled and recorded.
-  [[nodiscard]] Event event_since(EventKind kind, std::uint64_t begin) const noexcept {
+  [[nodiscard]] EventRecord event_since(EventKind kind, std::uint64_t begin) const noexcept {
     return {.begin = begin, .end = ticks(), .kind = kind, .rank = rank_};
   }
 

@@ -47,7 +47,7 @@ class TracedTask {
   }
 
  private:
-  Event event_;
+  EventRecord event_;
 };
 
 comm::World& world_of(const Domain& me) { return comm::DomainAccess::state(me)->world(); }

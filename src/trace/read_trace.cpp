@@ -53,13 +53,13 @@ class Reader {
     trace_.created_ns = header.created_ns;
     trace_.processes = header.processes.load(std::memory_order_relaxed);
     trace_.lost_chunks = file_.lost_chunks();
-    file_.for_each([&](const Event& event, std::uint32_t process) { add(process, event); });
+    file_.for_each([&](const EventRecord& event, std::uint32_t process) { add(process, event); });
     finish();
     return std::move(trace_);
   }
 
  private:
-  void add(std::uint32_t process, const Event& event) {
+  void add(std::uint32_t process, const EventRecord& event) {
     // Their end is something else.
     const bool is_check = info_of(event.kind).level == EventLevel::check;
     const std::uint64_t end = is_check ? event.begin : event.end;

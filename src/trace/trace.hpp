@@ -32,7 +32,7 @@ struct Span {
   Lane lane;
   Text object = 0;
   Text place = 0;
-  /// As in Event; of a task, `b`, `c` and `d` are times like `begin`; the algorithm of a collective is a Text.
+  /// As in EventRecord; of a task, `b`, `c` and `d` are times like `begin`; the algorithm of a collective is a Text.
   std::uint64_t a = 0;
   std::uint64_t b = 0;
   std::uint64_t c = 0;

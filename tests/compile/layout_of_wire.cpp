@@ -81,9 +81,11 @@ static_assert(offsetof(ControlHeader, looker) == 96);
 static_assert(offsetof(ControlHeader, name) == 128);
 static_assert(offsetof(ControlHeader, doorbell) == 192);
 static_assert(offsetof(ControlHeader, barrier) == 256);
-static_assert(offsetof(Event, kind) == 16 && offsetof(Event, outcome) == 17 && offsetof(Event, lane) == 18);
-static_assert(offsetof(Event, rank) == 20 && offsetof(Event, object) == 24 && offsetof(Event, place) == 28);
-static_assert(offsetof(Event, a) == 32 && offsetof(Event, d) == 56);
+static_assert(offsetof(EventRecord, kind) == 16 && offsetof(EventRecord, outcome) == 17 &&
+              offsetof(EventRecord, lane) == 18);
+static_assert(offsetof(EventRecord, rank) == 20 && offsetof(EventRecord, object) == 24 &&
+              offsetof(EventRecord, place) == 28);
+static_assert(offsetof(EventRecord, a) == 32 && offsetof(EventRecord, d) == 56);
 static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, rings) == 64 + 16384);
 static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
 static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);

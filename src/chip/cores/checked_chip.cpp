@@ -22,7 +22,8 @@ void CheckedChip::record(EventKind kind, CheckedBytes bytes, const char* buffer,
   // The texts first: they may take a lock, and the time is to be that of the access.
   const TextId object = events::text_of(buffer);
   const TextId place = text_of_access(operation, from);
-  Event event{.begin = ticks(), .end = from.activity, .kind = kind, .rank = rank_, .object = object, .place = place};
+  EventRecord event{
+      .begin = ticks(), .end = from.activity, .kind = kind, .rank = rank_, .object = object, .place = place};
   pack(bytes, event);
   events::record(event);
 }

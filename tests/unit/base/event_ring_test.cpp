@@ -21,7 +21,7 @@ struct Ring {
   [[nodiscard]] RingContents<kEventWords> read() const { return read_ring(ring, slots.get(), kCapacity); }
 };
 
-Event numbered(std::uint64_t number) {
+EventRecord numbered(std::uint64_t number) {
   return {.begin = number, .end = number, .kind = EventKind::put, .a = number, .b = number, .c = number, .d = number};
 }
 
@@ -68,7 +68,7 @@ TEST(EventRing, AReaderThatIsOvertakenGetsOnlyWholeEvents) {
   for (int round = 0; round < 2000 || read == 0; ++round) {
     const auto contents = ring.read();
     for (std::size_t i = 0; i < contents.events.size(); ++i) {
-      const Event event = event_of(contents.events[i]);
+      const EventRecord event = event_of(contents.events[i]);
       const std::uint64_t number = contents.first + i;
       ASSERT_EQ(event.begin, number);
       ASSERT_TRUE(event.end == number && event.a == number && event.d == number);
@@ -80,10 +80,10 @@ TEST(EventRing, AReaderThatIsOvertakenGetsOnlyWholeEvents) {
 }
 
 TEST(EventRing, EnumeratorsOfOthersAreReplaced) {
-  Event event = numbered(1);
+  EventRecord event = numbered(1);
   event.kind = static_cast<EventKind>(200);
   event.outcome = static_cast<EventOutcome>(200);
-  const Event read = event_of(words_of(event));
+  const EventRecord read = event_of(words_of(event));
   EXPECT_EQ(read.kind, EventKind::none);
   EXPECT_EQ(read.outcome, EventOutcome::done);
 }

@@ -22,20 +22,20 @@ namespace {
 using testing::HasSubstr;
 
 /// A kind of the level `last`.
-Event marked(std::uint64_t number) {
+EventRecord marked(std::uint64_t number) {
   const std::uint64_t now = ticks();
   return {.begin = now, .end = now, .kind = EventKind::left, .rank = 7, .a = number};
 }
 /// A kind of the level `trace`.
-Event traced(std::uint64_t number) {
-  Event event = marked(number);
+EventRecord traced(std::uint64_t number) {
+  EventRecord event = marked(number);
   event.kind = EventKind::put;
   return event;
 }
 
-std::set<std::uint64_t> numbers_of(const std::vector<Event>& events) {
+std::set<std::uint64_t> numbers_of(const std::vector<EventRecord>& events) {
   std::set<std::uint64_t> numbers;
-  for (const Event& event : events) {
+  for (const EventRecord& event : events) {
     if (event.rank == 7) numbers.insert(event.a);
   }
   return numbers;
@@ -54,10 +54,10 @@ class Path {
   [[nodiscard]] std::string text() const { return path_.string(); }
 
   /// All events in the file.
-  [[nodiscard]] std::vector<Event> events() const {
+  [[nodiscard]] std::vector<EventRecord> events() const {
     std::ifstream file(path_, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    std::vector<Event> events;
+    std::vector<EventRecord> events;
     for (std::size_t at = kTraceHeaderBytes; at + kChunkBytes <= bytes.size(); at += kChunkBytes) {
       // As large as the file's, and aligned.
       const auto chunk = std::make_unique<EventChunk>();
@@ -174,7 +174,7 @@ TEST(SharedEvents, AreReadByOthersAfterADeath) {
   if (child == 0) {
     events::record(marked(1));
     events::share(std::make_shared<int>(0), area);
-    Event event = marked(2);
+    EventRecord event = marked(2);
     event.kind = EventKind::notify;
     event.object = events::text("flags");
     events::record(event);
