@@ -104,14 +104,16 @@ void bind_window(nb::module_& module) {
       .def("put",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source) {
              const Array array = array_of(source, "what is put", Writable::no);
+             const Place where = calling_place();
              const Unlocked unlocked;
-             window.get().put(peer, offset, data_of(array), bytes_of(array), Place{});
+             window.get().put(peer, offset, data_of(array), bytes_of(array), where);
            })
       .def("get",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& target) {
              const Array array = array_of(target, "where it is put", Writable::yes);
+             const Place where = calling_place();
              const Unlocked unlocked;
-             window.get().get(peer, offset, data_of(array), bytes_of(array), Place{});
+             window.get().get(peer, offset, data_of(array), bytes_of(array), where);
            })
       .def("put_signal",
            [](const WindowHandle& window, int peer, std::size_t offset, const nb::object& source,
@@ -138,8 +140,10 @@ void bind_window(nb::module_& module) {
                                timeout_of(timeout));
           },
           nb::arg("offset"), nb::arg("comparison"), nb::arg("value"), nb::arg("timeout").none())
-      .def("test", [](const WindowHandle& window, std::size_t offset, const std::string& comparison,
-                      std::int32_t value) { return window.get().test(offset, comparison_of(comparison), value); });
+      .def("test",
+           [](const WindowHandle& window, std::size_t offset, const std::string& comparison, std::int32_t value) {
+             return window.get().test(offset, comparison_of(comparison), value, calling_place());
+           });
 }
 
 }  // namespace

@@ -31,7 +31,9 @@ def test_what_races_is_an_error_that_names_both_accesses():
             baton.run_ranks(2, lambda me: hand_over(me, False))
     [race] = told.value.races
     assert 'race on bytes 0 to 3 of rank 1\'s part of "x"' in race
-    assert "rank 0 writes: put" in race and "rank 1 reads: get" in race
+    first = hand_over.__code__.co_firstlineno
+    assert f"rank 0 writes: put at {__file__}:{first + 3}\n" in race, race
+    assert f"rank 1 reads: get at {__file__}:{first + 7}\n" in race, race
     with baton.check():  # and another one can follow
         baton.run_ranks(2, lambda me: hand_over(me, True))
 
