@@ -7,6 +7,8 @@
 
 #include "chip/cores/sim/source_line.hpp"
 #include "chip_fixture.hpp"
+#include "comm/kernel_record.hpp"
+#include "comm/wait_record.hpp"
 #include "kernels.hpp"
 
 namespace baton::chip {
@@ -89,6 +91,30 @@ TEST_F(KernelTimeout, EndsAKernelThatAsksForEver) {
 TEST_F(KernelTimeout, BeginsWithEachKernel) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
   while (std::chrono::steady_clock::now() < end) expect_usable();
+}
+
+/// Whatever the limit is.
+TEST(LongKernel, IsShownToOthersWhileItComputes) {
+  LonelyChip chip;
+  alignas(64) std::int32_t word = 0;
+  SimCores cores{profile_named("a2a3sim"),
+                 {.clusters = 1, .threads = 1, .kernel_timeout = std::chrono::nanoseconds(0)},
+                 *chip.memory};
+  KernelCall call;
+  call.entry = ask_time_kernel;
+  call.name = "asks";
+  call.task = 7;
+  call.args[0] = reinterpret_cast<std::int64_t>(&word);
+  cores.post(cores.vector(0, 1), call);
+  const auto shown = [&] { return comm::read_kernels(chip.world->block(0)); };
+  while (shown().empty()) std::this_thread::yield();
+  EXPECT_EQ(shown().front().what, "kernel 'asks' (task 7) on vector core 0.1");
+  EXPECT_THAT(shown().front().where, AllOf(Not(testing::IsEmpty()), Not(HasSubstr("unknown place"))));
+  EXPECT_GE(comm::monotonic_ns() - shown().front().since_ns, 1'000'000'000);
+  std::atomic_ref(word).store(1);
+  cores.wait(call);
+  // Until the next kernel is looked at, or the core goes.
+  while (!shown().empty()) std::this_thread::yield();
 }
 
 TEST(NoKernelTimeout, LetsAKernelRun) {

@@ -6,6 +6,7 @@
 #include <pto/pto-inst.hpp>
 
 #include <csignal>
+#include <ctime>
 #include <new>
 #include <stdexcept>
 
@@ -165,6 +166,15 @@ void uncaught_kernel(int64_t*) {
 void spin_kernel(int64_t* args) {
   const auto* word = reinterpret_cast<const int32_t*>(args[0]);
   while (__atomic_load_n(word, __ATOMIC_RELAXED) != 1) {
+  }
+}
+
+// The same, and calls the C library meanwhile: the thread sanitizer delivers signals there.
+void ask_time_kernel(int64_t* args) {
+  const auto* word = reinterpret_cast<const int32_t*>(args[0]);
+  while (__atomic_load_n(word, __ATOMIC_RELAXED) != 1) {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
   }
 }
 
