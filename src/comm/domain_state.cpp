@@ -5,7 +5,6 @@
 
 #include "base/actor.hpp"
 #include "base/fail.hpp"
-#include "base/log.hpp"
 #include "comm/allocation.hpp"
 #include "comm/barrier_protocol.hpp"
 #include "comm/checked_accesses.hpp"
@@ -140,22 +139,7 @@ std::vector<std::string> DomainState::report_hang_once() const {
   std::int64_t last = told_ns.load(std::memory_order_relaxed);
   if ((last != 0 && now - last < kApart) || !told_ns.compare_exchange_strong(last, now, std::memory_order_relaxed))
     return {};
-  return describe_all_ranks();
-}
-
-std::vector<std::string> DomainState::describe_all_ranks() const {
-  const wire::ControlHeader& control = world_->control();
-  const bool one_process = control.in_process != 0;
-  const LastEvents own = one_process ? events::last_events() : LastEvents();
-  std::vector<std::string> lines = report_hang({&control, control.bytes}, one_process ? &own : nullptr).lines;
-  lines.insert(lines.begin(), std::string(kHangReportTitle));
-  return lines;
-}
-
-void DomainState::tell_deadlock() const {
-  log::warn(
-      "no rank of \"{}\" can go on: all of them wait for each other, unless something outside of Baton notifies\n  {}",
-      world_->name(), fmt::join(describe_all_ranks(), "\n  "));
+  return describe_all_ranks(*world_);
 }
 
 std::vector<std::string> DomainState::with_hang_report(std::vector<std::string> notes) {
@@ -209,7 +193,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
       record_sleep(event);
     });
     if (holds || (!woken && deadline.passed())) break;
-    if (!woken && watch.look()) tell_deadlock();
+    if (!woken && watch.look()) tell_deadlock(*world_);
     changes = control.changes.load(std::memory_order_seq_cst);
   }
   // Before the record goes: this rank is one of those that wait. Who asks again and again does not want to know.

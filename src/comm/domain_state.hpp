@@ -42,6 +42,8 @@ class DomainState {
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
+  /// For the records of its waits.
+  [[nodiscard]] const WaitingDomain& waiting_domain() const noexcept { return waiting_domain_; }
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] TextId event_text() const noexcept { return event_text_; }
@@ -103,11 +105,8 @@ class DomainState {
     DomainState& domain_;
   };
 
-  /// What all ranks do.
-  [[nodiscard]] std::vector<std::string> describe_all_ranks() const;
-  /// The same; nothing if another one has just told it.
+  /// What all ranks do; nothing if another one has just told it.
   [[nodiscard]] std::vector<std::string> report_hang_once() const;
-  void tell_deadlock() const;
   /// Records `event` if it has begun.
   void end_event(EventRecord& event, EventOutcome outcome) const noexcept;
   /// A wait is about to sleep for the first time: it is recorded from now on, if it was not before.

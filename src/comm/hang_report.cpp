@@ -4,12 +4,16 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/log.hpp"
 #include "base/process_stat.hpp"
+#include "base/recorder.hpp"
 #include "base/ticks.hpp"
 #include "comm/grouped_facts.hpp"
 #include "comm/health.hpp"
 #include "comm/kernel_record.hpp"
+#include "comm/world.hpp"
 
 namespace baton::comm {
 namespace {
@@ -296,5 +300,20 @@ class Reporter {
 }  // namespace
 
 HangReport report_hang(const ControlView& control, const LastEvents* own) { return Reporter(control, own).report(); }
+
+std::vector<std::string> describe_all_ranks(World& world) {
+  const wire::ControlHeader& control = world.control();
+  const bool one_process = control.in_process != 0;
+  const LastEvents own = one_process ? events::last_events() : LastEvents();
+  std::vector<std::string> lines = report_hang({&control, control.bytes}, one_process ? &own : nullptr).lines;
+  lines.insert(lines.begin(), std::string(kHangReportTitle));
+  return lines;
+}
+
+void tell_deadlock(World& world) {
+  log::warn(
+      "no rank of \"{}\" can go on: all of them wait for each other, unless something outside of Baton notifies\n  {}",
+      world.name(), fmt::join(describe_all_ranks(world), "\n  "));
+}
 
 }  // namespace baton::comm

@@ -12,6 +12,8 @@
 
 namespace baton::comm {
 
+class World;
+
 /// A control segment that may belong to others, who may write anything to it at any time: `bytes` of it are mapped.
 struct ControlView {
   const wire::ControlHeader* header;
@@ -32,5 +34,10 @@ struct HangReport {
 
 /// `own` are the events of this process, where all ranks of the job live in it.
 [[nodiscard]] HangReport report_hang(const ControlView& control, const LastEvents* own = nullptr);
+
+/// The lines of the caller's job, with the title.
+[[nodiscard]] std::vector<std::string> describe_all_ranks(World& world);
+/// A warning with them: no rank can go on.
+void tell_deadlock(World& world);
 
 }  // namespace baton::comm

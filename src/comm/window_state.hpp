@@ -35,6 +35,8 @@ class WindowState {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  /// A wait for a signal of this rank, without its times.
+  [[nodiscard]] WaitDescription describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   [[nodiscard]] DomainState& domain() const noexcept { return *domain_; }
   [[nodiscard]] const CommContext* context() const;
 
@@ -89,7 +91,6 @@ class WindowState {
                    const EventSource& from) const {
     if (is_checked()) note_seen(checked_part(owner), offset, sizeof value, comparison, value, "wait", from);
   }
-  [[nodiscard]] WaitDescription describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const;
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
   void record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset, std::size_t count) const noexcept;
   /// The last notify of this rank, for the reports of others.

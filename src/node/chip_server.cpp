@@ -29,13 +29,14 @@ Access access_of(TensorArgType type) {
 /// An event of what a chip does for a task of its node.
 class TracedTask {
  public:
-  TracedTask(const Domain& chip, const std::string& callable, std::uint64_t task) {
+  TracedTask(const Domain& chip, const std::string& callable, const TaskWire& task) {
     if (!events::tracing()) return;
     event_ = {.begin = ticks(),
               .kind = EventKind::node_task,
               .rank = static_cast<std::uint32_t>(chip.rank()),
               .object = events::text(callable),
-              .a = task};
+              .a = task.task,
+              .b = task.tasks};
   }
   TracedTask(const TracedTask&) = delete;
   TracedTask& operator=(const TracedTask&) = delete;
@@ -62,7 +63,8 @@ ChipServer::ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& bu
       mailbox_(node, static_cast<std::size_t>(me.rank()), scope),
       views_(views_of(node, static_cast<std::size_t>(me.rank()))),
       tasks_(views_.tasks),
-      reports_(views_.reports) {}
+      reports_(views_.reports),
+      watches_(world_of(me)) {}
 
 bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(wire::ChipPhase)>& on_start) {
   std::unique_ptr<Chip> chip;
@@ -99,6 +101,7 @@ void ChipServer::deal_with(MessageReader& message) {
     case MessageKind::release_domain: {
       const auto id = message.get<std::uint64_t>();
       watches_.forget(id);
+      place_.doorbell->ring(place_.scope);  // the thread that watches shows the others
       const std::lock_guard lock(mutex_);
       domains_.erase(id);
       break;
@@ -111,6 +114,7 @@ void ChipServer::deal_with(MessageReader& message) {
 
 void ChipServer::run_task(MessageReader& message) {
   const auto task = message.get<TaskWire>();
+  node_ = task.tasks;
   try {
     if (failed_runs_.contains(task.run)) {
       tasks_.release();
@@ -152,7 +156,7 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   }
   tasks_.release();
   if (failure) std::rethrow_exception(failure);
-  const TracedTask traced(me_, entry->name, dealt_with_ + 1);
+  const TracedTask traced(me_, entry->name, task);
   if (entry->program) return entry->program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
   chip_->run([&](Graph& graph) {
     if (entry->function != nullptr) return entry->function(graph, ChipArgs(tensors_, scalars_));
@@ -198,7 +202,8 @@ const ChipServer::Known& ChipServer::buffer(std::uint64_t id) {
     fail(Code::wait_timeout, "chip {} waited for the memory of buffer {}, which the node announced", me_.rank(), id);
   }
   Known known{.buffer = *found, .whole = {}};
-  const Buffer memory{.address = reinterpret_cast<std::uint64_t>(found->address), .bytes = found->bytes};
+  const Buffer memory{
+      .address = reinterpret_cast<std::uint64_t>(found->address), .bytes = found->bytes, .id = node_memory(node_, id)};
   chip_->add_memory(memory, found->name);
   known.whole = Tensor(memory, DType::uint8, {static_cast<std::int64_t>(found->bytes)});
   return known_.emplace(id, std::move(known)).first->second;

@@ -67,6 +67,7 @@ class ChipServer {
   std::unordered_map<std::uint64_t, Known> known_;
   std::set<std::uint64_t> failed_runs_;
   std::uint64_t dealt_with_ = 0;  // records
+  std::uint64_t node_ = 0;        // whose tasks it runs, for `baton check`
   bool stopped_ = false;
   MessageWriter report_;
   // Of the task that runs; kept for the next one.

@@ -14,6 +14,9 @@ namespace {
 
 using Watch = SignalWatches::Watch;
 
+/// From when on others see it: writing it down takes longer than most of these waits.
+constexpr std::chrono::milliseconds kLong{150};
+
 comm::DomainState& state_of(const Watch& watch) { return *comm::DomainAccess::state(watch.open.domain); }
 
 std::int32_t value_of(const Watch& watch) {
@@ -96,36 +99,69 @@ void SignalWatches::add(Watch watch) {
 
 void SignalWatches::forget(std::uint64_t domain) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(watches_, [&](const Watch& watch) { return watch.domain == domain; });
+  std::erase_if(watches_, [&](const Watch& watch) {
+    if (watch.domain != domain) return false;
+    must_show_ = must_show_ || watch.shown;
+    return true;
+  });
 }
 
 bool SignalWatches::due() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(watches_.begin(), watches_.end(),
-                     [](const Watch& watch) { return reached(watch) || changes_of(watch) != watch.changes; });
+  return must_show_ || std::any_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
+           return reached(watch) || changes_of(watch) != watch.changes;
+         });
 }
 
 Deadline SignalWatches::next_deadline() const {
   const std::lock_guard lock(mutex_);
-  Deadline first = Deadline::never();
+  auto first = standing_.next_look();
   for (const Watch& watch : watches_) {
-    if (watch.deadline.when() < first.when()) first = watch.deadline;
+    first = std::min(first, watch.deadline.when());
+    if (!watch.shown) first = std::min(first, watch.since + kLong);
   }
-  return first;
+  return Deadline::at(first);
+}
+
+void SignalWatches::show_long_ones() {
+  std::vector<comm::StandingWait> waits;
+  for (const Watch& watch : watches_) {
+    if (!watch.shown) continue;
+    comm::World& world = state_of(watch).world();
+    const auto place = comm::find_window(world, watch.open.window.local() + watch.offset, sizeof(std::int32_t));
+    if (!place) continue;
+    comm::WaitDescription what = place->window->describe_wait(place->offset, WaitCmp::ge, watch.expected);
+    // Both clocks are CLOCK_MONOTONIC.
+    what.since_ns = std::chrono::nanoseconds(watch.since.time_since_epoch()).count();
+    what.is_patient = true;
+    what.actor = fmt::format("task {} of the node", watch.task);
+    waits.push_back({std::move(what), &state_of(watch).waiting_domain()});
+  }
+  standing_.show(waits);
+  must_show_ = false;
 }
 
 std::vector<SignalWatches::Ended> SignalWatches::take_ended() {
   std::vector<Ended> found;
-  const std::lock_guard lock(mutex_);
-  std::erase_if(watches_, [&](Watch& watch) {
-    try {
-      if (!ended(watch)) return false;
-      found.push_back({watch.task, nullptr});
-    } catch (...) {
-      found.push_back({watch.task, std::current_exception()});
+  const auto now = Deadline::Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watches_, [&](Watch& watch) {
+      try {
+        if (!ended(watch)) return false;
+        found.push_back({watch.task, nullptr});
+      } catch (...) {
+        found.push_back({watch.task, std::current_exception()});
+      }
+      must_show_ = must_show_ || watch.shown;
+      return true;
+    });
+    for (Watch& watch : watches_) {
+      if (!watch.shown && watch.since + kLong <= now) watch.shown = must_show_ = true;
     }
-    return true;
-  });
+    if (must_show_) show_long_ones();
+  }
+  if (standing_.next_look() <= now) standing_.look();
   return found;
 }
 

@@ -196,6 +196,40 @@ def test_chips_that_wait_for_each_other_are_told_of_with_buffer_kernel_task_and_
     assert error.count("all ranks of the job:") == 1 and chips(error) == {0, 1, 2}, done.stderr
 
 
+NOTIFICATIONS = """
+def main():
+    with baton.Worker(devices="0-1", inproc={inproc}) as node:
+        def orchestration(o):
+            with o.allocate_domain("tp", [0, 1], buffers=[baton.CommBufferSpec("flags", "int32", 4)]) as domain:
+                for chip in range(2): o.submit_notification_wait(domain[chip].buffers["flags"][chip:chip+1], 1)
+        node.run(orchestration)
+if __name__ == "__main__": main()
+"""
+
+DEFERRED = """
+def body(me):
+    flags = me.window("flags", 4, "int32")
+    me.barrier()
+    with baton.Chip(domain=me, clusters=1) as chip:
+        chip.run(lambda g: g.submit_notification_wait(flags.array[1:2], 1))
+if __name__ == "__main__": baton.run_ranks(2, body)
+"""
+
+
+@pytest.mark.parametrize("text,line", [
+    (NOTIFICATIONS.format(inproc=False), r'rank (\d): waiting for flags\[\1\] of domain "tp" >= 1 in task \d of the node, for '),
+    (NOTIFICATIONS.format(inproc=True), r'rank (\d): waiting for flags\[\1\] of domain "tp" >= 1 in task \d of the node, for '),
+    (DEFERRED, r'rank(?:s 0-)?(\d): waiting for signal 1 of "flags" >= 1 in task 1, for ')],
+    ids=["processes", "inproc", "chips of ranks"])
+def test_tasks_that_wait_for_notifications_are_told_of_when_nobody_can_send_them(tmp_path, monkeypatch, text, line):
+    monkeypatch.setenv("BATON_WAIT_TIMEOUT", "5s")
+    done = program(tmp_path, text)
+    assert done.returncode == 1
+    warning = done.stderr.partition("baton.Error: ")[0]
+    assert warning.count("can go on: all of them wait for each other") == 1, done.stderr
+    assert max(int(found[1]) for found in re.finditer(line, warning)) == 1, done.stderr
+
+
 SPINS = r"""
 #include <baton_kernel.hpp>
 BATON_KERNEL(spins_for_long, InOut<float> x) {

@@ -125,6 +125,21 @@ void WindowMemory::show_kernels(std::span<const LongKernel> kernels) noexcept {
   comm::write_kernels(world_->block(world_->rank()), shown);
 }
 
+void WindowMemory::show_deferred(std::span<const DeferredWait> waits) {
+  std::vector<comm::StandingWait> shown;
+  for (const DeferredWait& wait : waits) {
+    const auto place = comm::find_window(*world_, wait.word, sizeof *wait.word);
+    if (!place) continue;
+    comm::WaitDescription what = place->window->describe_wait(place->offset, WaitCmp::ge, wait.needs);
+    // Both clocks are CLOCK_MONOTONIC.
+    what.since_ns = std::chrono::nanoseconds(wait.since.time_since_epoch()).count();
+    what.is_patient = true;
+    what.actor = wait.task;
+    shown.push_back({std::move(what), &place->window->domain().waiting_domain()});
+  }
+  deferred_.show(shown);
+}
+
 ParkingPlace WindowMemory::parking_place() const {
   ParkingPlace place = world_->parking_place();
   // Beside a rank's own thread there are those of its chip.

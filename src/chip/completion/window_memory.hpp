@@ -8,6 +8,7 @@
 #include <baton/domain.hpp>
 
 #include "chip/cores/local_memory.hpp"
+#include "comm/standing_waits.hpp"
 #include "comm/world.hpp"
 
 namespace baton::chip {
@@ -42,12 +43,16 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] bool outnumbers_processors() const override;
   [[nodiscard]] ParkingPlace parking_place() const override;
   void show_kernels(std::span<const LongKernel> kernels) noexcept override;
+  void show_deferred(std::span<const DeferredWait> waits) override;
+  [[nodiscard]] std::chrono::steady_clock::time_point next_look() const override { return deferred_.next_look(); }
+  void look_at_others() override { deferred_.look(); }
 
  private:
   /// How many of the ranks can run at once.
   [[nodiscard]] int job_processors() const noexcept { return static_cast<int>(world_->control().processors); }
 
   std::shared_ptr<comm::World> world_;
+  comm::StandingWaits deferred_{*world_};
 };
 
 /// The memory of a chip that is the rank of `me`.

@@ -36,7 +36,6 @@ struct Extent {
   }
 };
 
-/// Passed to cores, so that they need not know of domains. Any thread may call any function.
 /// A kernel that has computed for long.
 struct LongKernel {
   std::string what;   // "kernel 'spin' (task 7) on vector core 0.1"
@@ -44,6 +43,15 @@ struct LongKernel {
   std::chrono::nanoseconds age{0};
 };
 
+/// A task whose kernel has returned, and that waits for a word of this chip.
+struct DeferredWait {
+  const std::int32_t* word;
+  std::int32_t needs;
+  std::string task;  // "kernel 'send' (task 7), which has returned"
+  std::chrono::steady_clock::time_point since;
+};
+
+/// Passed to cores, so that they need not know of domains. Any thread may call any function.
 class GlobalMemory {
  public:
   GlobalMemory() = default;
@@ -108,6 +116,13 @@ class GlobalMemory {
 
   /// These compute now, and no others for long: for those who look at this chip from outside. One thread at a time.
   virtual void show_kernels(std::span<const LongKernel> /*kernels*/) noexcept {}
+  /// These have been deferred for long: the same. The next two are for the thread that shows them: when to look
+  /// whether any rank can still end them, and to do so.
+  virtual void show_deferred(std::span<const DeferredWait> /*waits*/) {}
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point next_look() const {
+    return std::chrono::steady_clock::time_point::max();
+  }
+  virtual void look_at_others() {}
 };
 
 }  // namespace baton::chip

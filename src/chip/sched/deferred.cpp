@@ -11,8 +11,17 @@
 namespace baton::chip {
 namespace {
 
+/// From when on others see that a task is deferred: writing it down takes longer than most of these waits.
+constexpr std::chrono::milliseconds kLong{150};
+
 std::int64_t nanoseconds(Deadline::Clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+std::string describe_deferred(const Task& task) {
+  const std::string_view kernel = task.plan.name;
+  return kernel.empty() ? fmt::format("task {}", task.id)
+                        : fmt::format("kernel '{}' (task {}), which has returned", kernel, task.id);
 }
 
 }  // namespace
@@ -52,9 +61,9 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
     }
     waiting_[spot].push_back({condition, &task, now});
     count_.fetch_add(1, std::memory_order_relaxed);
-    const std::int64_t deadline = nanoseconds(now + memory_.wait_timeout());
-    if (deadline < deadline_ns_.load(std::memory_order_relaxed)) {
-      first = deadline_ns_.exchange(deadline, std::memory_order_relaxed) == INT64_MAX;
+    const std::int64_t next = nanoseconds(now + std::min<std::chrono::nanoseconds>(kLong, memory_.wait_timeout()));
+    if (next < next_ns_.load(std::memory_order_relaxed)) {
+      first = next_ns_.exchange(next, std::memory_order_relaxed) == INT64_MAX;
       // Pairs with due(), which is tested before sleeping.
       if (first) must_look_.store(true, std::memory_order_seq_cst);
     }
@@ -106,15 +115,16 @@ bool DeferredTasks::due() const noexcept {
   return must_look_.load(std::memory_order_seq_cst) || memory_.any_changes() || memory_.deaths() != deaths_seen_;
 }
 
-Deadline::Clock::time_point DeferredTasks::next_deadline() const noexcept {
-  const std::int64_t when = deadline_ns_.load(std::memory_order_relaxed);
-  if (when == INT64_MAX) return Deadline::Clock::time_point::max();
-  return Deadline::Clock::time_point(std::chrono::nanoseconds(when));
+Deadline::Clock::time_point DeferredTasks::next_look() const {
+  const std::int64_t when = next_ns_.load(std::memory_order_relaxed);
+  if (when == INT64_MAX) return memory_.next_look();
+  return std::min(memory_.next_look(), Deadline::Clock::time_point(std::chrono::nanoseconds(when)));
 }
 
 void DeferredTasks::take_out(const Waiting& waiting) {
   memory_.watch(waiting.condition.address, -1);
   count_.fetch_sub(1, std::memory_order_relaxed);
+  must_show_ = must_show_ || waiting.shown;
 }
 
 void DeferredTasks::look_at(Spot spot, Ready& ready) {
@@ -150,8 +160,40 @@ void DeferredTasks::look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> 
   }
 }
 
-void DeferredTasks::look(Met met) {
+void DeferredTasks::look_at_times(Deadline::Clock::time_point now, Ready& ready) {
+  look_at_all(ready, [&](const Waiting& waiting) {
+    if (waiting.since + memory_.wait_timeout() > now) return;
+    fail(Code::wait_timeout, "{} was deferred {} s for {} of {}", describe_task(*waiting.task),
+         std::chrono::duration<double>(memory_.wait_timeout()).count(), describe(waiting.condition),
+         memory_.name_of(waiting.condition.address));
+  });
+  std::int64_t next = INT64_MAX;
+  for (auto& [spot, waiting] : waiting_) {
+    for (Waiting& one : waiting) {
+      if (!one.shown && one.since + kLong <= now) one.shown = must_show_ = true;
+      next = std::min(next, nanoseconds(one.since + (one.shown ? memory_.wait_timeout() : kLong)));
+    }
+  }
+  next_ns_.store(next, std::memory_order_relaxed);
+}
+
+void DeferredTasks::show_long_ones() {
+  std::vector<DeferredWait> waits;
+  for (const auto& [spot, waiting] : waiting_) {
+    for (const Waiting& one : waiting) {
+      if (!one.shown || one.condition.kind != ConditionKind::counter || one.condition.operation != nullptr) continue;
+      waits.push_back({static_cast<const std::int32_t*>(one.condition.address),
+                       static_cast<std::int32_t>(one.condition.expected), describe_deferred(*one.task), one.since});
+    }
+  }
+  std::ranges::sort(waits, {}, &DeferredWait::since);
+  memory_.show_deferred(waits);
+  must_show_ = false;
+}
+
+void DeferredTasks::look(Beside beside, Met met) {
   Ready ready;
+  bool looks = false;
   {
     const std::lock_guard lock(mutex_);
     must_look_.store(false, std::memory_order_relaxed);
@@ -168,20 +210,15 @@ void DeferredTasks::look(Met met) {
       });
     }
     const auto now = Deadline::Clock::now();
-    if (next_deadline() <= now) {
-      auto first = Deadline::Clock::time_point::max();
-      look_at_all(ready, [&](const Waiting& waiting) {
-        if (waiting.since + memory_.wait_timeout() <= now) {
-          fail(Code::wait_timeout, "{} was deferred {} s for {} of {}", describe_task(*waiting.task),
-               std::chrono::duration<double>(memory_.wait_timeout()).count(), describe(waiting.condition),
-               memory_.name_of(waiting.condition.address));
-        }
-        first = std::min(first, waiting.since);
-      });
-      const bool none = first == Deadline::Clock::time_point::max();
-      deadline_ns_.store(none ? INT64_MAX : nanoseconds(first + memory_.wait_timeout()), std::memory_order_relaxed);
+    if (next_ns_.load(std::memory_order_relaxed) <= nanoseconds(now)) look_at_times(now, ready);
+    // Kernels of this thread may notify: they begin the time until others are looked at anew.
+    looks = memory_.next_look() <= now;
+    if (must_show_ || (looks && beside == Beside::kernels)) {
+      show_long_ones();
+      looks = false;
     }
   }
+  if (looks) memory_.look_at_others();
   for (auto& [task, cause] : ready) met(*task, std::move(cause));
 }
 

@@ -24,7 +24,10 @@ class DeferredTasks {
     Condition condition;
     Task* task;
     Deadline::Clock::time_point since;
+    bool shown = false;
   };
+  /// What else goes on on the thread that looks.
+  enum class Beside : std::uint8_t { nothing, kernels };
   using Met = FunctionRef<void(Task&, std::exception_ptr)>;
 
   explicit DeferredTasks(GlobalMemory& memory) : memory_(memory) {}
@@ -35,13 +38,13 @@ class DeferredTasks {
 
   /// Whether look() has something to do. May be used as a test of wait_until().
   [[nodiscard]] bool due() const noexcept;
-  /// When the first of them has waited too long.
-  [[nodiscard]] Deadline::Clock::time_point next_deadline() const noexcept;
+  /// When there is something to do because time has passed. For the fiber that looks.
+  [[nodiscard]] Deadline::Clock::time_point next_look() const;
   /// Nobody will notify any more: counters that are waited for, now or later, end with GivenUp. Until go_on().
   void give_up();
   void go_on();
-  /// Calls `met(task, cause)` for each condition that holds now (cause null) or never will.
-  void look(Met met);
+  /// Calls `met(task, cause)` for each condition that holds now (cause null) or never will. Shows those that last.
+  void look(Beside beside, Met met);
 
   /// Conditions that are kept.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -54,6 +57,9 @@ class DeferredTasks {
 
   void look_at(Spot spot, Ready& ready);
   void look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> judge);
+  /// Ends those that have waited too long.
+  void look_at_times(Deadline::Clock::time_point now, Ready& ready);
+  void show_long_ones();
   void take_out(const Waiting& waiting);
   void ring() const;
   /// For `baton check`: what the condition says is before the end of the task.
@@ -67,8 +73,10 @@ class DeferredTasks {
   bool given_up_ = false;                                   // guarded by mutex_
   std::atomic<bool> must_look_{false};
   std::atomic<std::uint64_t> count_{0};
-  std::atomic<std::int64_t> deadline_ns_{INT64_MAX};  // of the steady clock: not later than the first one's
-  std::uint32_t deaths_seen_ = 0;                     // of the fiber that looks
+  /// Of the steady clock: not later than the first of them is shown, or has waited too long.
+  std::atomic<std::int64_t> next_ns_{INT64_MAX};
+  bool must_show_ = false;         // others than those that are shown; guarded by mutex_
+  std::uint32_t deaths_seen_ = 0;  // of the fiber that looks
 };
 
 }  // namespace baton::chip

@@ -176,9 +176,10 @@ void Scheduler::serve_deferred() {
   CoreThread& thread = this_core_thread();
   const auto called = [this] { return stopping() || deferred_.due(); };
   while (true) {
-    static_cast<void>(wait_until(place_, called, Deadline::at(deferred_.next_deadline()), [] {}));
+    static_cast<void>(wait_until(place_, called, Deadline::at(deferred_.next_look()), [] {}));
     if (stopping()) return;
-    deferred_.look([&](Task& task, std::exception_ptr cause) {
+    const auto beside = thread.busy > 0 ? DeferredTasks::Beside::kernels : DeferredTasks::Beside::nothing;
+    deferred_.look(beside, [&](Task& task, std::exception_ptr cause) {
       if (cause) fail_task(task, std::move(cause));
       if (Task* direct = finish_part(thread, task, Cores::none)) make_ready(*direct, &thread);
     });
