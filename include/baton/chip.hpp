@@ -88,7 +88,8 @@ class BATON_API Chip {
     add_memory(Tensor::buffer_of(memory), name);
     return Tensor::over(memory);
   }
-  /// The same for memory that lies elsewhere: on the device of this chip, if it has one.
+  /// The same for memory that lies elsewhere: on the device of this chip, if it has one. Chips that are given the
+  /// same memory say so to `baton check` by the same `memory.id`, other than 0.
   void add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place = {});
   void remove(const Tensor& external);
 

@@ -11,7 +11,7 @@ namespace baton {
 enum class CheckedUse : std::uint8_t { read, write, atomic };
 
 /// What a piece of memory is.
-enum class CheckedHolder : std::uint8_t { window, chip };
+enum class CheckedHolder : std::uint8_t { window, chip, node };
 
 /// Of kinds `touch`, `change`, `saw` and `fresh`: a piece of memory that actors share.
 struct CheckedBytes {
@@ -68,6 +68,11 @@ struct CheckedRows {
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
   const std::uint64_t mixed = (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U))) * 0xbf58476d1ce4e5b9U;
   return mixed ^ (mixed >> 31U);
+}
+
+/// A buffer that a node gives to its chips, in the numbers of the node.
+[[nodiscard]] constexpr std::uint64_t node_memory(std::uint64_t node, std::uint64_t buffer) noexcept {
+  return mix(node + 1, buffer);
 }
 
 /// What tasks hand over, in the numbers of a chip.

@@ -96,8 +96,9 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::edge, "edge", EventLevel::trace, EventClass::mark, "tensor", {"task", "after", "chip"}},
     {EventKind::copy, "copy", EventLevel::trace, EventClass::copying, "to", {"bytes", "number"}},
     {EventKind::compile, "compile", EventLevel::last, EventClass::work, "kernel", {"found"}},
-    {EventKind::node_task, "node task", EventLevel::trace, EventClass::enclosing, "callable", {"task"}},
-    {EventKind::node_run, "node run", EventLevel::trace, EventClass::enclosing, "", {"tasks"}},
+    // What a chip does for a task of its node; edges between such tasks have the number of the node as their chip.
+    {EventKind::node_task, "node task", EventLevel::trace, EventClass::enclosing, "callable", {"task", "node"}},
+    {EventKind::node_run, "node run", EventLevel::trace, EventClass::enclosing, "", {"tasks", "node"}},
     {EventKind::lane, "lane", EventLevel::trace, EventClass::mark, "name", {}},
     {EventKind::process, "process", EventLevel::trace, EventClass::mark, "program", {"pid"}},
     // A wait inside a collective, for a word of a rank that only grows. The rank is 2^64 - 1 if it is for all of them.

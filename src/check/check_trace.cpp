@@ -30,20 +30,26 @@ class Reporter {
   }
 
  private:
+  /// A node that has chips is no rank.
+  [[nodiscard]] std::string who(Actor actor) const {
+    const std::uint32_t rank = actors_.rank_of(actor);
+    return rank == kNoRank ? "the host" : fmt::format("rank {}", rank);
+  }
+
   [[nodiscard]] std::string describe(const Event& event) const {
-    return fmt::format("rank {} {}: {}", actors_.rank_of(event.actor), verb_of(event), names_.place(event.place));
+    return fmt::format("{} {}: {}", who(event.actor), verb_of(event), names_.place(event.place));
   }
 
   [[nodiscard]] std::string describe(const Change& change) const {
-    return fmt::format("rank {} ({} {}, {})", actors_.rank_of(change.stamp.actor),
-                       change.op == NotifyOp::add ? "adds" : "sets", change.value, names_.place(change.place));
+    return fmt::format("{} ({} {}, {})", who(change.stamp.actor), change.op == NotifyOp::add ? "adds" : "sets",
+                       change.value, names_.place(change.place));
   }
 
   [[nodiscard]] std::string describe(const Detour& detour) const {
     std::string text =
-        fmt::format("; rank {} waits for {} {} {} ({}), but does not need the notify of {} for it",
-                    actors_.rank_of(detour.wait.actor), names_.signal(detour.wait), symbol_of(detour.wait.comparison),
-                    detour.wait.value, names_.place(detour.wait.place), describe(detour.meant));
+        fmt::format("; {} waits for {} {} {} ({}), but does not need the notify of {} for it", who(detour.wait.actor),
+                    names_.signal(detour.wait), symbol_of(detour.wait.comparison), detour.wait.value,
+                    names_.place(detour.wait.place), describe(detour.meant));
     if (detour.instead.empty()) return text;
     constexpr std::size_t kMost = 4;
     text += ": enough can come from ";
@@ -57,7 +63,8 @@ class Reporter {
   /// What would order the two.
   [[nodiscard]] std::string missing(const Race& race) const {
     const bool in_tasks = !actors_.is_program(race.first.actor) && !actors_.is_program(race.second.actor);
-    if (in_tasks && actors_.rank_of(race.first.actor) == actors_.rank_of(race.second.actor)) {
+    const bool on_one_chip = actors_.rank_of(race.first.actor) == actors_.rank_of(race.second.actor);
+    if (in_tasks && (on_one_chip || names_.is_of_node(race.first.subject))) {
       return "; between their tasks is missing an edge (an argument that both name, a token, `after`), or a notify "
              "after the first and a wait for it before the second";
     }

@@ -19,6 +19,7 @@ std::string Names::bytes(std::uint64_t memory, std::uint64_t begin, std::uint64_
   if (named.holder == CheckedHolder::chip) {
     return fmt::format("{} of {} on rank {}'s chip", range, quote(named.name), named.owner);
   }
+  if (named.holder == CheckedHolder::node) return fmt::format("{} of {} of the node", range, quote(named.name));
   return fmt::format("{} of rank {}'s part of {}", range, named.owner, quote(named.name));
 }
 

@@ -19,9 +19,13 @@ class Names {
   }
 
   [[nodiscard]] const std::string& place(std::uint32_t number) const { return texts_[number]; }
-  /// `bytes 8 to 11 of rank 0's part of "x"`, `bytes 8 to 11 of "y" on rank 0's chip`
+  /// `bytes 8 to 11 of rank 0's part of "x"`, `bytes 8 to 11 of "y" on rank 0's chip`,
+  /// `bytes 8 to 11 of "y" of the node`
   [[nodiscard]] std::string bytes(std::uint64_t memory, std::uint64_t begin, std::uint64_t end) const;
   [[nodiscard]] const std::string& name(std::uint64_t memory) const { return memories_.at(memory).name; }
+  [[nodiscard]] bool is_of_node(std::uint64_t memory) const {
+    return memories_.at(memory).holder == CheckedHolder::node;
+  }
   /// `signal 0 of "handed" at rank 0`
   [[nodiscard]] std::string signal(const Event& event) const;
 

@@ -155,9 +155,12 @@ void WorkerState::check_copy(const Tensor& tensor, std::size_t bytes) const {
 
 void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Use access) {
   std::vector<graph::TaskId> users;
+  const bool checked = is_checked();
   map_.query(
-      graph::view_of(tensor), access, [this](graph::TaskId id) { return live(id); },
+      graph::view_of(tensor), access, [&](graph::TaskId id) { return checked || live(id); },
       [&](graph::TaskId id) {
+        if (checked) edges_.for_each_member(id, [&](graph::TaskId one) { checked_.awaited({}, one); });
+        if (!live(id)) return;
         // The members of an entangled group hide each other.
         if (!unit(id).entangled) return users.push_back(id);
         for (graph::TaskId one = 0; one < unit(id).group_size; ++one) users.push_back(unit(id).group_first + one);
@@ -166,6 +169,23 @@ void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Use acces
   static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] {
     return std::none_of(users.begin(), users.end(), [this](graph::TaskId id) { return live(id); });
   }));
+}
+
+void WorkerState::note_copy(const Tensor& tensor, std::size_t bytes, CheckedUse use, const char* operation) {
+  if (!is_checked()) return;
+  const BufferRecord& buffer = buffer_of(tensor);
+  const std::uint64_t begin = tensor.address() - reinterpret_cast<std::uint64_t>(buffer.shared.memory->address());
+  EventRecord event{.begin = ticks(),
+                    .kind = EventKind::touch,
+                    .object = events::text(buffer.shared.name),
+                    .place = events::text(operation)};
+  pack({.memory = node_memory(checked_.id, buffer.shared.id),
+        .begin = begin,
+        .how = static_cast<std::uint8_t>(use),
+        .holder = CheckedHolder::node,
+        .last = begin + bytes},
+       event);
+  events::record(event);
 }
 
 void WorkerState::copy_to(const Tensor& to, const void* from, std::size_t bytes) {
@@ -178,6 +198,7 @@ void WorkerState::copy_to(const Tensor& to, const void* from, std::size_t bytes)
   }
   static_cast<void>(buffer_of(to));
   await_users(lock, to, graph::Use::write);
+  note_copy(to, bytes, CheckedUse::write, "copy_to");
   lock.unlock();
   std::memcpy(reinterpret_cast<void*>(to.address()), from, bytes);
 }
@@ -192,6 +213,7 @@ void WorkerState::copy_from(void* to, const Tensor& from, std::size_t bytes) {
   }
   static_cast<void>(buffer_of(from));
   await_users(lock, from, graph::Use::read);
+  note_copy(from, bytes, CheckedUse::read, "copy_from");
   lock.unlock();
   std::memcpy(to, reinterpret_cast<const void*>(from.address()), bytes);
 }

@@ -22,7 +22,8 @@ class RunState {
   const Place where;
 
   // Guarded by the mutex of the worker.
-  std::size_t pending = 0;  // tasks that are not complete
+  std::size_t tasks = 0;    // that were submitted
+  std::size_t pending = 0;  // of these, not complete
   bool failed = false;
   std::vector<Failure> failures;  // of tasks, as they came
   std::exception_ptr thrown;      // by the orchestration

@@ -60,7 +60,10 @@ Unit& WorkerState::add_unit(RunState* run, int chip, std::uint32_t callable, con
   made.callable = callable;
   made.run = run;
   made.where = where;
-  if (run != nullptr) ++run->pending;
+  if (run != nullptr) {
+    ++run->tasks;
+    ++run->pending;
+  }
   if (is_checked()) checked_.submitted({}, made.id);
   ++blocked_;
   return made;
@@ -70,11 +73,14 @@ void WorkerState::record(Unit& made, const TaskArgs& args, std::span<const Tenso
   const graph::TaskId id = made.id;
   // For `baton check`, order is what edges say, also to tasks that happen to be complete.
   const bool checked = is_checked();
+  const bool noted = events::wants(EventKind::edge);
   const auto use = [&](const Tensor& tensor, graph::Use how) {
     map_.record(
         graph::view_of(tensor), how, id, [&](graph::TaskId earlier) { return checked || live(earlier); },
         [&](graph::TaskId earlier) {
-          if (checked) checked_.waits_for(kNoRank, id, earlier);
+          if (noted) {
+            edges_.find(id, earlier, [&](graph::TaskId one) { checked_.waits_for(kNoRank, id, one); });
+          }
           if (live(earlier)) depend(unit(id), earlier);
         });
   };
@@ -248,6 +254,7 @@ graph::TaskId WorkerState::submit_group(RunState& run, const Callable& callable,
     messages.emplace_back(message.begin(), message.end());
   }
   const graph::TaskId first = first_ + units_.size();
+  if (events::wants(EventKind::edge)) edges_.add_group(first, static_cast<std::uint32_t>(chips.size()));
   for (std::size_t i = 0; i < chips.size(); ++i) {
     define(chips[i], number);
     Unit& made = add_unit(&run, chips[i], number, where);

@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRan
 /// What stands at the front of MessageKind::run.
 struct TaskWire {
   std::uint64_t run;
-  std::uint64_t task;   // of the node; for `baton check`, like the next
+  std::uint64_t task;   // of the node; for events, like the next
   std::uint64_t tasks;  // whose task it is: CheckedTasks
   std::uint32_t callable;
   std::uint32_t args;

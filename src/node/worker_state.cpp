@@ -272,6 +272,7 @@ void WorkerState::reap_threads() {
 
 void WorkerState::execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept {
   std::exception_ptr thrown;
+  const std::uint64_t began = ticks();
   try {
     const InsideRun inside(*this);
     Orchestration of_this_run(shared_from_this(), run);
@@ -294,10 +295,23 @@ void WorkerState::execute(const std::shared_ptr<RunState>& run, const Orchestrat
       checked_.awaited_all({});
       map_.forget_before(first_);
     }
+    edges_.clear();
     result = run->root_cause();
+    note_run(*run, began, result ? EventOutcome::failed : EventOutcome::done);
   }
   run->finish(result);
   end_use();
+}
+
+void WorkerState::note_run(const RunState& run, std::uint64_t began, EventOutcome outcome) const {
+  if (!events::wants(EventKind::node_run)) return;
+  events::record({.begin = began,
+                  .end = ticks(),
+                  .kind = EventKind::node_run,
+                  .outcome = outcome,
+                  .place = events::text_of(run.where),
+                  .a = run.tasks,
+                  .b = checked_.id});
 }
 
 void WorkerState::finish_tasks(RunState& run, Lock& lock) {

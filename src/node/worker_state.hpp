@@ -23,6 +23,7 @@
 #include "node/chip_mailbox.hpp"
 #include "node/chips.hpp"
 #include "node/message.hpp"
+#include "node/noted_edges.hpp"
 #include "node/sub_workers.hpp"
 #include "node/task_message.hpp"
 #include "node/unit.hpp"
@@ -142,6 +143,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   /// Throws in a function of a run, for which `what` would wait.
   void check_outside(const char* what) const;
   void execute(const std::shared_ptr<RunState>& run, const OrchestrationFunction& orchestration) noexcept;
+  void note_run(const RunState& run, std::uint64_t began, EventOutcome outcome) const;
   void finish_tasks(RunState& run, Lock& lock);
   void abort();
   void chip_died(std::size_t chip, const std::string& how);
@@ -200,6 +202,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void drop_unused();
   void await_users(Lock& lock, const Tensor& tensor, graph::Use access);
   void check_copy(const Tensor& tensor, std::size_t bytes) const;
+  /// For `baton check`. Guarded by the mutex.
+  void note_copy(const Tensor& tensor, std::size_t bytes, CheckedUse use, const char* operation);
   void copy_window(const Tensor& tensor, std::byte* to, const std::byte* from, std::size_t bytes);
 
   // node_domains.cpp
@@ -249,6 +253,7 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   std::deque<Unit> units_;
   graph::TaskId first_ = 1;  // of units_
   CheckedTasks checked_ = CheckedTasks::of_this_process();
+  NotedEdges edges_;
   std::size_t blocked_ = 0;  // units that wait for others, or for room
   MessageWriter message_;
   struct Numbered {

@@ -44,6 +44,8 @@ std::string numbers_of(const Trace& trace, const Span& span) {
     }
     case EventKind::kernel: return fmt::format("block {} of task {}", span.b, span.a & kTaskNumber);
     case EventKind::copy: return fmt::format("{} bytes", span.a);
+    case EventKind::node_task: return fmt::format("task {} of the node", span.a);
+    case EventKind::node_run: return fmt::format("{} tasks", span.a);
     case EventKind::joined: return fmt::format("{} of {} ranks", trace.text(span.object), span.a);
     case EventKind::process: return fmt::format("{}, pid {}", trace.text(span.object), span.a);
     default: return {};

@@ -10,9 +10,13 @@
 namespace baton::trace {
 namespace {
 
-using SignalKey = std::tuple<Text, std::uint64_t, std::uint64_t>;   // window, owner, signal
-using BarrierKey = std::tuple<Text, std::uint64_t, std::uint64_t>;  // domain, ranks, epoch
-using TaskKey = std::pair<std::uint32_t, std::uint64_t>;            // rank, number
+using SignalKey = std::tuple<Text, std::uint64_t, std::uint64_t>;         // window, owner, signal
+using BarrierKey = std::tuple<Text, std::uint64_t, std::uint64_t>;        // domain, ranks, epoch
+using TaskKey = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;  // rank, node, number
+
+/// Tasks of a chip are those of its rank; tasks of a node belong to no rank.
+TaskKey chip_task(std::uint32_t rank, std::uint64_t task) { return {rank, 0, task}; }
+TaskKey node_task(std::uint64_t node, std::uint64_t task) { return {kNoRank, node, task}; }
 
 bool ends(const Span& notify, const Span& wait) {
   const std::uint64_t number = wait.c >> 32U;
@@ -73,13 +77,18 @@ std::vector<Flow> find_edges(const Trace& trace) {
   std::map<TaskKey, std::vector<std::size_t>> runs;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const Span& span = trace.spans[i];
-    if (span.kind == EventKind::task) runs[{span.lane.rank, span.a}].push_back(i);
+    if (span.kind == EventKind::task) runs[chip_task(span.lane.rank, span.a)].push_back(i);
+    if (span.kind == EventKind::node_task) runs[node_task(span.b, span.a)].push_back(i);
   }
   std::vector<Flow> flows;
   for (const Span& span : trace.spans) {
     if (span.kind != EventKind::edge) continue;
-    const auto earlier = runs.find({span.lane.rank, span.b});
-    const auto later = runs.find({span.lane.rank, span.a});
+    const bool of_node = span.lane.rank == kNoRank;
+    const auto key = [&](std::uint64_t task) {
+      return of_node ? node_task(span.c, task) : chip_task(span.lane.rank, task);
+    };
+    const auto earlier = runs.find(key(span.b));
+    const auto later = runs.find(key(span.a));
     if (earlier == runs.end() || later == runs.end()) continue;
     const std::size_t count = std::min(earlier->second.size(), later->second.size());
     for (std::size_t run = 0; run < count; ++run) {

@@ -149,6 +149,29 @@ def test_chips_of_a_node(tmp_path, ops, inproc):
         assert {"joined", "node task", "task"} <= kinds_of(events, chip)
 
 
+@pytest.mark.parametrize("inproc", [False, True], ids=["processes", "inproc"])
+def test_runs_and_edges_of_a_node(tmp_path, ops, inproc):
+    trace = tmp_path / "node.trace"
+    with baton.Worker(devices="0-1", inproc=inproc, clusters=2, trace=trace) as node:
+        x, y, z = (node.tensor(np.ones(1 << 18, dtype="f4"), name=name) for name in "xyz")
+
+        def orchestration(o):
+            o.submit_next_level(ops["scale"], [x, y, 2.0], worker=0)
+            o.submit_next_level(ops["scale"], [y, z, 2.0], worker=1)
+
+        node.run(orchestration)
+    assert z[0] == 4
+    events = events_of(trace, tmp_path)
+    [run] = [event for event in events if event["cat"] == "node run"]
+    first, second = (next(event for event in events if event["cat"] == "node task" and event["rank"] == chip) for chip in range(2))
+    assert "2 tasks" in run["args"]["details"] and "test_trace.py" in run["args"]["place"], run
+    assert run["ts"] <= first["ts"] and second["ts"] + second["dur"] <= run["ts"] + run["dur"]
+    flows = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    [ends] = [event for event in flows if event.get("cat") == "edge" and event["ph"] == "f" and event["pid"] == second["pid"]]
+    [begins] = [event for event in flows if event.get("id") == ends["id"] and event["ph"] == "s"]
+    assert begins["pid"] == first["pid"] and first["ts"] <= begins["ts"] <= ends["ts"] <= second["ts"] + second["dur"]
+
+
 def test_a_second_trace_is_refused(tmp_path):
     with baton.trace(tmp_path / "a.trace"):
         with pytest.raises(baton.Error, match="a trace is being written"):

@@ -18,7 +18,6 @@ CheckedChip::CheckedChip(std::uint32_t rank) noexcept : rank_(rank), first_activ
 void CheckedChip::record(EventKind kind, CheckedBytes bytes, const char* buffer, const char* operation,
                          const EventSource& from) const {
   bytes.owner = rank_;
-  bytes.holder = CheckedHolder::chip;
   // The texts first: they may take a lock, and the time is to be that of the access.
   const TextId object = events::text_of(buffer);
   const TextId place = text_of_access(operation, from);

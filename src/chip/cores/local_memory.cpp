@@ -25,7 +25,7 @@ void LocalMemory::check_aligned(const char* what, const std::int32_t* signal) {
        static_cast<const void*>(signal));
 }
 
-void LocalMemory::add_buffer(const void* begin, std::size_t bytes, std::string name) {
+void LocalMemory::add_buffer(const void* begin, std::size_t bytes, std::string name, std::uint64_t shared) {
   const auto at = reinterpret_cast<std::uintptr_t>(begin);
   const std::unique_lock lock(mutex_);
   auto next = buffers_.lower_bound(at);
@@ -37,7 +37,7 @@ void LocalMemory::add_buffer(const void* begin, std::size_t bytes, std::string n
   if (next != buffers_.begin() && at - std::prev(next)->first < std::prev(next)->second.bytes) {
     refuse(std::prev(next)->second);
   }
-  buffers_.emplace_hint(next, at, Buffer{bytes, std::move(name), ++buffers_added_});
+  buffers_.emplace_hint(next, at, Buffer{bytes, std::move(name), ++buffers_added_, shared});
 }
 
 void LocalMemory::remove_buffer(const void* begin) {
@@ -99,7 +99,8 @@ void LocalMemory::record(EventKind kind, const void* address, CheckedBytes bytes
   const auto next = buffers_.upper_bound(at);
   if (next == buffers_.begin() || at - std::prev(next)->first >= std::prev(next)->second.bytes) return;
   const auto& [start, buffer] = *std::prev(next);
-  bytes.memory = mix(checked_.id(), buffer.number);
+  bytes.memory = buffer.shared != 0 ? buffer.shared : mix(checked_.id(), buffer.number);
+  bytes.holder = buffer.shared != 0 ? CheckedHolder::node : CheckedHolder::chip;
   bytes.begin = at - start;
   if (kind == EventKind::touch || kind == EventKind::fresh) bytes.last += bytes.begin;
   checked_.record(kind, bytes, buffer.name.c_str(), operation, from);

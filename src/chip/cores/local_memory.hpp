@@ -19,7 +19,8 @@ class LocalMemory : public GlobalMemory {
 
   /// Makes `bytes` at `begin` known to kernels under `name`, until remove_buffer(). Throws Error (invalid_argument) if
   /// they overlap another buffer.
-  void add_buffer(const void* begin, std::size_t bytes, std::string name);
+  /// `shared`: what other chips call the same memory; 0: it is of this chip alone.
+  void add_buffer(const void* begin, std::size_t bytes, std::string name, std::uint64_t shared = 0);
   void remove_buffer(const void* begin);
   /// Calls `buffer(begin, bytes)` for each, by address.
   void for_each_buffer(FunctionRef<void(std::uintptr_t, std::size_t)> buffer) const;
@@ -67,6 +68,7 @@ class LocalMemory : public GlobalMemory {
     std::size_t bytes;
     std::string name;
     std::uint64_t number;  // of all buffers that this chip has had
+    std::uint64_t shared;  // 0: it is of this chip alone
   };
   void record(EventKind kind, const void* address, CheckedBytes bytes, const char* operation,
               const EventSource& from) const;

@@ -165,7 +165,7 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name, const Me
          place.is_host() ? "the host" : "another device");
   }
   const graph::AllocationId allocation = map_.add_allocation(memory, name);
-  memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name));
+  memory_->add_buffer(reinterpret_cast<const void*>(memory.address), memory.bytes, std::string(name), memory.id);
   known_.emplace(memory.address, Known{.owned = {}, .allocation = allocation});
 }
 

@@ -86,6 +86,14 @@ BATON_KERNEL(put_and_return, std::uint64_t there, std::uint64_t elsewhere, std::
       context, {event.handle, 1, COMPLETION_ENGINE_SDMA, COMPLETION_TYPE_SDMA_EVENT_RECORD, session.id});
 }
 
+BATON_KERNEL(touch_tensor, InOut<float> there, std::int32_t instruction) {
+  touch(args, static_cast<Instruction>(instruction), reinterpret_cast<uint64_t>(there.data()), 0);
+}
+
+BATON_KERNEL(touch_tensor_of, InOut<float> there, std::int32_t instruction, InOut<float> /*all*/) {
+  touch(args, static_cast<Instruction>(instruction), reinterpret_cast<uint64_t>(there.data()), 0);
+}
+
 BATON_KERNEL(complete_later, std::uint64_t await) {
   AsyncCtx context = get_async_ctx(args);
   save_expected_notification_counter(context, reinterpret_cast<int32_t*>(await), 1);

@@ -34,6 +34,10 @@ BATON_KERNEL_DECLARE(touch_there, std::int32_t instruction, std::uint64_t there,
 /// The same with a tensor that orders tasks.
 BATON_KERNEL_DECLARE(touch_and_name, baton::InOut<std::int32_t> named, std::int32_t instruction, std::uint64_t there,
                      std::uint64_t elsewhere);
+/// The same with the tensor that is touched.
+BATON_KERNEL_DECLARE(touch_tensor, baton::InOut<float> there, std::int32_t instruction);
+/// The same of a task that names more than it touches.
+BATON_KERNEL_DECLARE(touch_tensor_of, baton::InOut<float> there, std::int32_t instruction, baton::InOut<float> all);
 /// Puts to `there`, and leaves the rest to the engine: the signal is notified, and the task complete, when it is done.
 BATON_KERNEL_DECLARE(put_and_return, std::uint64_t there, std::uint64_t elsewhere, std::uint64_t notify);
 /// Complete when `*await` is 1.
