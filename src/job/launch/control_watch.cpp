@@ -18,10 +18,12 @@ ControlWatch::ControlWatch(std::uint32_t ranks)
 void ControlWatch::receive() {
   while (auto letter = mail_.receive()) {
     if (letter->mail.kind != wire::MailKind::control || !letter->descriptor) continue;
-    if (memory_ || !is_descendant(static_cast<pid_t>(letter->sender_pid))) {
+    if (!is_descendant(static_cast<pid_t>(letter->sender_pid))) {
       log::warn("process {} sent a control segment that this job did not expect", letter->sender_pid);
       continue;
     }
+    // The ranks may meet again, as another job: what is watched is the first one.
+    if (memory_) continue;
     try {
       auto memory = comm::map_memfd(letter->descriptor, wire::control_bytes(ranks_, ranks_));
       if (const char* defect = wire::control_defect(memory->address(), memory->bytes())) {

@@ -67,6 +67,10 @@ int main(int argc, char** argv) {
     auto me = baton::join();
     auto signals = me.signals("scratch", 8);
     say("joined " + std::to_string(::getpid()));
+    if (what == "again") {  // a second job of the same processes
+      auto again = baton::join("shm:again-of-" + std::to_string(::getppid()), me.rank(), me.size());
+      again.barrier(kLong);
+    }
     if (what == "wait") signals.wait(3, baton::WaitCmp::ge, 7, kLong);
     if (what == "crossed") {
       if (me.rank() == 0) {

@@ -32,6 +32,12 @@ def test_a_job_that_ends_well(baton, rank_program):
     baton.assert_nothing_left()
 
 
+def test_processes_that_join_a_second_job(baton, rank_program):
+    result = baton.run("run", "-n", "2", rank_program, "again")
+    assert (result.returncode, result.stderr) == (0, b"")
+    baton.assert_nothing_left()
+
+
 def test_the_others_learn_how_a_rank_died(baton, rank_program):
     result = baton.run("run", "-n", "3", "--grace", "100s", rank_program, "die")
     assert result.returncode == 128 + signal.SIGKILL
