@@ -19,7 +19,8 @@ using Run = std::function<void()>;
 
 enum class Checks : std::uint8_t { on, off };
 /// out = a + b of `bytes` each: as a graph with a task for each tile, or as one task with a block for each core.
-[[nodiscard]] Run add_tiles(std::int64_t bytes, Checks checks);
+/// `share`: cores of one multiprocessor.
+[[nodiscard]] Run add_tiles(std::int64_t bytes, Checks checks, int share);
 [[nodiscard]] Run add_blocks(std::int64_t bytes, Checks checks);
 /// The same as a kernel of CUDA; and a copy of `bytes` that lie on the GPU.
 [[nodiscard]] Run cuda_add(std::int64_t bytes);

@@ -36,8 +36,8 @@ void measure_graph(const Arguments& arguments) {
 void measure_add(const Arguments& arguments) {
   const auto bytes = static_cast<std::int64_t>(arguments.bytes);
   const auto contender = [&]() -> Run {
-    if (arguments.method == "tiles") return bench::cuda::add_tiles(bytes, Checks::on);
-    if (arguments.method == "tiles_unchecked") return bench::cuda::add_tiles(bytes, Checks::off);
+    if (arguments.method == "tiles") return bench::cuda::add_tiles(bytes, Checks::on, arguments.share);
+    if (arguments.method == "tiles_unchecked") return bench::cuda::add_tiles(bytes, Checks::off, arguments.share);
     if (arguments.method == "blocks") return bench::cuda::add_blocks(bytes, Checks::on);
     if (arguments.method == "blocks_unchecked") return bench::cuda::add_blocks(bytes, Checks::off);
     if (arguments.method == "kernel") return bench::cuda::cuda_add(bytes);

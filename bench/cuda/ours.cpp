@@ -18,14 +18,15 @@ baton::KernelFile kernels(Checks checks) {
 
 /// A graph, and what it needs while it runs.
 struct Captured {
-  explicit Captured(Checks checks = Checks::on) : file(kernels(checks)) {}
+  explicit Captured(Checks checks = Checks::on, int clusters = 0)
+      : file(kernels(checks)), chip({.platform = "cuda", .clusters = clusters}) {}
 
   void capture(const std::function<void(Graph&)>& orchestration, baton::Edges edges = baton::Edges::inferred) {
     graph = std::make_unique<baton::CapturedGraph>(chip.capture(orchestration, {.edges = edges}));
   }
 
   baton::KernelFile file;
-  baton::Chip chip{{.platform = "cuda"}};
+  baton::Chip chip;
   std::unique_ptr<baton::CapturedGraph> graph;
 };
 
@@ -65,9 +66,10 @@ Run captured(const Shape& shape) {
   return run_of(std::move(made));
 }
 
-Run add_tiles(std::int64_t bytes, Checks checks) {
+Run add_tiles(std::int64_t bytes, Checks checks, int share) {
   constexpr std::int64_t kTile = 4096;
-  auto made = std::make_shared<Captured>(checks);
+  const int clusters = share == 1 ? 0 : share * baton::Chip({.platform = "cuda"}).clusters();
+  auto made = std::make_shared<Captured>(checks, clusters);
   const baton::LoadedKernel add = made->file.kernel("add");
   const Vectors vectors(made->chip, bytes);
   made->capture([&](Graph& graph) {

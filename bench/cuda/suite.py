@@ -14,6 +14,8 @@ TARGETS = ("bench_cuda", "baton_platform_cuda", "baton_cli")
 GRAPHS = {"chain": 2_000, "stencil": 100, "fan": 100, "independent": 20_000}
 ADD_BYTES = 1 << 30
 QUICK_ADD_BYTES = 1 << 28
+# Cores that share a multiprocessor.
+SHARES = (1, 4)
 # The first run compiles kernels, and everyone opens the GPU and makes a graph before the clock runs.
 START_S = 180
 # A program ends itself this long after the harness should have ended it.
@@ -27,7 +29,8 @@ def cases(plan):
     suite = CudaSuite(plan)
     found = [suite.graph("round_trip", "chain", 1)]
     found += [suite.graph(shape, shape, length) for shape, length in GRAPHS.items()]
-    found += [suite.add(way) for way in ("tiles", "tiles_unchecked", "blocks", "blocks_unchecked")]
+    found += [suite.add(way, share) for share in SHARES for way in ("tiles", "tiles_unchecked")]
+    found += [suite.add(way) for way in ("blocks", "blocks_unchecked")]
     return found
 
 
@@ -65,14 +68,14 @@ class CudaSuite:
         contenders = (contender(OURS, "ours"), contender("graph", "graph"), contender("streams", "streams"))
         return Case(SUITE, name if length == 1 else f"{name}/{length}", contenders, in_quick=True)
 
-    def add(self, way):
+    def add(self, way, share=1):
         size = QUICK_ADD_BYTES if self._plan.quick else ADD_BYTES
         # Two vectors are read and one is written; a copy reads one and writes one.
         floor = Floor({"copy": self._command("copy", bytes=size)}, lambda part: 1.5 * part["copy"],
                       "1.5 copies of one vector")
-        contenders = (Contender(OURS, way, self._command("add", method=way, bytes=size)),
+        contenders = (Contender(OURS, way, self._command("add", method=way, share=share, bytes=size)),
                       Contender("kernel", "kernel", self._command("add", method="kernel", bytes=size)))
-        return Case(SUITE, f"add_{way}", contenders, floor, bytes=3 * size, in_quick=True)
+        return Case(SUITE, f"add_{way}/{share}", contenders, floor, bytes=3 * size, in_quick=True)
 
     def _command(self, operation, **arguments):
         limit = self._plan.limit_s + START_S

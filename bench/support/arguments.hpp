@@ -29,6 +29,8 @@ struct Arguments {
   std::size_t live = 0;
   /// Ranks, for programs that start them themselves; the others learn it from their launcher.
   int ranks = 2;
+  /// Of a GPU: cores that share a multiprocessor.
+  int share = 1;
   /// How long the timed part should last.
   std::chrono::nanoseconds budget = std::chrono::milliseconds(300);
   /// After this many seconds the process ends itself, whatever it waits for.
@@ -61,6 +63,8 @@ struct Arguments {
       result.live = std::stoull(value);
     else if (name == "--ranks")
       result.ranks = std::stoi(value);
+    else if (name == "--share")
+      result.share = std::stoi(value);
     else if (name == "--budget-ms")
       result.budget = std::chrono::milliseconds(std::stoll(value));
     else if (name == "--limit-s")

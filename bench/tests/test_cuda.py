@@ -32,7 +32,7 @@ def test_all_run_the_same_graph_in_one_program(gpu):
 
 
 def test_the_floor_of_a_sum_moves_as_many_bytes(gpu):
-    floor = cases()["add_tiles"].floor
+    floor = cases()["add_tiles/4"].floor
     assert floor.of({"copy": 2.0}) == 3.0
     assert argument(floor.parts["copy"], "--bytes") == str(1 << 30)
 

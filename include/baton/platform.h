@@ -156,6 +156,8 @@ typedef int BatonGraphFree(BatonDeviceGraph* graph); /* baton_graph_free */
 /* The kernels of the device reach the windows of `comm` from now on. Before the first allocation of the device. */
 typedef int BatonDeviceAttachComm(BatonDevice* device, void* comm); /* baton_device_attach_comm */
 typedef void* BatonDeviceStream(BatonDevice* device);               /* baton_device_stream */
+/* As many clusters as `clusters`, from now on: cores may get smaller then. Right after baton_device_open(). */
+typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */
 /* What DLPack calls the memory of the device: the type of the device and its number there. */
 typedef int BatonDeviceDlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out); /* baton_device_dlpack */
 

@@ -76,7 +76,7 @@ std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options
   // Linked with others when it is loaded, under what runs graphs: no kernel may have more registers than a thread of a
   // core of 288 threads. A product and a sum are rounded each, as on the host.
   std::vector<std::string> flags = {"-std=c++20", "-O3",          "-rdc=true",         "-cubin",
-                                    "-lineinfo",  "--fmad=false", "-maxrregcount=168", "-arch=" + options.cuda_arch};
+                                    "-lineinfo",  "--fmad=false", "-maxrregcount=128", "-arch=" + options.cuda_arch};
   flags.emplace_back(request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__");
   for (const std::string& define : request.defines) flags.push_back("-D" + define);
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));

@@ -41,12 +41,7 @@ std::optional<std::string> missing() {
 }
 
 const baton::KernelFile& kernels() {
-  // scripts/gpu-run says so when compute-sanitizer watches.
-  static const std::vector<std::string> defines = std::getenv("CUDA_TEST_RACECHECK") == nullptr
-                                                      ? std::vector<std::string>{}
-                                                      : std::vector<std::string>{"BATON_RACECHECK"};
-  static const baton::KernelFile file =
-      baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda", .defines = defines});
+  static const baton::KernelFile file = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda"});
   return file;
 }
 
@@ -90,8 +85,8 @@ using SubmitSum = std::function<void(Graph&, const Tensor& a, const Tensor& b, c
 
 /// a + b on one chip.
 std::vector<float> sum_on(const std::string& platform, const std::vector<float>& first,
-                          const std::vector<float>& second, const SubmitSum& submit) {
-  Chip chip({.platform = platform});
+                          const std::vector<float>& second, const SubmitSum& submit, int clusters = 0) {
+  Chip chip({.platform = platform, .clusters = clusters});
   const auto count = static_cast<std::int64_t>(first.size());
   const Tensor a = chip.alloc<float>({count}, "a");
   const Tensor b = chip.alloc<float>({count}, "b");
@@ -129,6 +124,20 @@ TEST_F(Cuda, GivesTheBitsOfTheSimulator) {
   const std::vector<float> first = numbers(100'003, 1);
   const std::vector<float> second = numbers(100'003, 2);
   EXPECT_EQ(sum_on("cuda", first, second, submit_tiles), sum_on("a2a3sim", first, second, submit_tiles));
+}
+
+/// Several cores on each multiprocessor, or fewer than there are.
+TEST_F(Cuda, MoreAndFewerCoresGiveTheSameBits) {
+  const int all = Chip({.platform = "cuda"}).clusters();
+  const std::vector<float> first = numbers(1'000'003, 8);
+  const std::vector<float> second = numbers(1'000'003, 9);
+  const std::vector<float> expected = sum_on("a2a3sim", first, second, submit_tiles);
+  for (const int clusters : {1, all / 2, 2 * all, 3 * all, 4 * all}) {
+    EXPECT_EQ(Chip({.platform = "cuda", .clusters = clusters}).clusters(), clusters);
+    EXPECT_EQ(sum_on("cuda", first, second, submit_tiles, clusters), expected) << clusters << " clusters";
+  }
+  const baton::Error error = error_of([&] { Chip({.platform = "cuda", .clusters = 100 * all}); });
+  EXPECT_EQ(error.code(), baton::Code::out_of_range) << error.what();
 }
 
 std::vector<float> softmax_on(const std::string& platform, const std::vector<float>& values) {

@@ -114,6 +114,18 @@ std::uint32_t cores_of(Cores cores) {
 
 }  // namespace
 
+OpenDevice::OpenDevice(const std::string& platform, int id, int clusters) : library_(platform) {
+  if (clusters < 0) fail(Code::invalid_argument, "a chip cannot have {} clusters", clusters);
+  library_.check("baton_device_open", library_.open(id, &device_));
+  if (clusters == 0) return;
+  try {
+    library_.check("baton_device_set_clusters", library_.set_clusters(device_, static_cast<std::uint32_t>(clusters)));
+  } catch (...) {
+    static_cast<void>(library_.close(device_));
+    throw;
+  }
+}
+
 LibraryDevice::LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known)
     : Device(std::make_shared<LibraryMemory>(open)),
       open_(open),

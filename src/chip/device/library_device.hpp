@@ -16,9 +16,8 @@ namespace baton::chip {
 /// A device of a library, until the last one lets go: of it, of its memory, of a graph that it has taken.
 class OpenDevice {
  public:
-  OpenDevice(const std::string& platform, int id) : library_(platform) {
-    library_.check("baton_device_open", library_.open(id, &device_));
-  }
+  /// `clusters` as in ChipOptions.
+  OpenDevice(const std::string& platform, int id, int clusters);
   OpenDevice(const OpenDevice&) = delete;
   OpenDevice& operator=(const OpenDevice&) = delete;
   ~OpenDevice() { static_cast<void>(library_.close(device_)); }

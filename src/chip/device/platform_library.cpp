@@ -86,6 +86,7 @@ PlatformLibrary::PlatformLibrary(const std::string& platform)
       graph_free(library_.required<BatonGraphFree>("baton_graph_free")),
       attach_comm(library_.optional<BatonDeviceAttachComm>("baton_device_attach_comm")),
       stream(library_.optional<BatonDeviceStream>("baton_device_stream")),
+      set_clusters(library_.optional<BatonDeviceSetClusters>("baton_device_set_clusters")),
       dlpack(library_.optional<BatonDeviceDlpack>("baton_device_dlpack")),
       comm_init(library_.optional<void*(int, int, void*, const char*)>("comm_init")),
       comm_alloc_windows(library_.optional<int(void*, size_t, uint64_t*)>("comm_alloc_windows")),

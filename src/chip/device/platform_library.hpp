@@ -46,6 +46,7 @@ class PlatformLibrary {
   BatonGraphFree* graph_free;
   OptionalFunction<BatonDeviceAttachComm> attach_comm;
   OptionalFunction<BatonDeviceStream> stream;
+  OptionalFunction<BatonDeviceSetClusters> set_clusters;
   OptionalFunction<BatonDeviceDlpack> dlpack;
   OptionalFunction<void*(int, int, void*, const char*)> comm_init;
   OptionalFunction<int(void*, size_t, uint64_t*)> comm_alloc_windows;

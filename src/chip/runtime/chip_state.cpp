@@ -52,7 +52,7 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
       fail(Code::unsupported, "a chip of platform {} cannot be a rank among others yet: windows are memory of the host",
            quote(chip.platform));
     }
-    return std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device),
+    return std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device, chip.clusters),
                                            RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
   }
   const SimOptions cores{

@@ -80,6 +80,10 @@ BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDevice
   return 0;
 }
 
+BATON_PLATFORM_EXPORT int baton_device_set_clusters(BatonDevice* device, uint32_t clusters) {
+  return guarded(device->gpu, [&] { device->gpu.divide(static_cast<int>(clusters) * kCoresOfCluster); });
+}
+
 BATON_PLATFORM_EXPORT int baton_device_dlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out) {
   *type_out = baton::MemoryPlace::kCuda;
   *number_out = device->gpu.ordinal();

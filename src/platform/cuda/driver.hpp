@@ -20,11 +20,13 @@ inline constexpr Result kNotReady = 600;
 
 enum class DeviceAttribute : int {
   multiprocessors = 16,
+  shared_bytes_of_multiprocessor = 81,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
   major = 75,
   minor = 76,
   shared_bytes_with_consent = 97,  // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+  shared_bytes_of_driver = 111,    // CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK
 };
-enum class FunctionAttribute : int { registers = 4, shared_bytes = 8 };
+enum class FunctionAttribute : int { registers = 4, shared_bytes = 8, shared_percent = 9 };
 enum class JitInput : int { cubin = 0, ptx = 1 };
 enum class JitOption : int { error_text = 5, error_text_bytes = 6 };
 inline constexpr int kLimitOfStack = 0;

@@ -17,6 +17,9 @@ constexpr std::uint64_t kKiB = 1024;
 /// What kernels are written for. Vec is shared memory; the others lie in the memory of the GPU.
 constexpr std::array<std::uint64_t, kBufferTypes> kBuffers = {192 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB,
                                                               128 * kKiB, 1 * kKiB,   2 * kKiB};
+/// A tile begins at a multiple of this, and smaller cores than with so much of Vec are of no use.
+constexpr std::uint64_t kTileAlignment = 512;
+constexpr int kLeastVec = 8 * kKiB;
 /// For kernels that call deeply: the linker cannot foresee calls through pointers.
 constexpr std::size_t kStackBytes = 8 * kKiB;
 
@@ -52,16 +55,30 @@ Gpu::Gpu(int ordinal) : ordinal_(ordinal) {
                                                major, attribute(DeviceAttribute::minor)));
   }
   architecture_ = fmt::format("sm_{}{}a", major, attribute(DeviceAttribute::minor));
-  cores_ = attribute(DeviceAttribute::multiprocessors);
-  buffer_bytes_ = kBuffers;
-  const auto shared = static_cast<std::uint64_t>(attribute(DeviceAttribute::shared_bytes_with_consent));
-  buffer_bytes_[0] = std::min(buffer_bytes_[0], shared - kControlBytes);
+  divide(attribute(DeviceAttribute::multiprocessors));
   driver.check("opening the GPU", driver.context_retain(&context_, device_));
   make_current();
   driver.check("setting the stack of kernels", driver.context_limit(kLimitOfStack, kStackBytes));
   // Runs begin after what others have begun on the default stream: PyTorch and CuPy work there.
   constexpr unsigned kAfterDefaultStream = 0;
   driver.check("making a stream", driver.stream_create(&stream_, kAfterDefaultStream));
+}
+
+void Gpu::divide(int cores) {
+  const int multiprocessors = attribute(DeviceAttribute::multiprocessors);
+  const int share = (cores + multiprocessors - 1) / multiprocessors;
+  threads_ = cuda::threads_of_core(static_cast<std::uint32_t>(share));
+  const int shared = std::min(attribute(DeviceAttribute::shared_bytes_with_consent),
+                              attribute(DeviceAttribute::shared_bytes_of_multiprocessor) / share -
+                                  attribute(DeviceAttribute::shared_bytes_of_driver)) -
+                     static_cast<int>(kControlBytes);
+  if (threads_ == 0 || shared < kLeastVec) {
+    throw Error(Code::out_of_range, fmt::format("{} multiprocessors do not have memory and registers for {} cores",
+                                                multiprocessors, cores));
+  }
+  cores_ = cores;
+  buffer_bytes_ = kBuffers;
+  buffer_bytes_[0] = std::min(buffer_bytes_[0], static_cast<std::uint64_t>(shared) / kTileAlignment * kTileAlignment);
 }
 
 Gpu::~Gpu() {

@@ -65,7 +65,11 @@ class Gpu {
   void make_current() const { Driver::get().check("using the GPU", Driver::get().context_set(context_)); }
   /// Its number on this machine.
   [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  /// Each of them is a thread block. At first there is one for each multiprocessor.
   [[nodiscard]] int core_count() const noexcept { return cores_; }
+  /// Another number of cores, before anything runs: those that share a multiprocessor share its memory and its lanes.
+  void divide(int cores);
+  [[nodiscard]] unsigned threads_of_core() const noexcept { return threads_; }
   [[nodiscard]] const std::array<std::uint64_t, kBufferTypes>& buffer_bytes() const noexcept { return buffer_bytes_; }
   /// As compilers call it: sm_90a.
   [[nodiscard]] const std::string& architecture() const noexcept { return architecture_; }
@@ -85,6 +89,7 @@ class Gpu {
   Context context_ = nullptr;
   Stream stream_ = nullptr;
   int cores_ = 0;
+  unsigned threads_ = 0;
   std::string architecture_;
   std::array<std::uint64_t, kBufferTypes> buffer_bytes_{};
   std::map<std::string, std::unique_ptr<Image>> images_;

@@ -230,8 +230,9 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   const Driver& driver = Driver::get();
   void* parameters[] = {&run_};
   const auto shared = static_cast<unsigned>(kControlBytes + run_.buffer_bytes[0]);
-  driver.check("starting a graph", driver.launch_together(program_->run_graph(), core_count_, 1, 1, kThreads, 1, 1,
-                                                          shared, gpu_.stream(), parameters));
+  driver.check("starting a graph",
+               driver.launch_together(program_->run_graph(), core_count_, 1, 1, gpu_.threads_of_core(), 1, 1, shared,
+                                      gpu_.stream(), parameters));
   wait(options.run_limit_ns);
   if (failure_->is_set != 0) raise(failed_task);
 }

@@ -83,6 +83,9 @@ Program::Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
   const auto shared = static_cast<int>(kControlBytes + gpu.buffer_bytes()[0]);
   driver.check("giving cores their memory",
                driver.set_function_attribute(run_graph_, FunctionAttribute::shared_bytes, shared));
+  constexpr int kAllOfIt = 100;
+  driver.check("giving cores their memory",
+               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_percent, kAllOfIt));
   DevicePointer functions = 0;
   std::size_t bytes = 0;
   driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));

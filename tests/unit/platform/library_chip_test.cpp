@@ -123,6 +123,16 @@ TEST_F(LibraryChip, TellsWhatItsLibraryRefuses) {
   }
 }
 
+TEST(LibraryOfAPlatform, SaysThatItCannotDivideItsCores) {
+  try {
+    const Chip chip({.platform = PLATFORM_TEMPLATE, .clusters = 2});
+    FAIL() << "nothing was thrown";
+  } catch (const baton::Error& error) {
+    EXPECT_EQ(error.code(), baton::Code::unsupported);
+    EXPECT_THAT(error.what(), HasSubstr("baton_device_set_clusters"));
+  }
+}
+
 TEST(LibraryOfAPlatform, IsNoRankAmongOthersYet) {
   const baton::Domain me = baton::join("inproc:library_chip", 0, 1);
   try {

@@ -54,7 +54,8 @@ PTO_INLINE AICORE void copy_lines_of_lane(Lanes lanes, unsigned char* to, int64_
 PTO_SHARED AICORE inline void copy_lines(unsigned char* to, int64_t to_pitch, const unsigned char* from,
                                          int64_t from_pitch, int64_t lines, int64_t bytes) {
   if (kManyLanes) {
-    on_lanes([=](Lanes lanes) { copy_lines_of_lane(lanes, to, to_pitch, from, from_pitch, lines, bytes); });
+    on_lanes<LanesWrite::memory>(
+        [=](Lanes lanes) { copy_lines_of_lane(lanes, to, to_pitch, from, from_pitch, lines, bytes); });
   } else if (to_pitch == bytes && from_pitch == bytes) {
     memcpy(to, from, static_cast<size_t>(lines * bytes));
   } else if (bytes == 32) {
@@ -127,7 +128,7 @@ PTO_INLINE AICORE bool has_lines_apart(const GlobalView& tensor) {
 /// The same runs as those of copy_bytes(), each divided among the lanes.
 PTO_OUTLINED AICORE inline void copy_bytes_on_lanes(TileView tile, GlobalView tensor, Way way) {
   const bool alone = way == Way::from_tile && !has_lines_apart(tensor);
-  on_lanes([=](Lanes lanes) {
+  on_lanes<LanesWrite::memory>([=](Lanes lanes) {
     if (alone && lanes.lane != 0) return;
     if (alone) lanes.count = 1;
     const int64_t bytes = tensor.element_bytes;
@@ -233,7 +234,7 @@ PTO_INLINE AICORE void for_each_line(const TileView& tile, const GlobalView& ten
 template <typename Target, typename Source, typename Body>
 PTO_INLINE AICORE void for_elements_on_lanes(const TileView& tile, const GlobalView& tensor, Body body) {
   const bool alone = !has_lines_apart(tensor);
-  on_lanes([=](Lanes lanes) {
+  on_lanes<LanesWrite::memory>([=](Lanes lanes) {
     if (alone && lanes.lane != 0) return;
     if (alone) lanes.count = 1;
     for_each_line<Target, Source>(tile, tensor,

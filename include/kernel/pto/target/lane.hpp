@@ -13,6 +13,9 @@ struct Lanes {
   uint32_t count;
 };
 
+/// What lanes write: tiles, which only their core reads, or memory, too, from which engines of all cores may copy next.
+enum class LanesWrite : uint8_t { tiles, memory };
+
 /// What the body of an instruction may take along to its lanes.
 inline constexpr uint32_t kClosureBytes = 256;
 

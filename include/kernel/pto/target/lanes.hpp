@@ -20,7 +20,7 @@ namespace baton::kernel {
 /// Calls body(Lanes) on every lane of the core and returns when all have. `body` holds values and pointers to memory of
 /// the chip: what refers to variables of the caller is not there on other lanes. No two lanes write the same byte, and
 /// none reads what another one writes.
-template <typename Body>
+template <LanesWrite = LanesWrite::tiles, typename Body>
 PTO_INLINE AICORE void on_lanes(Body body) {
   body(Lanes{0, 1});
 }

@@ -11,7 +11,7 @@
 #if defined(PTO_LANES)
 namespace baton::kernel {
 
-template <typename Body>
+template <LanesWrite = LanesWrite::tiles, typename Body>
 void on_lanes(Body body) {
   static_assert(PTO_LANES > 1 && sizeof(Body) <= kClosureBytes && std::is_trivially_copyable_v<Body>,
                 "what lanes need is copied to them");

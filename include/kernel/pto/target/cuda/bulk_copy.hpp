@@ -3,15 +3,15 @@
 // Loads are numbered; each has a barrier that its bytes complete. A flag of PIPE_MTE2 remembers how many loads came
 // before it, and who waits for it waits for these. Stores are groups, of which the hardware tells how many are left; a
 // flag of PIPE_MTE3 waits until Vec has been read. Two copies of one pipe that touch the same bytes keep their order.
+//
+// Loads see what threads wrote only behind a fence, which takes longer than all else that a load takes. So there is one
+// after something that may have changed memory, here or elsewhere: a task before this one, lanes, a signal, dcci.
 #pragma once
 
 #include <pto/target/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
 
 namespace baton::cuda {
-
-/// Between accesses of threads and those of bulk copies, either way.
-__device__ inline void fence_copies() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 /// Waits for the loads before number `end`.
 __device__ inline void wait_loads(uint32_t end) {
@@ -108,7 +108,12 @@ PTO_OUTLINED __device__ inline bool begin_load(kernel::LineCopy copy) {
   if (mine.loads_begun - mine.loads_ended == kLoads) wait_loads(mine.loads_ended + 1);
   const uint32_t slot = mine.loads_begun % kLoads;
   mine.targets[slot] = {begin, end};
-  fence_copies();
+  if (mine.memory_changed != 0) {
+    fence_copies();
+    mine.memory_changed = 0;
+  } else {
+    fence_shared_copies();
+  }
   barrier_expect(&mine.loaded[slot], static_cast<uint32_t>(copy.lines * copy.bytes));
   for (int64_t line = 0; line < copy.lines; ++line) {
     copy_to_shared(copy.tile + line * copy.tile_pitch, copy.memory + line * copy.memory_pitch,
@@ -124,7 +129,7 @@ PTO_OUTLINED __device__ inline bool begin_store(kernel::LineCopy copy) {
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
   if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
   if (!is_bulk(copy)) return false;
-  fence_copies();
+  fence_shared_copies();
   for (int64_t line = 0; line < copy.lines; ++line) {
     copy_from_shared(copy.memory + line * copy.memory_pitch, copy.tile + line * copy.tile_pitch,
                      static_cast<uint32_t>(copy.bytes));

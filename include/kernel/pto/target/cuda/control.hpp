@@ -30,6 +30,7 @@ struct LoadedBytes {
 /// What the director has started and what of it is known to be done: pto/target/cuda/bulk_copy.hpp.
 struct BulkCopies {
   uint32_t any;             // not 0: something may be under way
+  uint32_t memory_changed;  // not 0: threads may have written to memory, and no fence came after that
   uint64_t loaded[kLoads];  // barriers: load number i uses i % kLoads
   LoadedBytes targets[kLoads];
   uint32_t loads_begun;
@@ -51,9 +52,6 @@ struct Control {
   Extent last_extent;
   /// What the lanes do next; null: they leave.
   LaneWork work;
-  uint64_t begin;  // barrier: there is work
-  uint64_t end;    // barrier: all lanes have done it
-  uint32_t phase;  // of both
   BulkCopies copies;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;

@@ -47,7 +47,7 @@ __device__ [[noreturn]] inline void leave() {
   Control& mine = control();
   kernel::finish_copies();
   mine.work = nullptr;
-  barrier_arrive(&mine.begin);
+  meet_warps();
   asm volatile("exit;");
   __builtin_unreachable();
 }
@@ -145,11 +145,13 @@ __device__ inline void BatonCoreTable::pipe_barrier(BatonCore*, uint32_t pipe, c
 __device__ inline void BatonCoreTable::cache_line(BatonCore*, const volatile void*, int32_t, int32_t) {
   baton::cuda::finish_stores();
   __threadfence_system();
+  baton::cuda::control().copies.memory_changed = 1;
   if (baton::cuda::stopped()) baton::cuda::leave();
 }
 __device__ inline void BatonCoreTable::memory_barrier(BatonCore*, int32_t) {
   baton::cuda::finish_stores();
   __threadfence_system();
+  baton::cuda::control().copies.memory_changed = 1;
 }
 __device__ inline void BatonCoreTable::yield(BatonCore*) {
   if (baton::cuda::stopped()) baton::cuda::leave();
@@ -167,10 +169,12 @@ __device__ inline void BatonCoreTable::notify(BatonCore*, int32_t* signal, int32
 }
 __device__ inline int32_t BatonCoreTable::test(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison,
                                                const BatonPlace*) {
+  baton::cuda::control().copies.memory_changed = 1;
   return baton::cuda::compares(baton::cuda::load_acquire_gpu(signal), comparison, value) ? 1 : 0;
 }
 __device__ inline void BatonCoreTable::wait(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison,
                                             const BatonPlace* place) {
+  baton::cuda::control().copies.memory_changed = 1;
   baton::cuda::wait_until(
       [&] { return baton::cuda::compares(baton::cuda::load_acquire_gpu(signal), comparison, value); },
       baton::cuda::control().run->wait_limit_ns,

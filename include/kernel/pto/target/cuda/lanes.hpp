@@ -7,28 +7,35 @@
 
 namespace baton::cuda {
 
-template <typename Body>
+template <kernel::LanesWrite kWrites, typename Body>
 __device__ void work_on_lane(const void* closure, kernel::Lanes lanes) {
-  (*static_cast<const Body*>(closure))(lanes);
+  // In registers: what the body writes might change the closure, for all that the compiler knows.
+  const Body body = *static_cast<const Body*>(closure);
+  body(lanes);
+  // What it wrote may be read by a bulk copy next.
+  if constexpr (kWrites == kernel::LanesWrite::memory) {
+    fence_copies();
+  } else {
+    fence_shared_copies();
+  }
 }
 
 }  // namespace baton::cuda
 
 namespace baton::kernel {
 
-template <typename Body>
+template <LanesWrite kWrites = LanesWrite::tiles, typename Body>
 __device__ void on_lanes(Body body) {
   static_assert(sizeof(Body) <= kClosureBytes && std::is_trivially_copyable_v<Body>,
                 "what lanes need is copied to them");
   cuda::Control& control = cuda::control();
   memcpy(static_cast<void*>(control.closure), static_cast<const void*>(&body), sizeof body);
-  control.work = &cuda::work_on_lane<Body>;
-  const uint32_t phase = control.phase;
-  control.phase = phase ^ 1;
+  control.work = &cuda::work_on_lane<kWrites, Body>;
   // Releases the work to the lanes, which acquire it in lane_life().
-  cuda::barrier_arrive(&control.begin);
+  cuda::meet_warps();
   // Acquires what the lanes wrote.
-  cuda::barrier_wait(&control.end, phase);
+  cuda::meet_warps();
+  if constexpr (kWrites == LanesWrite::memory) control.copies.memory_changed = 1;
 }
 
 }  // namespace baton::kernel

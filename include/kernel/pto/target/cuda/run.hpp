@@ -9,8 +9,21 @@ namespace baton::cuda {
 /// Threads of a core. The first warp has one, the director, which reads the kernel; the others are lanes, on which
 /// instructions work.
 inline constexpr uint32_t kWarp = 32;
-inline constexpr uint32_t kLanes = 256;
-inline constexpr uint32_t kThreads = kWarp + kLanes;
+inline constexpr uint32_t kMostThreads = 9 * kWarp;
+
+/// Kernels are compiled for this many registers (-maxrregcount): what a thread of run_graph() has. One that took more
+/// could not be linked with it.
+inline constexpr uint32_t kRegistersOfThread = 128;
+inline constexpr uint32_t kRegistersOfMultiprocessor = 64 * 1024;
+
+/// Of a core that shares its multiprocessor with others, so that there are registers for all; 0 if there are not.
+constexpr uint32_t threads_of_core(uint32_t cores_of_multiprocessor) {
+  // Blocks are given registers for four warps at a time, one in each quarter of a multiprocessor.
+  constexpr uint32_t kUnit = 4 * kWarp;
+  const uint32_t units = kRegistersOfMultiprocessor / (kRegistersOfThread * kUnit) / cores_of_multiprocessor;
+  return units * kUnit < kMostThreads ? units * kUnit : kMostThreads;
+}
+static_assert(threads_of_core(1) == kMostThreads && threads_of_core(4) == 4 * kWarp && threads_of_core(5) == 0);
 
 /// Shared memory of a core before its Vec buffer.
 inline constexpr uint32_t kControlBytes = 13 * 1024;

@@ -7,30 +7,18 @@
 
 namespace baton::cuda {
 
-#if defined(BATON_RACECHECK)
-inline constexpr uint32_t kLanesOfArrival = 1;
-#else
-inline constexpr uint32_t kLanesOfArrival = kWarp;
-#endif
-
 /// A lane works until the core leaves.
 __device__ inline void lane_life() {
   Control& mine = control();
-  const kernel::Lanes lanes{threadIdx.x - kWarp, kLanes};
-  uint32_t phase = 0;
+  const kernel::Lanes lanes{threadIdx.x - kWarp, blockDim.x - kWarp};
   while (true) {
     // Acquires the work that on_lanes() released.
-    barrier_wait(&mine.begin, phase);
+    meet_warps();
     const LaneWork work = mine.work;
     if (work == nullptr) return;
     work(mine.closure, lanes);
-    // What it wrote may be read by a bulk copy next.
-    fence_copies();
-    // Releases what the lanes wrote to the director, in on_lanes(): one lane for its warp, which is faster. racecheck
-    // of compute-sanitizer does not see that the others came before it, so for that tool each arrives by itself.
-    __syncwarp();
-    if (threadIdx.x % kLanesOfArrival == 0) barrier_arrive(&mine.end);
-    phase ^= 1;
+    // Releases what the lanes wrote to the director, in on_lanes().
+    meet_warps();
   }
 }
 
@@ -54,10 +42,7 @@ __device__ inline void prepare_core(const Run& run) {
   mine.run = &run;
   mine.core_number = blockIdx.x;
   mine.task = ~0u;
-  mine.phase = 0;
   mine.last_extent = Extent{0, 0};
-  barrier_init(&mine.begin, 1);
-  barrier_init(&mine.end, kLanes / kLanesOfArrival);
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
@@ -132,6 +117,8 @@ __device__ inline void complete(const Run& run, const Packet& packet) {
 __device__ inline bool run_packet(const Run& run, const Packet& packet, const unsigned char* tensors, bool copying) {
   Control& mine = control();
   mine.task = packet.task;
+  // Those before it may have written to memory; what others did there is none of its business.
+  mine.copies.memory_changed = packet.flags & kIsAfter;
   const int64_t* slots = packet.slot_count <= kInlineSlots ? packet.inline_slots : packet.slots;
   const uint32_t tensor_count = packet.tensor_count;
   for (uint32_t i = 0; i < tensor_count; ++i) mine.args[i] = reinterpret_cast<int64_t>(tensors + i * kTensorBytes);
@@ -141,7 +128,10 @@ __device__ inline bool run_packet(const Run& run, const Packet& packet, const un
   // What it depends on may be a task of this core, of which nobody else tells.
   if (copying && (packet.flags & kIsAfter) != 0) finish_stores();
   if (packet.needed != 0) wait_for_predecessors(run, packet);
-  if ((packet.flags & kHasCounter) != 0) wait_for_counter(run, packet);
+  if ((packet.flags & kHasCounter) != 0) {
+    wait_for_counter(run, packet);
+    mine.copies.memory_changed = 1;
+  }
   const bool runs = (packet.flags & kHasPredicate) == 0 ||
                     compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
   if (packet.entry != 0 && runs) reinterpret_cast<void (*)(int64_t*)>(packet.entry)(mine.args);
@@ -188,13 +178,10 @@ __device__ inline void direct(const Run& run) {
   leave();
 }
 
-// Kernels are compiled for this many registers (-maxrregcount): what a thread of run_graph() has, whose warps come in
-// fours. One that took more could not be linked with it.
-static_assert((kThreads + 127) / 128 * 128 * 168 <= 64 * 1024);
-
 /// A template, so that a program made of several files of kernels has it once.
 template <int>
-__global__ void __launch_bounds__(kThreads, 1) run_graph(const __grid_constant__ Run run) {
+__global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThread, 1)
+    run_graph(const __grid_constant__ Run run) {
   if (threadIdx.x == 0) prepare_core(run);
   __syncthreads();
   if (threadIdx.x >= kWarp) {
