@@ -1,5 +1,6 @@
 #include "check/recorded_history.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -26,7 +27,8 @@ void RecordedHistory::receive(Actor actor, std::uint64_t token, std::uint64_t ne
   event.kind = Kind::receive;
   event.actor = actor;
   event.subject = token;
-  give(event, needs);
+  const auto handed = handed_.find(token);
+  give(event, std::max(needs, handed == handed_.end() ? 0 : handed->second));
 }
 
 Actor RecordedHistory::actor_of(const EventRecord& recorded) {
@@ -71,6 +73,7 @@ void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
       event.kind = Kind::hand;
       event.actor = actor_of(recorded);
       event.subject = recorded.a;
+      ++handed_[recorded.a];
       return give(event);
     }
     default: give(access_of(recorded, process));

@@ -44,6 +44,8 @@ class RecordedHistory {
   [[nodiscard]] Event access_of(const EventRecord& recorded, std::uint32_t process);
   [[nodiscard]] Actor actor_of(const EventRecord& recorded);
   void begin_task(const EventRecord& begun);
+  /// After as many have handed it over as were recorded before, at least `needs`: some may be held back. A deferred
+  /// task is ended by its kernel and by each of its conditions.
   void receive(Actor actor, std::uint64_t token, std::uint64_t needs);
   void give(const Event& event, std::uint64_t needs = 0);
 
@@ -54,6 +56,7 @@ class RecordedHistory {
   Reordering reordering_;
   std::unordered_map<TaskKey, std::vector<std::uint64_t>, HashTask> earlier_;  // what each task waits for
   std::unordered_map<std::uint64_t, std::uint64_t> chips_;                     // by the token of all their tasks
+  std::unordered_map<std::uint64_t, std::uint64_t> handed_;                    // how often each token was, so far
   std::uint64_t events_ = 0;
   std::uint64_t accesses_ = 0;
 };
