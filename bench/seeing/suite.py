@@ -7,7 +7,7 @@ from harness.cases import BYTES, OURS, Case, Contender, Floor
 from harness.programs import Command
 
 SUITE = "seeing"
-TARGETS = ("baton_bench", "baton_cli", "product")
+TARGETS = ("bench_seeing_ours", "baton_cli", "product")
 # A large trace: so many ranks, and events of each.
 LARGE = (1_000, 10_000)
 SMALL = (100, 1_000)

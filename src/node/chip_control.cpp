@@ -1,9 +1,11 @@
 // What a chip does for its node beside tasks: domains, and copies to and from their windows.
+#include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/window_state.hpp"
 #include "node/chip_server.hpp"
+#include "node/task_message.hpp"
 
 namespace baton::node {
 
@@ -80,16 +82,21 @@ void ChipServer::copy_window(MessageReader& message) {
   const auto offset = message.get<std::uint64_t>();
   const auto staged = message.get<std::uint64_t>();
   const auto bytes = message.get<std::uint64_t>();
+  const auto copy = message.get<std::uint64_t>();
   if (staged > views_.staging.size() || bytes > views_.staging.size() - staged) {
     fail(Code::protocol, "a copy of {} bytes at {} of {} bytes of staging memory", bytes, staged,
          views_.staging.size());
   }
   const OpenDomain open = open_domain_of(id, "a copy");
+  // For `baton check`: the chip makes it between two moments of the host.
+  const CheckedActor chip{static_cast<std::uint32_t>(me_.rank())};
+  if (is_checked()) note_take(chip, copy_token(copy, CopyMoment::asked));
   if (message.kind() == MessageKind::copy_in) {
-    open.window.put(open.domain.rank(), offset, views_.staging.data() + staged, bytes);
+    open.window.put(open.domain.rank(), offset, views_.staging.data() + staged, bytes, Place{});
   } else {
-    open.window.get(open.domain.rank(), offset, views_.staging.data() + staged, bytes);
+    open.window.get(open.domain.rank(), offset, views_.staging.data() + staged, bytes, Place{});
   }
+  if (is_checked()) note_hand(chip, copy_token(copy, CopyMoment::made));
 }
 
 OpenDomain ChipServer::open_domain_of(std::uint64_t id, const char* what) {

@@ -5,6 +5,7 @@
 
 #include <baton/task_args.hpp>
 
+#include "base/checked_event.hpp"
 #include "node/message.hpp"
 
 namespace baton::node {
@@ -18,6 +19,12 @@ inline constexpr std::uint64_t kTokenBuffer = std::uint64_t{1} << 62U;
 /// In tensors of the node: the domain above this many bits, the rank below.
 inline constexpr std::uint64_t kDomainRankBits = 16;
 inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRankBits) - 1;
+
+/// What a copy to or from a window of a chip hands over, for `baton check`. Copies have numbers that nobody else has.
+enum class CopyMoment : std::uint8_t { asked, made };
+[[nodiscard]] constexpr std::uint64_t copy_token(std::uint64_t copy, CopyMoment moment) noexcept {
+  return mix(copy, static_cast<std::uint64_t>(moment));
+}
 
 /// What stands at the front of MessageKind::run.
 struct TaskWire {

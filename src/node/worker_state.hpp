@@ -254,7 +254,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   graph::TaskId first_ = 1;  // of units_
   CheckedTasks checked_ = CheckedTasks::of_this_process();
   NotedEdges edges_;
-  std::size_t blocked_ = 0;  // units that wait for others, or for room
+  std::uint64_t copies_ = 0;  // to and from windows of chips, for `baton check`
+  std::size_t blocked_ = 0;   // units that wait for others, or for room
   MessageWriter message_;
   struct Numbered {
     Callable callable;
