@@ -1,8 +1,5 @@
 // Platform cuda: the C interface of a platform over the driver of NVIDIA's GPUs.
-#include <exception>
 #include <memory>
-#include <new>
-#include <string>
 
 #include <baton/platform.h>
 #include <baton/error.hpp>
@@ -10,6 +7,7 @@
 
 #include "platform/cuda/gpu.hpp"
 #include "platform/cuda/graph.hpp"
+#include "platform/shared/status.hpp"
 
 // Handles are addresses of these.
 struct BatonDevice {
@@ -21,27 +19,11 @@ struct BatonDeviceGraph {
 
 namespace {
 
+using baton::platforms::guarded;
+using baton::platforms::last_error;
+
 /// A task of three cores.
 constexpr int kCoresOfCluster = 3;
-
-thread_local std::string last_error;
-
-template <class Body>
-int guarded(Body&& body) noexcept {
-  try {
-    body();
-    return 0;
-  } catch (const baton::Error& error) {
-    last_error = error.what();
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    last_error = "out of memory";
-    return static_cast<int>(baton::Code::out_of_memory);
-  } catch (const std::exception& error) {
-    last_error = error.what();
-    return static_cast<int>(baton::Code::internal);
-  }
-}
 
 /// With the GPU of `device`.
 template <class Body>
@@ -64,7 +46,7 @@ void finish(const char* what) {
 extern "C" {
 
 BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
-BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error.c_str(); }
+BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error().c_str(); }
 
 BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
   return guarded([&] { *device_out = new BatonDevice{baton::cuda::Gpu(device_id)}; });

@@ -9,26 +9,15 @@
 
 #include <baton/error.hpp>
 
-#include <chip_tensor.h>
+#include "platform/shared/descriptor.hpp"
 
 namespace baton::cuda {
 namespace {
 
+using platforms::tensor_of;
+
 /// After the limit of a run its cores leave by themselves, but for one in a loop of its own.
 constexpr std::chrono::seconds kGrace{2};
-
-ChipTensor tensor_of(const BatonDeviceArgument& given) {
-  ChipTensor tensor{};
-  tensor.buffer = {given.address, given.bytes};
-  tensor.start_offset = static_cast<std::uint64_t>(given.offset);
-  tensor.dtype = static_cast<DataType>(given.dtype);
-  tensor.ndims = given.dims;
-  for (std::uint32_t d = 0; d < given.dims; ++d) {
-    tensor.shapes[d] = static_cast<std::uint32_t>(given.shape[d]);
-    tensor.strides[d] = static_cast<std::uint32_t>(given.strides[d]);
-  }
-  return tensor;
-}
 
 /// Pieces of one block of memory, one behind the other.
 class Layout {

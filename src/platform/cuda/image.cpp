@@ -1,6 +1,5 @@
 #include "platform/cuda/image.hpp"
 
-#include <dlfcn.h>
 #include <elf.h>
 
 #include <cstring>
@@ -46,28 +45,13 @@ std::set<std::string> functions_of(const unsigned char* file, std::size_t bytes)
   return names;
 }
 
-void Image::Close::operator()(void* library) const noexcept { ::dlclose(library); }
-
-Image::Image(const std::string& path) : path_(path), library_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!library_) {
-    const char* reason = ::dlerror();
-    throw Error(Code::not_a_kernel, fmt::format("{} cannot be loaded: {}", path, reason == nullptr ? "?" : reason));
-  }
-  begin_ = static_cast<const unsigned char*>(::dlsym(library_.get(), "baton_cuda_image"));
-  const auto* end = static_cast<const unsigned char*>(::dlsym(library_.get(), "baton_cuda_image_end"));
-  if (begin_ == nullptr || end == nullptr) {
-    throw Error(Code::not_a_kernel, fmt::format("{} has no code for NVIDIA GPUs", path),
-                {"compile its kernels for the platform: baton compile --platform cuda, or KernelSource::platform"});
-  }
-  bytes_ = static_cast<std::size_t>(end - begin_);
-  functions_ = functions_of(begin_, bytes_);
-}
+Image::Image(const std::string& path) : code_(path, "cuda"), functions_(functions_of(code_.data(), code_.bytes())) {}
 
 std::string Image::symbol_of(const std::string& kernel) const {
   for (const std::string& name : {"baton_kernel_" + kernel, kernel}) {
     if (functions_.contains(name)) return name;
   }
-  throw Error(Code::not_a_kernel, fmt::format("the code for NVIDIA GPUs in {} has no kernel '{}'", path_, kernel));
+  throw Error(Code::not_a_kernel, fmt::format("the code for NVIDIA GPUs in {} has no kernel '{}'", path(), kernel));
 }
 
 }  // namespace baton::cuda

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <set>
 #include <string>
+
+#include "platform/shared/embedded_code.hpp"
 
 namespace baton::cuda {
 
@@ -13,21 +14,14 @@ class Image {
   /// Of the library at `path`. Throws Error (not_a_kernel) if it has none.
   explicit Image(const std::string& path);
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] const void* data() const noexcept { return begin_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] const std::string& path() const noexcept { return code_.path(); }
+  [[nodiscard]] const void* data() const noexcept { return code_.data(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return code_.bytes(); }
   /// The function behind a kernel's name. Throws Error (not_a_kernel) if there is none.
   [[nodiscard]] std::string symbol_of(const std::string& kernel) const;
 
  private:
-  struct Close {
-    void operator()(void* library) const noexcept;
-  };
-
-  std::string path_;
-  std::unique_ptr<void, Close> library_;
-  const unsigned char* begin_ = nullptr;
-  std::size_t bytes_ = 0;
+  platforms::EmbeddedCode code_;
   std::set<std::string> functions_;
 };
 

@@ -1,9 +1,7 @@
 // The simulated platforms: the C interface of a platform over Chip and Domain. One source for all profiles;
 // BATON_PLATFORM_NAME says which.
-#include <exception>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +13,12 @@
 #include <baton/join.hpp>
 #include <baton/kernel_source.hpp>
 
+#include "platform/shared/status.hpp"
+
 namespace {
+
+using baton::platforms::guarded;
+using baton::platforms::last_error;
 
 /// What a CommHandle of this library points to.
 struct Group {
@@ -34,25 +37,6 @@ const baton::RawWindow& window_of(CommHandle handle) {
     throw baton::Error(baton::Code::invalid_argument, "comm_alloc_windows() was not called yet");
   }
   return *group->window;
-}
-
-thread_local std::string last_error;
-
-template <class Body>
-int guarded(Body&& body) noexcept {
-  try {
-    body();
-    return 0;
-  } catch (const baton::Error& error) {
-    last_error = error.what();
-    return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    last_error = "out of memory";
-    return static_cast<int>(baton::Code::out_of_memory);
-  } catch (const std::exception& error) {
-    last_error = error.what();
-    return static_cast<int>(baton::Code::internal);
-  }
 }
 
 }  // namespace
@@ -145,7 +129,7 @@ struct BatonDeviceGraph {
 extern "C" {
 
 BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
-BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error.c_str(); }
+BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error().c_str(); }
 
 BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
   return guarded([&] {
@@ -287,6 +271,6 @@ int comm_destroy(CommHandle handle) {
   return guarded([&] { delete group_of(handle); });
 }
 
-const char* comm_last_error(void) { return last_error.c_str(); }
+const char* comm_last_error(void) { return last_error().c_str(); }
 
 }  // extern "C"
