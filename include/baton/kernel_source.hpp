@@ -21,7 +21,8 @@ struct KernelSource {
   std::optional<std::string> text{};
   BatonCoreType core = BATON_CORE_VECTOR;  ///< Of kernels.
   SourceForm form = SourceForm::kernels;
-  /// "cuda": also for NVIDIA GPUs, which takes nvcc. Empty, or a simulated one: for the host alone.
+  /// "cuda": also for NVIDIA GPUs, which takes nvcc. "a2a3", "a5": also for Ascend chips, which takes ccec. Empty, or a
+  /// simulated one: for the host alone.
   std::string platform{};
   std::vector<std::string> include_dirs{};
   std::vector<std::string> defines{};  ///< NAME or NAME=value.

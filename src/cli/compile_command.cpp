@@ -151,7 +151,9 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_->add_option("--core", core_, "What the kernels run on: vector (also aiv) or cube (also aic).")
       ->check(CLI::IsMember({"vector", "cube", "aiv", "aic"}))
       ->capture_default_str();
-  app_->add_option("--platform", platform_, "Also for this platform: cuda, which takes nvcc.")->type_name("NAME");
+  app_->add_option("--platform", platform_,
+                   "Also for this platform: cuda, which takes nvcc; a2a3 or a5, which take ccec.")
+      ->type_name("NAME");
   app_->add_flag("--orchestration", orchestration_,
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
   app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);

@@ -8,8 +8,8 @@
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/text_file.hpp"
+#include "kernel/build_for_device.hpp"
 #include "kernel/dependency_list.hpp"
-#include "kernel/device_compiler.hpp"
 #include "kernel/diagnostics.hpp"
 #include "kernel/processor.hpp"
 #include "kernel/run_program.hpp"
@@ -55,21 +55,6 @@ constexpr int kNotWorthALog = 3;
   }
   throw Error(Code::compile_failed, fmt::format("{} does not compile: {} ({})", recipe.source, what, compiler.version),
               std::move(notes));
-}
-
-/// What it said. Throws Error (compile_failed) unless it made `output`.
-std::string run_compiler(const Recipe& recipe, const Compiler& compiler, const ProgramCall& call,
-                         const std::string& output, ContentHash key, const Cache& cache, const WorkFolder& work,
-                         std::chrono::nanoseconds timeout) {
-  const ProgramEnd end = run_program(call, Deadline::after(timeout));
-  if (end.how == ProgramEnd::How::timed_out) {
-    throw Error(Code::compile_failed,
-                fmt::format("{} does not compile: {} did not end within {} s and was killed", recipe.source,
-                            compiler.words.front(), std::chrono::duration<double>(timeout).count()),
-                {"BATON_COMPILE_TIMEOUT gives it more time"});
-  }
-  if (end.status.value_or(0) != 0 || !stamp_of(output)) report(recipe, compiler, end, cache.log_file(key), work);
-  return end.output;
 }
 
 /// Hashes what the compiler read. Nothing if something of it changed since `start_ns`: then nobody knows which content
@@ -137,6 +122,20 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
   return flags;
 }
 
+void CompilerRuns::run(const Compiler& compiler, const ProgramCall& call, const std::string& output) {
+  const ProgramEnd end = run_program(call, Deadline::after(timeout_));
+  if (end.how == ProgramEnd::How::timed_out) {
+    throw Error(Code::compile_failed,
+                fmt::format("{} does not compile: {} did not end within {} s and was killed", recipe_.source,
+                            call.arguments.front(), std::chrono::duration<double>(timeout_).count()),
+                {"BATON_COMPILE_TIMEOUT gives it more time"});
+  }
+  if (end.status.value_or(0) != 0 || !stamp_of(output)) {
+    report(recipe_, compiler, end, cache_.log_file(key_), work_);
+  }
+  messages_ += end.output;
+}
+
 Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chrono::nanoseconds timeout) {
   const WorkFolder work(cache.work_parent());
   const std::string library = work.file("kernel.so");
@@ -152,25 +151,14 @@ Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chro
                         {"-MD", "-MF", list, "-MT", "kernel", "-o", library, "-x", "c++", source});
 
   const std::int64_t start_ns = file_clock_ns();
-  std::string messages;
+  CompilerRuns runs{recipe, key, cache, work, timeout};
   std::vector<std::string> lists = {list};
-  if (recipe.device) {
-    const std::string image = work.file("kernel.cubin");
-    lists.push_back(work.file("included_for_device"));
-    ProgramCall device_call{.arguments = recipe.device->compiler.words, .environment = call.environment};
-    device_call.arguments.insert(device_call.arguments.end(), recipe.device->flags.begin(), recipe.device->flags.end());
-    device_call.arguments.insert(device_call.arguments.end(),
-                                 {"-MD", "-MF", lists.back(), "-o", image, "-x", "cu", source});
-    messages = run_compiler(recipe, recipe.device->compiler, device_call, image, key, cache, work, timeout);
-    const std::string embedding = work.file("image.s");
-    write_file(embedding, embedding_of(image));
-    call.arguments.insert(call.arguments.end(), {"-x", "assembler", embedding});
-  }
-  messages += run_compiler(recipe, recipe.compiler, call, library, key, cache, work, timeout);
+  if (recipe.device) lists.push_back(build_for_device(runs, call, source, library));
+  if (!recipe.device) runs.run(recipe.compiler, call, library);
   auto included = hash_included(recipe, lists, work, start_ns);
   return {.library = included ? cache.keep(key, recipe.stem, library, *std::move(included), work)
                               : cache.keep_once(recipe.stem, library),
-          .messages = messages};
+          .messages = runs.messages()};
 }
 
 }  // namespace baton::kernel

@@ -18,8 +18,10 @@ inline constexpr std::string_view kRecipeVersion = "2";
 
 /// The same source for a device.
 struct DeviceRecipe {
+  std::string platform;
   Compiler compiler;
   std::vector<std::string> flags;
+  CoreType core;
 };
 
 /// All that decides what comes out, but for the content of included files.

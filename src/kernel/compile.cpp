@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/recorder.hpp"
 #include "base/text_file.hpp"
+#include "kernel/ascend_compiler.hpp"
 #include "kernel/build.hpp"
 #include "kernel/cache.hpp"
 #include "kernel/device_compiler.hpp"
@@ -56,9 +57,15 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
   const std::string include_root = find_include_root(options.include_dir);
   recipe.flags = compiler_flags(request, recipe.compiler, recipe.processor, include_root);
   if (is_for_device(request.platform) && request.form == SourceForm::kernels) {
-    recipe.device = DeviceRecipe{
-        find_nvcc(options, path == nullptr ? "" : path, include_root, cache, Deadline::after(options.compile_timeout)),
-        nvcc_flags(request, options, include_root)};
+    const Deadline deadline = Deadline::after(options.compile_timeout);
+    const std::string search = path == nullptr ? "" : path;
+    const bool ascend = is_ascend(request.platform);
+    recipe.device =
+        DeviceRecipe{.platform = request.platform,
+                     .compiler = ascend ? find_ccec(search, cache, deadline)
+                                        : find_nvcc(options, search, include_root, cache, deadline),
+                     .flags = ascend ? ccec_flags(request, include_root) : nvcc_flags(request, options, include_root),
+                     .core = request.core};
   }
   // Orchestrations call Baton, which is there when the library is loaded. The last of these flags counts.
   if (recipe.text.find("baton/orchestration.hpp") != std::string::npos) recipe.flags.emplace_back("-Wl,-z,undefs");
@@ -75,6 +82,7 @@ ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
   key.add(recipe.flags);
   key.add(recipe.processor);
   if (recipe.device) {
+    key.add(recipe.device->platform);
     key.add(recipe.device->compiler.identity);
     key.add(recipe.device->flags);
   }

@@ -24,7 +24,8 @@ struct CompileRequest {
   CoreType core = CoreType::vector;  ///< Of kernels.
   SourceForm form = SourceForm::kernels;
   Target target = Target::this_processor;
-  /// "cuda": the library also has code for NVIDIA GPUs. Empty, or a simulated one: for the host alone.
+  /// "cuda", "a2a3", "a5": the library also has code for NVIDIA GPUs or Ascend chips. Empty, or a simulated one: for
+  /// the host alone.
   std::string platform{};
   std::vector<std::string> include_dirs;
   std::vector<std::string> defines;  ///< NAME or NAME=value.

@@ -6,6 +6,7 @@
 
 #include "base/fail.hpp"
 #include "base/quote.hpp"
+#include "kernel/ascend_compiler.hpp"
 #include "kernel/build.hpp"
 
 namespace baton::kernel {
@@ -41,7 +42,7 @@ int release_of(std::string_view version) {
 }  // namespace
 
 bool is_for_device(const std::string& platform) {
-  if (platform == kCuda) return true;
+  if (platform == kCuda || is_ascend(platform)) return true;
   if (platform.empty() || platform.ends_with("sim")) return false;
   fail(Situation::no_such_platform, "kernels cannot be compiled for a platform {}", quote(platform));
 }
@@ -85,17 +86,22 @@ std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options
   return flags;
 }
 
-std::string embedding_of(const std::string& image) {
+std::string embedding_of(const std::string& image, const std::string& platform, std::uint32_t magic) {
+  const std::string name = "baton_" + platform + "_image";
   return fmt::format(
-      ".section .rodata.baton_cuda_image,\"a\"\n"
+      ".section .rodata.{0},\"a\"\n"
       ".balign 64\n"
-      ".globl baton_cuda_image\n"
-      "baton_cuda_image:\n"
-      ".incbin \"{}\"\n"
-      ".globl baton_cuda_image_end\n"
-      "baton_cuda_image_end:\n"
+      ".globl {0}\n"
+      "{0}:\n"
+      ".incbin \"{1}\"\n"
+      ".globl {0}_end\n"
+      "{0}_end:\n"
+      ".balign 4\n"
+      ".globl {0}_magic\n"
+      "{0}_magic:\n"
+      ".long {2}\n"
       ".section .note.GNU-stack,\"\",@progbits\n",
-      image);
+      name, image, magic);
 }
 
 }  // namespace baton::kernel

@@ -1,6 +1,7 @@
 // Kernels for devices that are not the host: nvcc, and how its code becomes a part of a kernel library.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ inline constexpr std::string_view kCuda = "cuda";
 [[nodiscard]] std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options& options,
                                                   const std::string& include_root);
 
-/// An assembler's text that makes the file `image` a part of a library, for platform cuda to find.
-[[nodiscard]] std::string embedding_of(const std::string& image);
+/// An assembler's text that makes the file `image` a part of a library, for the platform to find. `magic`: which cores
+/// the code is for, where the platform wants to know.
+[[nodiscard]] std::string embedding_of(const std::string& image, const std::string& platform, std::uint32_t magic);
 
 }  // namespace baton::kernel

@@ -58,7 +58,7 @@ std::string_view bytes_of(std::string_view content, const Elf64_Shdr& section) n
 
 }  // namespace
 
-ElfFile::ElfFile(const std::string& path) : path_(path) {
+ElfFile::ElfFile(const std::string& path, Form form) : path_(path), form_(form) {
   auto content = read_text_file(path);
   if (!content) fail_system(fmt::format("reading the kernel library {}", path));
   content_ = *std::move(content);
@@ -79,7 +79,7 @@ void ElfFile::check_header() const {
   if (header && header->e_ident[EI_CLASS] != ELFCLASS64) {
     fail(Code::not_a_kernel, "{} is not a 64-bit library", path_);
   }
-  if (header && header->e_type != ET_DYN) {
+  if (header && form_ == Form::library && header->e_type != ET_DYN) {
     fail(Code::not_a_kernel, "{} is not a shared library, but {}", path_,
          header->e_type == ET_REL    ? "an object file, which is yet to be linked with -shared"
          : header->e_type == ET_EXEC ? "a program"
@@ -98,9 +98,10 @@ void ElfFile::read_symbols() {
   const auto section = [&](std::uint64_t index) {
     return at<Elf64_Shdr>(content_, header.e_shoff + index * sizeof(Elf64_Shdr));
   };
+  const Elf64_Word kind = form_ == Form::library ? SHT_DYNSYM : SHT_SYMTAB;
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto symbols = section(i);
-    if (!symbols || symbols->sh_type != SHT_DYNSYM || symbols->sh_link >= header.e_shnum) continue;
+    if (!symbols || symbols->sh_type != kind || symbols->sh_link >= header.e_shnum) continue;
     const auto names = section(symbols->sh_link);
     if (!names) continue;
     const std::string_view table = bytes_of(content_, *symbols);
@@ -110,7 +111,8 @@ void ElfFile::read_symbols() {
       if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) continue;
       const std::string_view name = text_at(texts, symbol.st_name);
       if (name.empty()) continue;
-      exported_.push_back({std::string(name), ELF64_ST_TYPE(symbol.st_info) == STT_FUNC, symbol.st_value});
+      exported_.push_back({std::string(name), ELF64_ST_TYPE(symbol.st_info) == STT_FUNC,
+                           ELF64_ST_VISIBILITY(symbol.st_other) != STV_DEFAULT, symbol.st_value});
     }
   }
 }

@@ -12,14 +12,18 @@ namespace baton::kernel {
 struct ElfSymbol {
   std::string name;
   bool function = false;
+  bool hidden = false;  // of an object file
   std::uint64_t address = 0;
 };
 
-/// A shared library of this machine's kind. Every offset in it is checked: the file may be anything.
+/// A shared library, or an object file, of this machine's kind. Every offset in it is checked: the file may be
+/// anything.
 class ElfFile {
  public:
+  enum class Form : std::uint8_t { library, object };
+
   /// Throws Error (not_a_kernel) that says what the file is instead; (system) if it cannot be read.
-  explicit ElfFile(const std::string& path);
+  explicit ElfFile(const std::string& path, Form form = Form::library);
 
   /// What it offers to others: defined, global or weak.
   [[nodiscard]] const std::vector<ElfSymbol>& exported() const noexcept { return exported_; }
@@ -33,8 +37,14 @@ class ElfFile {
   void read_symbols();
 
   std::string path_;
+  Form form_;
   std::string content_;
   std::vector<ElfSymbol> exported_;
 };
+
+/// Not mangled, not the compiler's, not ours.
+[[nodiscard]] inline bool is_plain_name(std::string_view name) {
+  return !name.starts_with('_') && !name.starts_with("baton_");
+}
 
 }  // namespace baton::kernel

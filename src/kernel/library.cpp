@@ -31,9 +31,6 @@ void check_abi(const ElfFile& file, const std::string& path) {
   }
 }
 
-/// Not mangled, not the compiler's, not ours.
-bool is_plain_name(std::string_view name) { return !name.starts_with('_') && !name.starts_with("baton_"); }
-
 /// A library may call functions of Baton itself: orchestrations do. The dynamic linker finds them if Baton is global,
 /// which it is not where another library, such as a Python module, brought it in.
 void make_baton_global() {

@@ -35,7 +35,7 @@
   }                                                                           \
   AICORE void baton_body_of_##kernel_name::run(__VA_ARGS__) const
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(BATON_FOR_ASCEND)
 // The host finds device code by the name of the function.
 #define BATON_TYPED_KERNEL_HANDLE(kernel_name, kernel_core)
 #else

@@ -1,0 +1,80 @@
+#include "kernel/ascend_compiler.hpp"
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/fail.hpp"
+#include "kernel/build.hpp"
+
+namespace baton::kernel {
+namespace {
+
+constexpr std::string_view kA5 = "a5";
+/// Of the arguments of one block: 512 bytes, as the platform lays them out.
+constexpr int kSlotsOfBlock = 64;
+
+bool exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+bool is_ascend(std::string_view platform) noexcept { return platform == "a2a3" || platform == kA5; }
+
+Compiler find_ccec(const std::string& search_path, const Cache& cache, const Deadline& deadline) {
+  std::istringstream folders(search_path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string path = folder + "/ccec";
+    if (!exists(path)) continue;
+    Compiler ccec = find_compiler(path, search_path, cache, deadline);
+    if (!exists(linker_of(ccec))) {
+      throw Error(Code::unsupported, fmt::format("{} has no linker beside it: there is no {}", path, linker_of(ccec)),
+                  {"both are in the compiler's folder of CANN"});
+    }
+    return ccec;
+  }
+  throw Error(Code::unsupported, "there is no ccec on the PATH, which compiles kernels for Ascend chips",
+              {"it is a part of CANN, whose set_env.sh puts it on the PATH"});
+}
+
+std::string linker_of(const Compiler& ccec) {
+  return (std::filesystem::path(ccec.words.front()).parent_path() / "ld.lld").string();
+}
+
+std::vector<std::string> ccec_flags(const CompileRequest& request, const std::string& include_root) {
+  const bool a5 = request.platform == kA5;
+  std::vector<std::string> flags = {"-c", "-O3", "-std=c++17", "--cce-aicore-only",
+                                    fmt::format("--cce-aicore-arch=dav-{}-{}", a5 ? "c310" : "c220",
+                                                request.core == CoreType::cube ? "cube" : "vec")};
+  for (const char* option :
+       {"-cce-aicore-stack-size=0x8000", "-cce-aicore-function-stack-size=0x8000", "-cce-aicore-record-overflow=false",
+        "-cce-aicore-addr-transform", "-cce-aicore-dcci-insert-for-scalar=false"}) {
+    flags.insert(flags.end(), {"-mllvm", option});
+  }
+  if (a5) flags.insert(flags.end(), {"-mllvm", "-cce-vf-aa-between-iters=true"});
+  flags.insert(flags.end(), {"-DMEMORY_BASE", "-DBATON_FOR_ASCEND"});
+  for (const std::string& define : request.defines) flags.push_back("-D" + define);
+  for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
+  flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root});
+  return flags;
+}
+
+std::uint32_t magic_of(CoreType core) noexcept { return core == CoreType::cube ? 0x41494343 : 0x41415246; }
+
+std::string entries_for(const std::string& source, const std::vector<std::string>& functions) {
+  // What is registered is the host's: a chip finds functions by their names.
+  std::string text = fmt::format(
+      "#include <baton/kernel_abi.hpp>\n#undef BATON_KERNEL_ENTRY\n#define BATON_KERNEL_ENTRY(name)\n#include \"{}\"\n",
+      source);
+  for (const std::string& name : functions) {
+    text += fmt::format(
+        "extern \"C\" __global__ __aicore__ void baton_launch_{0}(__gm__ int64_t* args) {{ {0}(args + get_block_idx() "
+        "* "
+        "{1}); }}\n",
+        name, kSlotsOfBlock);
+  }
+  return text;
+}
+
+}  // namespace baton::kernel

@@ -1,0 +1,99 @@
+#include "kernel/build_for_device.hpp"
+
+#include <algorithm>
+
+#include "base/fail.hpp"
+#include "kernel/ascend_compiler.hpp"
+#include "kernel/device_compiler.hpp"
+#include "kernel/elf_file.hpp"
+#include "kernel/sealed_file.hpp"
+
+namespace baton::kernel {
+namespace {
+
+ProgramCall call_of(std::vector<std::string> words, std::vector<std::string> more, const ProgramCall& host) {
+  words.insert(words.end(), more.begin(), more.end());
+  return {.arguments = std::move(words), .environment = host.environment};
+}
+
+/// The words of the device's compiler, with its flags.
+std::vector<std::string> words_of(const DeviceRecipe& device) {
+  std::vector<std::string> words = device.compiler.words;
+  words.insert(words.end(), device.flags.begin(), device.flags.end());
+  return words;
+}
+
+/// Those of a kernel's author, among what an object file of the host defines.
+std::vector<std::string> kernels_of(const std::string& object) {
+  std::vector<std::string> names;
+  const ElfFile file(object, ElfFile::Form::object);
+  for (const ElfSymbol& symbol : file.exported()) {
+    const std::string_view name = symbol.name;
+    const bool typed = name.starts_with("baton_kernel_") && name != "baton_kernel_bind_core";
+    if (symbol.function && !symbol.hidden && (typed || is_plain_name(name))) names.push_back(symbol.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string embedded(CompilerRuns& runs, const std::string& image, const DeviceRecipe& device) {
+  std::string path = runs.work().file("image.s");
+  write_file(path, embedding_of(image, device.platform, magic_of(device.core)));
+  return path;
+}
+
+std::string build_for_cuda(CompilerRuns& runs, const ProgramCall& host, const std::string& source,
+                           const std::string& library) {
+  const DeviceRecipe& device = *runs.recipe().device;
+  const std::string image = runs.work().file("kernel.cubin");
+  std::string list = runs.work().file("included_for_device");
+  runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", image, "-x", "cu", source}, host),
+           image);
+  runs.run(runs.recipe().compiler, call_of(host.arguments, {"-x", "assembler", embedded(runs, image, device)}, host),
+           library);
+  return list;
+}
+
+/// The host's object first: it tells the names of the kernels.
+std::string build_for_ascend(CompilerRuns& runs, const ProgramCall& host, const std::string& source,
+                             const std::string& library) {
+  const Recipe& recipe = runs.recipe();
+  const DeviceRecipe& device = *recipe.device;
+  const std::string object = runs.work().file("kernel.o");
+  ProgramCall compile = host;
+  std::ranges::replace(compile.arguments, library, object);
+  compile.arguments.emplace_back("-c");
+  if (recipe.compiler.family == CompilerFamily::clang) {
+    compile.arguments.emplace_back("-Wno-unused-command-line-argument");
+  }
+  runs.run(recipe.compiler, compile, object);
+
+  const std::string entries = runs.work().file("entries.cpp");
+  write_file(entries, entries_for(source, kernels_of(object)));
+  const std::string code = runs.work().file("device.o");
+  const std::string image = runs.work().file("image.o");
+  std::string list = runs.work().file("included_for_device");
+  runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", code, "-x", "cce", entries}, host),
+           code);
+  runs.run(device.compiler,
+           call_of({linker_of(device.compiler)}, {"-m", "aicorelinux", "-Ttext=0", "-static", "-n", "-o", image, code},
+                   host),
+           image);
+
+  std::vector<std::string> link = recipe.compiler.words;
+  link.insert(link.end(), recipe.flags.begin(), recipe.flags.end());
+  runs.run(recipe.compiler,
+           call_of(std::move(link), {"-o", library, object, "-x", "assembler", embedded(runs, image, device)}, host),
+           library);
+  return list;
+}
+
+}  // namespace
+
+std::string build_for_device(CompilerRuns& runs, const ProgramCall& host, const std::string& source,
+                             const std::string& library) {
+  return is_ascend(runs.recipe().device->platform) ? build_for_ascend(runs, host, source, library)
+                                                   : build_for_cuda(runs, host, source, library);
+}
+
+}  // namespace baton::kernel
