@@ -1,6 +1,6 @@
 # The commands of everyday work; `make help` lists them. Everything that is made goes below build/.
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-cuda test-torch check bench bench-quick docs format install clean help setup
+.PHONY: build demo test test-ascend test-cuda test-torch check bench bench-quick docs format install clean help setup
 
 PREFIX ?= /usr/local
 # Installs missing packages; `make test SETUP=true` leaves the machine as it is.
@@ -23,6 +23,10 @@ test-torch: setup ## the tests of baton.torch, with a PyTorch from the package i
 test-cuda: build ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
 	@build/tests/cuda_chip
 	@build/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python/test_cuda.py || [ $$? = 5 ]
+
+test-ascend: ## the tests of platforms a2a3 and a5, on a stand-in for the chip
+	@scripts/build release ascend_chip baton_cli
+	@ctest --preset release -R '^ascend_'
 
 check: ## everything: long tests, complete sanitizer runs, fuzzing
 	@scripts/run_tests check

@@ -31,7 +31,7 @@ class ChipState;
 
 struct ChipOptions {
   /// The generation: a2a3sim or a5sim; or another platform, whose library libbaton_<platform>.so is found at run time:
-  /// cuda, or a path.
+  /// cuda, a2a3, a5, or a path.
   std::string platform = "a2a3sim";
   /// Which one, of a platform that has several.
   int device = 0;

@@ -215,6 +215,7 @@ class DoctorCommand : public Command {
 
  private:
   bool json_ = false;
+  std::string platform_;
 };
 
 }  // namespace baton::cli

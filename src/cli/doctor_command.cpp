@@ -18,7 +18,12 @@ std::string as_text(const std::vector<Section>& sections) {
   for (const auto& [title, findings] : sections) {
     text += fmt::format("{}\n", title);
     for (const Finding& finding : findings) {
-      text += fmt::format("  {:<8} {:<13} {}\n", name_of(finding.verdict), finding.item, finding.text);
+      std::string told = finding.text;
+      // What has several lines goes on below its first.
+      for (std::size_t at = told.find('\n'); at != std::string::npos; at = told.find('\n', at + 1)) {
+        told.insert(at + 1, 23, ' ');
+      }
+      text += fmt::format("  {:<8} {:<13} {}\n", name_of(finding.verdict), finding.item, told);
     }
   }
   return text;
@@ -42,10 +47,21 @@ nlohmann::json as_json(const std::vector<Section>& sections, bool works) {
 DoctorCommand::DoctorCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("doctor", "Say what works on this machine, and what is missing.");
   app_->add_flag("--json", json_, "Write JSON.");
-  app_->footer("\nReturns 0 if Baton works here: if everything under \"backends\" is ok or limited.");
+  app_->add_option("-p,--platform", platform_, "Look at a platform of devices alone, and tell all: cuda, a2a3 or a5.")
+      ->type_name("NAME");
+  app_->footer(
+      "\nReturns 0 if Baton works here: if everything under \"backends\" is ok or limited; with --platform, if there "
+      "is a "
+      "device.");
 }
 
 int DoctorCommand::run(const std::vector<std::string>&) {
+  if (!platform_.empty()) {
+    const std::vector<Section> sections = {{"platform " + platform_, check_platform(platform_)}};
+    const bool works = sections.front().second.front().verdict == Verdict::ok;
+    fmt::print("{}\n", json_ ? as_json(sections, works).dump(2) : as_text(sections));
+    return works ? 0 : kExitFailure;
+  }
   const std::vector<Section> sections = {{"backends", check_backends()},
                                          {"limits", check_limits()},
                                          {"hosts", check_hosts()},

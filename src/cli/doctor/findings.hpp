@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace baton::cli {
@@ -31,6 +32,9 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> check_limits();
 /// What `baton run --hosts` needs.
 [[nodiscard]] std::vector<Finding> check_hosts();
+/// A platform of devices, cuda, a2a3 or a5: a device of it, and the compiler of its kernels. Throws Error
+/// (invalid_argument) for other names.
+[[nodiscard]] std::vector<Finding> check_platform(std::string_view name);
 /// Other software that Baton, or its benchmarks, can make use of.
 [[nodiscard]] std::vector<Finding> check_optional();
 

@@ -49,7 +49,7 @@ def test_doctor(baton):
     assert result.returncode == 0
     assert b"Baton works here." in result.stdout
     for item in (b"inproc", b"shm: memfd", b"shm: sockets", b"shm: pidfd", b"shm: futex", b"shm: reading", b"processors", b"memory",
-                 b"huge pages", b"open files", b"processes", b"mail queue", b"C++ compiler", b"UCX", b"NVIDIA GPU", b"nvcc", b"Open MPI", b"MPICH"):
+                 b"huge pages", b"open files", b"processes", b"mail queue", b"C++ compiler", b"UCX", b"NVIDIA GPU", b"nvcc", b"Ascend A2, A3", b"Ascend A5", b"ccec", b"Open MPI", b"MPICH"):
         assert item in result.stdout
 
 

@@ -1,0 +1,88 @@
+// Whether there are chips of a platform that is not simulated, and what compiles kernels for them.
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <baton/platform.h>
+#include <baton/error.hpp>
+#include <baton/options.hpp>
+
+#include "base/fail.hpp"
+#include "base/quote.hpp"
+#include "base/shared_library.hpp"
+#include "cli/doctor/findings.hpp"
+#include "kernel/ascend_compiler.hpp"
+#include "kernel/device_compiler.hpp"
+#include "kernel/include_root.hpp"
+
+namespace baton::cli {
+namespace {
+
+/// A platform, what its devices are, and who compiles for them.
+struct Known {
+  std::string_view name;
+  const char* device;
+  const char* compiler;
+  kernel::Compiler (*find)(const kernel::Cache& cache);
+};
+
+std::string search_path() {
+  const char* path = std::getenv("PATH");
+  return path == nullptr ? "" : path;
+}
+
+kernel::Compiler find_nvcc(const kernel::Cache& cache) {
+  return kernel::find_nvcc(options(), search_path(), kernel::find_include_root(options().include_dir), cache,
+                           Deadline::after(options().compile_timeout));
+}
+
+kernel::Compiler find_ccec(const kernel::Cache& cache) {
+  return kernel::find_ccec(search_path(), cache, Deadline::after(options().compile_timeout));
+}
+
+constexpr Known kKnown[] = {{"cuda", "NVIDIA GPU", "nvcc", find_nvcc},
+                            {"a2a3", "Ascend A2, A3", "ccec", find_ccec},
+                            {"a5", "Ascend A5", "ccec", find_ccec}};
+
+/// Opens one: the libraries of the vendor, their version and the device itself are tried.
+Finding check_device(const Known& known) {
+  const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string file = fmt::format("lib/libbaton_{}.so", known.name);
+  const SharedLibrary library((bin.parent_path() / file).string(), Code::unsupported);
+  BatonDevice* device = nullptr;
+  if (library.required<BatonDeviceOpen>("baton_device_open")(0, &device) != 0) {
+    return {.item = {},
+            .verdict = Verdict::missing,
+            .text = library.required<BatonPlatformLastError>("baton_platform_last_error")()};
+  }
+  BatonDeviceDescription description{};
+  static_cast<void>(library.required<BatonDeviceDescribe>("baton_device_describe")(device, &description));
+  static_cast<void>(library.required<BatonDeviceClose>("baton_device_close")(device));
+  return {
+      .item = {},
+      .verdict = Verdict::ok,
+      .text = fmt::format("platform {} runs kernels on it, {} clusters of cores", known.name, description.clusters)};
+}
+
+Finding check_compiler(const Known& known) {
+  const kernel::Cache cache(options());
+  return {.item = {},
+          .verdict = Verdict::ok,
+          .text = fmt::format("{}, compiles kernels for platform {}", known.find(cache).words.front(), known.name)};
+}
+
+}  // namespace
+
+std::vector<Finding> check_platform(std::string_view name) {
+  std::string names;
+  for (const Known& known : kKnown) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+    if (known.name != name) continue;
+    return {try_out(known.device, Need::optional, [&] { return check_device(known); }),
+            try_out(known.compiler, Need::optional, [&] { return check_compiler(known); })};
+  }
+  fail(Situation::unknown_choice, "{} is not a platform of devices; there are {}", quote(name), names);
+}
+
+}  // namespace baton::cli

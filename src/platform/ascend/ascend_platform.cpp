@@ -1,0 +1,104 @@
+// Platforms a2a3 and a5: the C interface of a platform over the runtime of Ascend chips.
+#include <memory>
+
+#include <baton/platform.h>
+
+#include "platform/ascend/graph.hpp"
+#include "platform/ascend/npu.hpp"
+#include "platform/shared/status.hpp"
+
+// Handles are addresses of these.
+struct BatonDevice {
+  baton::ascend::Npu npu;
+};
+struct BatonDeviceGraph {
+  baton::ascend::Graph graph;
+};
+
+namespace {
+
+using baton::platforms::guarded;
+using baton::platforms::last_error;
+
+/// With the chip of `npu`.
+template <class Body>
+int guarded(const baton::ascend::Npu& npu, Body&& body) noexcept {
+  return guarded([&] {
+    npu.make_current();
+    body();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATFORM_VERSION; }
+BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error().c_str(); }
+
+BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
+  return guarded([&] { *device_out = new BatonDevice{baton::ascend::Npu(device_id)}; });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
+  return guarded([&] {
+    const std::unique_ptr<BatonDevice> owner(device);
+    device->npu.close();
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
+  // A cluster is a cube core and its two vector cores.
+  out->clusters = static_cast<uint32_t>(device->npu.cores(baton::ascend::Kind::cube));
+  out->memory = BATON_MEMORY_DEVICE;
+  return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {
+  return guarded(device->npu, [&] { *address_out = device->npu.alloc(bytes); });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_free(BatonDevice* device, uint64_t address) {
+  return guarded(device->npu, [&] { device->npu.free(address); });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_copy_in(BatonDevice* device, uint64_t to, const void* from, size_t bytes) {
+  return guarded(device->npu, [&] { device->npu.copy_in(to, from, bytes); });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_copy_out(BatonDevice* device, void* to, uint64_t from, size_t bytes) {
+  return guarded(device->npu, [&] { device->npu.copy_out(to, from, bytes); });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const char* path, const char* name,
+                                                   BatonDeviceKernel** kernel_out) {
+  return guarded(device->npu,
+                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->npu.load(path, name)); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,
+                                           const uint64_t* first_predecessor, const uint32_t* predecessors,
+                                           BatonDeviceGraph** graph_out) {
+  return guarded(device->npu, [&] {
+    *graph_out =
+        new BatonDeviceGraph{baton::ascend::Graph(device->npu, {tasks, count}, first_predecessor, predecessors)};
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_set(BatonDeviceGraph* graph, size_t task, const BatonDeviceTask* changed) {
+  return guarded([&] { graph->graph.set(task, *changed); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_run(BatonDeviceGraph* graph, const BatonRunOptions* options,
+                                          uint32_t* failed_task) {
+  return guarded([&] { graph->graph.run(*options, *failed_task); });
+}
+
+BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
+  return guarded([&] {
+    const std::unique_ptr<BatonDeviceGraph> owner(graph);
+    graph->graph.close();
+  });
+}
+
+}  // extern "C"

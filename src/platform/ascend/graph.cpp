@@ -1,0 +1,141 @@
+#include "platform/ascend/graph.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <intrinsic.h>
+
+#include "platform/ascend/graph_run.hpp"
+#include "platform/shared/descriptor.hpp"
+
+namespace baton::ascend {
+namespace {
+
+/// More the launch of a kernel does not take.
+constexpr std::uint32_t kMostBlocks = 65535;
+
+/// What a kernel's entry finds for its block: `kernel_entry(args + kSlotsOfBlock * block)`, as the generated one calls
+/// it.
+struct ArgumentBlock {
+  std::int64_t slots[PTO_GLOBAL_CONTEXT_INDEX + 1];
+  LocalContext local;
+  GlobalContext global;
+  std::int64_t unused[5];
+};
+static_assert(sizeof(ArgumentBlock) == 512, "the generated entries of kernels know this number");
+
+template <class Record>
+void append(std::vector<std::byte>& bytes, const Record& record) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&record);
+  bytes.insert(bytes.end(), begin, begin + sizeof record);
+}
+
+}  // namespace
+
+GraphTask Graph::described(const BatonDeviceTask& task) {
+  if (task.cores == BATON_TASK_CLUSTER) {
+    throw Error(Code::unsupported, "this platform does not run tasks of several cores yet");
+  }
+  GraphTask out;
+  out.kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[0]);
+  out.blocks = std::max<std::uint32_t>(task.blocks, 1);
+  out.flags = task.flags;
+  out.comparison = task.comparison;
+  out.dtype = task.dtype;
+  out.address = task.address;
+  out.value = task.value;
+  if (out.kernel != nullptr && out.blocks > kMostBlocks) {
+    throw Error(Code::out_of_range, fmt::format("kernel '{}' has {} blocks; at most {} are possible", out.kernel->name,
+                                                out.blocks, kMostBlocks));
+  }
+  for (const BatonDeviceArgument& argument : std::span(task.arguments, task.argument_count)) {
+    if (argument.access == BATON_ARGUMENT_SCALAR) {
+      out.scalars.push_back(static_cast<std::int64_t>(argument.address));
+    } else {
+      out.tensors.push_back(argument);
+    }
+  }
+  if (out.tensors.size() + out.scalars.size() > PTO_LOCAL_CONTEXT_INDEX) {
+    throw Error(Code::out_of_range, fmt::format("a task has {} arguments; at most {} are possible",
+                                                out.tensors.size() + out.scalars.size(), +PTO_LOCAL_CONTEXT_INDEX));
+  }
+  return out;
+}
+
+Graph::Graph(Npu& npu, std::span<const BatonDeviceTask> tasks, const std::uint64_t* first_predecessor,
+             const std::uint32_t* predecessors)
+    : npu_(npu) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks_.push_back(described(tasks[i]));
+    tasks_.back().before.assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
+  }
+}
+
+Graph::~Graph() {
+  try {
+    close();
+  } catch (const Error&) {  // told by close(), where somebody asks
+  }
+}
+
+void Graph::close() {
+  if (memory_ == 0 || npu_.is_lost()) return;
+  npu_.make_current();
+  npu_.free(std::exchange(memory_, 0));
+}
+
+void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
+  GraphTask next = described(changed);
+  next.before = std::move(tasks_.at(task).before);
+  tasks_[task] = std::move(next);
+  uploaded_ = false;
+}
+
+void Graph::upload() {
+  // All descriptors of tensors, then the arguments of each block.
+  std::vector<std::byte> bytes;
+  for (const GraphTask& task : tasks_) {
+    for (const BatonDeviceArgument& tensor : task.tensors) append(bytes, platforms::tensor_of(tensor));
+  }
+  const std::size_t arguments_at = bytes.size();
+  std::size_t blocks = 0;
+  for (const GraphTask& task : tasks_) blocks += task.kernel == nullptr ? 0 : task.blocks;
+  const std::size_t needed = arguments_at + blocks * sizeof(ArgumentBlock);
+  if (needed > memory_bytes_) {
+    if (memory_ != 0) npu_.free(std::exchange(memory_, 0));
+    memory_bytes_ = 0;
+    memory_ = npu_.alloc(needed);
+    memory_bytes_ = needed;
+  }
+  std::uint64_t tensor = memory_;
+  for (GraphTask& task : tasks_) {
+    ArgumentBlock block{};
+    std::size_t slot = 0;
+    for (std::size_t i = 0; i < task.tensors.size(); ++i, tensor += sizeof(ChipTensor)) {
+      block.slots[slot++] = static_cast<std::int64_t>(tensor);
+    }
+    for (const std::int64_t scalar : task.scalars) block.slots[slot++] = scalar;
+    block.local.block_num = static_cast<std::int32_t>(task.blocks);
+    task.arguments = memory_ + bytes.size();
+    for (std::uint32_t i = 0; task.kernel != nullptr && i < task.blocks; ++i) {
+      const std::uint64_t at = memory_ + bytes.size();
+      block.local.block_idx = static_cast<std::int32_t>(i);
+      block.slots[PTO_LOCAL_CONTEXT_INDEX] = static_cast<std::int64_t>(at + offsetof(ArgumentBlock, local));
+      block.slots[PTO_GLOBAL_CONTEXT_INDEX] = static_cast<std::int64_t>(at + offsetof(ArgumentBlock, global));
+      append(bytes, block);
+    }
+  }
+  npu_.copy_in(memory_, bytes.data(), bytes.size());
+  uploaded_ = true;
+}
+
+void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
+  failed_task = BATON_NO_TASK;
+  npu_.make_current();
+  if (!uploaded_) upload();
+  GraphRun(npu_, tasks_, options, failed_task).all();
+}
+
+}  // namespace baton::ascend

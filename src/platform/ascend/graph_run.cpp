@@ -1,0 +1,253 @@
+#include "platform/ascend/graph_run.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <baton/dtype.hpp>
+#include <baton/signal.hpp>
+
+#include "platform/ascend/runtime.hpp"
+
+namespace baton::ascend {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Events that one run uses at a time; when they are used up, the run waits for what it has launched.
+constexpr std::size_t kMostEvents = 1024;
+/// The chip ends an operation at its limit by itself; the host gives up later.
+constexpr std::int32_t kGraceMs = 2000;
+/// How long a look at the streams may take.
+constexpr std::int32_t kLookMs = 1;
+/// Where it is not known which stream failed.
+constexpr std::size_t kNoStream = kKinds;
+
+std::size_t number(Kind kind) { return static_cast<std::size_t>(kind); }
+
+}  // namespace
+
+GraphRun::GraphRun(Npu& npu, std::span<const GraphTask> tasks, const BatonRunOptions& options,
+                   std::uint32_t& failed_task)
+    : npu_(npu),
+      tasks_(tasks),
+      failed_task_(failed_task),
+      wait_limit_(static_cast<std::int64_t>(options.wait_limit_ns)),
+      begun_(tasks.size()),
+      after_(tasks.size()) {
+  unmarked_.fill(BATON_NO_TASK);
+  const std::uint64_t limit_us = Runtime::limit_operations((options.run_limit_ns + 999) / 1000);
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
+  sync_limit_ms_ = limit_us == 0 ? -1
+                                 : static_cast<std::int32_t>(std::min<std::int64_t>(
+                                       kLongest, static_cast<std::int64_t>(limit_us / 1000) + kGraceMs));
+}
+
+void GraphRun::all() {
+  try {
+    begin_all();
+    drain();
+  } catch (const Error& error) {
+    settle(error);
+    throw;
+  }
+}
+
+void GraphRun::settle(const Error& error) {
+  // Whoever asked for the run may free memory that its kernels use.
+  if (npu_.is_lost()) return;
+  const Cann& cann = Cann::get();
+  for (const Kind kind : {Kind::vector, Kind::cube}) {
+    if (cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), sync_limit_ms_) != 0) {
+      return npu_.recover(error);
+    }
+  }
+}
+
+void GraphRun::begin_all() {
+  std::vector<std::uint32_t> waiting(tasks_.size());
+  for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
+  auto progress = Clock::now();
+  while (!waiting.empty()) {
+    if (std::erase_if(waiting, [&](std::uint32_t task) { return begins(task); }) != 0) {
+      progress = Clock::now();
+      continue;
+    }
+    // All of them wait for counters, or for tasks that do.
+    look_for_failures(kLookMs);
+    if (Clock::now() - progress > wait_limit_) fail_counter(waiting);
+  }
+}
+
+bool GraphRun::begins(std::uint32_t index) {
+  const GraphTask& task = tasks_[index];
+  if (!std::ranges::all_of(task.before, [&](std::uint32_t earlier) { return begun_[earlier]; })) return false;
+  if ((task.flags & BATON_TASK_COUNTER) != 0 && !is_reached(task)) return false;
+  bool runs = task.kernel != nullptr;
+  if (runs && (task.flags & BATON_TASK_PREDICATE) != 0) {
+    drain();  // the element is what those before it wrote
+    runs = holds(task);
+  }
+  for (const std::uint32_t earlier : task.before) {
+    for (std::size_t stream = 0; stream < kKinds; ++stream) {
+      after_[index][stream] = std::max(after_[index][stream], after_[earlier][stream]);
+    }
+  }
+  if (runs) launch(index);
+  begun_[index] = true;
+  return true;
+}
+
+void GraphRun::launch(std::uint32_t index) {
+  const Cann& cann = Cann::get();
+  const GraphTask& task = tasks_[index];
+  if (events_ == kMostEvents) drain();
+  const std::size_t stream = number(task.kernel->kind);
+  const std::size_t other = 1 - stream;
+  void* const on = npu_.stream(task.kernel->kind);
+  failed_task_ = index;  // of what is thrown here
+  if (after_[index][other] > std::max(known_[stream][other], drained_[other])) {
+    const Mark& mark = marks_[other][after_[index][other] - drained_[other] - 1];
+    check_queued("aclrtStreamWaitEvent", cann.aclrtStreamWaitEvent(on, mark.event));
+    known_[stream][other] = after_[index][other];
+  }
+  void* const event = npu_.event(events_);
+  LaunchConfig::Attribute together;
+  LaunchConfig config{&together, 1};
+  std::uint64_t argument = task.arguments;
+  const bool starts_together = (task.flags & BATON_TASK_TOGETHER) != 0;
+  check_queued(
+      "aclrtLaunchKernelWithHostArgs",
+      cann.aclrtLaunchKernelWithHostArgs(task.kernel->function, task.blocks, on, starts_together ? &config : nullptr,
+                                         &argument, sizeof argument, nullptr, 0));
+  unmarked_[stream] = index;
+  check_queued("aclrtRecordEvent", cann.aclrtRecordEvent(event, on));
+  unmarked_[stream] = BATON_NO_TASK;
+  failed_task_ = BATON_NO_TASK;
+  ++events_;
+  marks_[stream].push_back({index, event});
+  // What comes before it in its stream, or what the stream has waited for, is before it.
+  after_[index] = {};
+  after_[index][stream] = drained_[stream] + marks_[stream].size();
+}
+
+bool GraphRun::holds(const GraphTask& task) const {
+  const std::size_t bytes = size_of(static_cast<DType>(task.dtype));
+  std::uint64_t bits = 0;
+  npu_.copy_out(&bits, task.address, bytes);
+  const auto unused = static_cast<unsigned>(64 - 8 * bytes);
+  return baton::holds(static_cast<std::int64_t>(bits << unused) >> unused, static_cast<WaitCmp>(task.comparison),
+                      task.value);
+}
+
+bool GraphRun::is_reached(const GraphTask& task) const {
+  std::int32_t counter = 0;
+  npu_.copy_out(&counter, task.address, sizeof counter);
+  return counter >= task.value;
+}
+
+void GraphRun::drain() {
+  for (const Kind kind : {Kind::vector, Kind::cube}) wait(kind);
+  for (std::size_t stream = 0; stream < kKinds; ++stream) {
+    drained_[stream] += marks_[stream].size();
+    marks_[stream].clear();
+  }
+  events_ = 0;
+}
+
+void GraphRun::wait(Kind kind) {
+  const Cann& cann = Cann::get();
+  if (marks_[number(kind)].empty()) return;
+  for (std::size_t seen = 0;;) {
+    const Result result = cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), sync_limit_ms_);
+    if (result == 0) return;
+    if (result == kAborted) {
+      // The failure is the other stream's, which stopped this one.
+      const Error error = cann.error("aclrtSynchronizeStreamWithTimeout", result);
+      look_for_failures(kGraceMs);
+      fail(kNoStream, error);
+    }
+    if (result != kLate) fail(number(kind), cann.error("aclrtSynchronizeStreamWithTimeout", result));
+    // The limit is that of one kernel: as long as some end, the rest gets its time.
+    const std::size_t now = completed(0) + completed(1);
+    if (now <= seen) fail_late();
+    seen = now;
+  }
+}
+
+std::size_t GraphRun::completed(std::size_t stream) const {
+  const Cann& cann = Cann::get();
+  const auto first = std::ranges::find_if(marks_[stream], [&](const Mark& mark) {
+    std::int32_t status = 0;
+    return cann.aclrtQueryEventStatus(mark.event, &status) != 0 || status != kEventComplete;
+  });
+  return static_cast<std::size_t>(first - marks_[stream].begin());
+}
+
+std::uint32_t GraphRun::stands_at(std::size_t stream) const {
+  const std::vector<Mark>& marks = marks_[stream];
+  const std::size_t done = completed(stream);
+  if (done == marks.size()) return unmarked_[stream];
+  // A chip that does not answer any more leaves no doubt only where there is one kernel.
+  std::int32_t status = 0;
+  const bool answers = Cann::get().aclrtQueryEventStatus(marks[done].event, &status) == 0;
+  const bool alone = marks.size() == 1 && unmarked_[stream] == BATON_NO_TASK;
+  return answers || alone ? marks[done].task : BATON_NO_TASK;
+}
+
+void GraphRun::check_queued(const char* function, Result result) {
+  if (result == 0) return;
+  const Error error = Cann::get().error(function, result);
+  // A kernel that was launched before may have failed, and what is told here is only that.
+  look_for_failures(kGraceMs);
+  if (result == kAborted) fail(kNoStream, error);
+  throw Error(error);
+}
+
+void GraphRun::look_for_failures(std::int32_t limit_ms) {
+  const Cann& cann = Cann::get();
+  for (const Kind kind : {Kind::vector, Kind::cube}) {
+    const Result result = cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), limit_ms);
+    if (result == 0 || result == kLate || result == kAborted) continue;
+    fail(number(kind), cann.error("aclrtSynchronizeStreamWithTimeout", result));
+  }
+}
+
+void GraphRun::fail(std::size_t stream, const Error& error) {
+  failed_task_ = stream < kKinds ? stands_at(stream) : BATON_NO_TASK;
+  npu_.recover(error);
+  for (auto& marks : marks_) marks.clear();
+  if (failed_task_ == BATON_NO_TASK) {
+    throw Error(error.code(), error.message(), {"it is not known which task failed"});
+  }
+  throw Error(error.code(), fmt::format("kernel '{}': {}", tasks_[failed_task_].kernel->name, error.message()));
+}
+
+void GraphRun::fail_late() {
+  // Of two streams that stand, one may wait for the other: tasks come after those that they wait for.
+  failed_task_ = std::min(stands_at(0), stands_at(1));
+  const Error error(
+      Code::kernel_timeout,
+      fmt::format(
+          "{} does not end: {} after {} ms",
+          failed_task_ == BATON_NO_TASK ? "a kernel" : fmt::format("kernel '{}'", tasks_[failed_task_].kernel->name),
+          describe(kLate), sync_limit_ms_),
+      {"this chip cannot be used any more"});
+  npu_.lose(error);
+  throw Error(error);
+}
+
+void GraphRun::fail_counter(std::span<const std::uint32_t> waiting) {
+  const auto found = std::ranges::find_if(
+      waiting, [&](std::uint32_t index) { return (tasks_[index].flags & BATON_TASK_COUNTER) != 0; });
+  failed_task_ = found == waiting.end() ? BATON_NO_TASK : *found;
+  std::int32_t counter = 0;
+  const GraphTask& task = tasks_[found == waiting.end() ? waiting.front() : *found];
+  npu_.copy_out(&counter, task.address, sizeof counter);
+  drain();
+  throw Error(Code::wait_timeout, fmt::format("waited {} s for a counter that has {} and needs {}",
+                                              std::chrono::duration<double>(wait_limit_).count(), counter, task.value));
+}
+
+}  // namespace baton::ascend

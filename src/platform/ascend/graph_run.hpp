@@ -1,0 +1,73 @@
+// One run of a graph: kernels launched from the host in the order of the graph, through a stream for each kind of core.
+//
+// Within a stream kernels follow each other. Behind each kernel an event is recorded: kernels of the other stream wait
+// for it, and after a failure it tells how far the chip came.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <baton/platform.h>
+
+#include "platform/ascend/graph.hpp"
+
+namespace baton::ascend {
+
+class GraphRun {
+ public:
+  /// `failed_task` receives the task that an error belongs to, where it is known.
+  GraphRun(Npu& npu, std::span<const GraphTask> tasks, const BatonRunOptions& options, std::uint32_t& failed_task);
+
+  void all();
+
+ private:
+  /// Kernels that were launched in each stream, when a moment was reached.
+  using Moment = std::array<std::uint64_t, kKinds>;
+  /// A launched kernel, with the event behind it.
+  struct Mark {
+    std::uint32_t task;
+    Handle event;
+  };
+
+  void begin_all();
+  /// After an error: nothing is under way any more.
+  void settle(const Error& error);
+  /// Whether task `index` was launched, or is complete: not while it waits for a counter.
+  [[nodiscard]] bool begins(std::uint32_t index);
+  void launch(std::uint32_t index);
+  [[nodiscard]] bool holds(const GraphTask& task) const;
+  [[nodiscard]] bool is_reached(const GraphTask& task) const;
+
+  /// Nothing of what was launched is under way any more.
+  void drain();
+  void wait(Kind kind);
+  /// Gives each stream this time to end, and throws what went wrong in them.
+  void look_for_failures(std::int32_t limit_ms);
+  /// How many of the marks of a stream have happened.
+  [[nodiscard]] std::size_t completed(std::size_t stream) const;
+  /// The first task of a stream that has not ended; BATON_NO_TASK where nothing tells.
+  [[nodiscard]] std::uint32_t stands_at(std::size_t stream) const;
+  /// Throws unless what was put into a stream was taken.
+  void check_queued(const char* function, Result result);
+  [[noreturn]] void fail(std::size_t stream, const Error& error);
+  [[noreturn]] void fail_late();
+  [[noreturn]] void fail_counter(std::span<const std::uint32_t> waiting);
+
+  Npu& npu_;
+  std::span<const GraphTask> tasks_;
+  std::uint32_t& failed_task_;
+  std::chrono::nanoseconds wait_limit_;
+  std::int32_t sync_limit_ms_;
+  std::vector<bool> begun_;
+  std::vector<Moment> after_;                     // by task: what has to have happened for it to be complete
+  std::array<std::vector<Mark>, kKinds> marks_;   // since the last drain
+  std::array<std::uint32_t, kKinds> unmarked_{};  // by stream: the kernel that was launched, but has no event yet
+  Moment drained_{};                              // kernels before those marks
+  std::array<Moment, kKinds> known_{};            // by stream: what it waits for already
+  std::size_t events_ = 0;                        // in use
+};
+
+}  // namespace baton::ascend

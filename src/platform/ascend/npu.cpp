@@ -1,0 +1,216 @@
+#include "platform/ascend/npu.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "platform/ascend/generation.hpp"
+#include "platform/ascend/runtime.hpp"
+
+namespace baton::ascend {
+namespace {
+
+// What the loader knows kernels of vector cores by.
+constexpr std::uint32_t kVectorMagic = 0x41415246;
+
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+std::int64_t Npu::attribute(std::int32_t which) const {
+  const Cann& cann = Cann::get();
+  std::int64_t value = 0;
+  cann.check("aclrtGetDeviceInfo", cann.aclrtGetDeviceInfo(static_cast<std::uint32_t>(id_), which, &value));
+  return value;
+}
+
+Npu::Npu(int id) : id_(id) {
+  const Cann& cann = Cann::get();
+  Runtime::enter();
+  in_process_ = true;
+  try {
+    std::uint32_t count = 0;
+    cann.check("aclrtGetDeviceCount", cann.aclrtGetDeviceCount(&count));
+    if (id < 0 || static_cast<std::uint32_t>(id) >= count) {
+      throw Error(Code::out_of_range, fmt::format("there is no Ascend chip {}: this machine shows {}", id, count));
+    }
+    const std::int64_t architecture = attribute(kArchitecture);
+    if (architecture != kGeneration.architecture) {
+      const char* const name = cann.aclrtGetSocName();
+      throw Error(
+          Code::unsupported,
+          fmt::format("chip {} ({}) has architecture {}; platform {} is for {}", id, name == nullptr ? "no name" : name,
+                      architecture, kGeneration.platform, kGeneration.architecture),
+          {"a2a3 is for architecture 2201, a5 for 3510"});
+    }
+    cores_ = {attribute(kVectorCores), attribute(kCubeCores)};
+    cann.check("aclrtSetDevice", cann.aclrtSetDevice(id));
+    is_set_ = true;
+    cann.check("aclrtGetCurrentContext", cann.aclrtGetCurrentContext(&context_));
+    make_streams();
+  } catch (...) {
+    Ending ignored;  // what began this is told
+    release(ignored);
+    throw;
+  }
+}
+
+Npu::~Npu() {
+  Ending ignored;
+  release(ignored);
+}
+
+void Npu::close() {
+  Ending ending;
+  release(ending);
+  ending.finish();
+}
+
+void Npu::release(Ending& ending) {
+  if (!in_process_) return;
+  in_process_ = false;
+  if (is_set_) release_device(ending);
+  is_set_ = false;
+  Runtime::leave(ending);
+}
+
+void Npu::release_device(Ending& ending) {
+  const Cann& cann = Cann::get();
+  if (!lost_.empty()) {
+    // Nothing of it can be freed one by one.
+    ending("aclrtResetDeviceForce", cann.aclrtResetDeviceForce(id_));
+  } else {
+    if (context_ != nullptr) ending("aclrtSetCurrentContext", cann.aclrtSetCurrentContext(context_));
+    end_streams(ending);
+    for (const auto& [path, binary] : binaries_) ending("aclrtBinaryUnLoad", cann.aclrtBinaryUnLoad(binary.handle));
+    for (const auto& [address, bytes] : memory_) ending("aclrtFree", cann.aclrtFree(pointer(address)));
+    ending("aclrtResetDevice", cann.aclrtResetDevice(id_));
+  }
+  memory_.clear();
+  kernels_.clear();
+  binaries_.clear();
+}
+
+void Npu::make_streams() {
+  const Cann& cann = Cann::get();
+  for (Handle& stream : streams_) {
+    cann.check("aclrtCreateStream", cann.aclrtCreateStream(&stream));
+    // By default tasks behind a failed one go on, and the last failure hides the first.
+    cann.check("aclrtSetStreamFailureMode", cann.aclrtSetStreamFailureMode(stream, kStopAfterFailure));
+  }
+}
+
+void Npu::end_streams(Ending& ending) {
+  const Cann& cann = Cann::get();
+  for (Handle& stream : streams_) {
+    if (stream != nullptr) ending("aclrtDestroyStream", cann.aclrtDestroyStream(stream));
+    stream = nullptr;
+  }
+  for (void* const event : events_) ending("aclrtDestroyEvent", cann.aclrtDestroyEvent(event));
+  events_.clear();
+}
+
+void Npu::recover(const Error& cause) {
+  const Cann& cann = Cann::get();
+  try {
+    Ending ending;
+    for (Handle& stream : streams_) {
+      if (stream != nullptr) ending("aclrtDestroyStreamForce", cann.aclrtDestroyStreamForce(stream));
+      stream = nullptr;
+    }
+    end_streams(ending);
+    ending.finish();
+    make_streams();
+  } catch (const Error&) {
+    lose(cause);
+  }
+}
+
+void Npu::lose(const Error& cause) { lost_ = cause.message(); }
+
+void Npu::make_current() const {
+  if (!lost_.empty()) {
+    throw Error(Code::released, fmt::format("chip {} failed before and cannot be used any more", id_),
+                {lost_, "close it; a new one may be opened then, by this process or another"});
+  }
+  Cann::get().check("aclrtSetCurrentContext", Cann::get().aclrtSetCurrentContext(context_));
+}
+
+std::uint64_t Npu::alloc(std::size_t bytes) {
+  const Cann& cann = Cann::get();
+  const std::size_t room = std::max<std::size_t>(bytes, 1);
+  void* memory = nullptr;
+  cann.check("aclrtMalloc", cann.aclrtMalloc(&memory, room, kHugePagesFirst));
+  const auto address = reinterpret_cast<std::uint64_t>(memory);
+  memory_.emplace(address, room);
+  if (const Result result = cann.aclrtMemset(memory, room, 0, room); result != 0) {
+    const Error error = cann.error("aclrtMemset", result);
+    free(address);
+    throw Error(error);
+  }
+  return address;
+}
+
+void Npu::free(std::uint64_t address) {
+  if (memory_.erase(address) == 0) throw Error(Code::released, "no live memory has this address");
+  Cann::get().check("aclrtFree", Cann::get().aclrtFree(pointer(address)));
+}
+
+void Npu::copy_in(std::uint64_t to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  const Cann& cann = Cann::get();
+  cann.check("aclrtMemcpy", cann.aclrtMemcpy(pointer(to), bytes, from, bytes, kToDevice));
+}
+
+void Npu::copy_out(void* to, std::uint64_t from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  const Cann& cann = Cann::get();
+  cann.check("aclrtMemcpy", cann.aclrtMemcpy(to, bytes, pointer(from), bytes, kToHost));
+}
+
+Npu::Binary& Npu::binary_of(const std::string& path) {
+  if (const auto found = binaries_.find(path); found != binaries_.end()) return found->second;
+  platforms::EmbeddedCode code(path, kGeneration.platform);
+  const std::string symbol = fmt::format("baton_{}_image_magic", kGeneration.platform);
+  const void* const magic = code.symbol(symbol);
+  if (magic == nullptr) throw Error(Code::not_a_kernel, fmt::format("{} lacks {}", path, symbol));
+  LoadOptions::Option option;
+  std::memcpy(&option.magic, magic, sizeof option.magic);
+  const LoadOptions options{&option, 1};
+  const Cann& cann = Cann::get();
+  Handle handle = nullptr;
+  cann.check("aclrtBinaryLoadFromData", cann.aclrtBinaryLoadFromData(code.data(), code.bytes(), &options, &handle));
+  const Kind kind = option.magic == kVectorMagic ? Kind::vector : Kind::cube;
+  return binaries_.emplace(path, Binary{std::move(code), handle, kind}).first->second;
+}
+
+LoadedKernel* Npu::load(const std::string& path, const std::string& name) {
+  std::unique_ptr<LoadedKernel>& kernel = kernels_[{path, name}];
+  if (kernel) return kernel.get();
+  const Binary& binary = binary_of(path);
+  // The host's side of the library knows which names there are: a typed kernel is known by the longer one.
+  std::string symbol = "baton_kernel_" + name;
+  if (binary.code.symbol(symbol) == nullptr) symbol = name;
+  if (binary.code.symbol(symbol) == nullptr) {
+    throw Error(Code::not_a_kernel, fmt::format("{} has no kernel '{}'", path, name));
+  }
+  const Cann& cann = Cann::get();
+  Handle function = nullptr;
+  const std::string entry = "baton_launch_" + symbol;
+  cann.check("aclrtBinaryGetFunction", cann.aclrtBinaryGetFunction(binary.handle, entry.c_str(), &function));
+  kernel = std::make_unique<LoadedKernel>(LoadedKernel{function, name, binary.kind});
+  return kernel.get();
+}
+
+Handle Npu::event(std::size_t index) {
+  const Cann& cann = Cann::get();
+  while (events_.size() <= index) {
+    Handle event = nullptr;
+    cann.check("aclrtCreateEventExWithFlag", cann.aclrtCreateEventExWithFlag(&event, kForSynchronisation));
+    events_.push_back(event);
+  }
+  return events_[index];
+}
+
+}  // namespace baton::ascend

@@ -1,0 +1,88 @@
+// One chip, opened: its context, memory, streams and kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/ascend/cann.hpp"
+#include "platform/shared/embedded_code.hpp"
+
+namespace baton::ascend {
+
+/// Which cores a kernel runs on; also which stream it goes through.
+enum class Kind : std::uint8_t { vector, cube };
+inline constexpr std::size_t kKinds = 2;
+
+struct LoadedKernel {
+  Handle function;
+  std::string name;
+  Kind kind;
+};
+
+/// Used by one thread at a time.
+class Npu {
+ public:
+  /// Throws Error if there is no such chip, or if it is of another generation.
+  explicit Npu(int id);
+  Npu(const Npu&) = delete;
+  Npu& operator=(const Npu&) = delete;
+  ~Npu();
+
+  /// Gives everything back. Throws the first failure, after the rest.
+  void close();
+
+  /// The calling thread works with this chip from now on. Throws if the chip was lost.
+  void make_current() const;
+  [[nodiscard]] bool is_lost() const noexcept { return !lost_.empty(); }
+  [[nodiscard]] std::int64_t cores(Kind kind) const noexcept { return cores_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] Handle stream(Kind kind) const noexcept { return streams_[static_cast<std::size_t>(kind)]; }
+
+  /// Zeroed.
+  [[nodiscard]] std::uint64_t alloc(std::size_t bytes);
+  void free(std::uint64_t address);
+  void copy_in(std::uint64_t to, const void* from, std::size_t bytes) const;
+  void copy_out(void* to, std::uint64_t from, std::size_t bytes) const;
+
+  [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
+
+  /// Event number `index` of this chip, made when it is first asked for.
+  [[nodiscard]] Handle event(std::size_t index);
+
+  /// After a failure: makes streams and events anew. If that fails, too, the chip is lost.
+  void recover(const Error& cause);
+  /// It does not end what it does: nothing can be done with it any more.
+  void lose(const Error& cause);
+
+ private:
+  /// A library's code on this chip.
+  struct Binary {
+    platforms::EmbeddedCode code;
+    Handle handle;
+    Kind kind;
+  };
+
+  [[nodiscard]] std::int64_t attribute(std::int32_t which) const;
+  void make_streams();
+  void end_streams(Ending& ending);
+  void release(Ending& ending);
+  void release_device(Ending& ending);
+  [[nodiscard]] Binary& binary_of(const std::string& path);
+
+  int id_;
+  bool in_process_ = false;  // the runtime counts it
+  bool is_set_ = false;
+  Handle context_ = nullptr;
+  std::array<std::int64_t, kKinds> cores_{};
+  std::array<Handle, kKinds> streams_{};
+  std::vector<Handle> events_;
+  std::map<std::uint64_t, std::size_t> memory_;
+  std::map<std::string, Binary> binaries_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<LoadedKernel>> kernels_;
+  std::string lost_;  // why; empty while it is not
+};
+
+}  // namespace baton::ascend

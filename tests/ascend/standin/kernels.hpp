@@ -1,0 +1,28 @@
+// Binaries and kernels of the stand-in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "state.hpp"
+
+namespace standin {
+
+/// What aclrtBinaryLoadFromData took: a library of this host, which the compiler's stand-in made.
+struct Binary {
+  std::uint64_t context = 0;
+  std::uint32_t magic = 0;  // which core it is for
+  std::shared_ptr<void> library;
+  void (*enter)(std::int64_t*) = nullptr;  // runs an entry of the library: see compiler/device.hpp
+};
+
+struct Function {
+  std::shared_ptr<Binary> binary;
+  void (*entry)(std::int64_t*) = nullptr;
+  std::string name;
+};
+
+/// The simulated cores of a stream end with its thread.
+void end_executor_of_thread();
+
+}  // namespace standin
