@@ -194,6 +194,17 @@ def test_a_captured_graph_runs_on_tensors_of_pytorch(gpu, kernels, torch):
     assert torch.all(z == 10)
 
 
+def test_a_captured_graph_runs_after_what_is_on_the_default_stream(gpu, kernels, torch):
+    """Nothing is copied for its second run, and nobody asks PyTorch for the memory again."""
+    x, z = torch.zeros(TILE, device="cuda"), torch.zeros(TILE, device="cuda")
+    graph = gpu.capture(lambda g: g.submit(kernels["add"], x, x, z))
+    gpu.run(graph)
+    torch.cuda._sleep(200_000_000)  # about a tenth of a second
+    x += 1
+    gpu.run(graph)
+    assert torch.all(z == 2)
+
+
 def test_memory_of_the_host_of_pytorch_is_refused(gpu, kernels, torch):
     with pytest.raises(baton.Error, match="memory of the host"):
         gpu.run(kernels["add"], torch.zeros(TILE), torch.zeros(TILE), gpu.alloc(TILE))
