@@ -34,15 +34,17 @@ class BATON_API RawWindow {
   /// Whether it is a window of this very domain, not of one with the same members.
   [[nodiscard]] bool belongs_to(const Domain& domain) const noexcept;
 
-  /// The part of `rank`, mapped in this process.
+  /// The part of `rank`, mapped in this process. Of a rank of another host there is none: an error that names it.
   [[nodiscard]] std::byte* part(int rank) const;
+  /// Whether there is one: the rank is of this host. put, get and notify reach all ranks.
+  [[nodiscard]] bool is_mapped(int rank) const;
   /// This rank's own part.
   [[nodiscard]] std::byte* local() const;
   /// Whether these bytes lie in it.
   [[nodiscard]] bool is_local(const void* address, std::size_t count_bytes) const;
 
-  /// Copies to, or from, `peer`'s part; complete when it returns.
-  /// A put is visible to `peer` after a notify that follows it, or a barrier.
+  /// Copies to, or from, `peer`'s part. When it returns the bytes at `source` may change; those at `target` are there.
+  /// A put is visible to `peer` after a notify of it that follows, or a barrier.
   void put(int peer, std::size_t offset, const void* source, std::size_t count_bytes,
            Place where = Place::here()) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count_bytes, Place where = Place::here()) const;
@@ -162,7 +164,7 @@ class Window : public RawWindow {
   [[nodiscard]] T* end() const noexcept { return data_ + count_; }
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data_[i]; }
 
-  /// The part of `rank`, for direct loads and stores.
+  /// The part of `rank`, which is of this host, for direct loads and stores.
   [[nodiscard]] std::span<T> peer(int rank) const { return {reinterpret_cast<T*>(part(rank)), count_}; }
 
   /// As above, in elements: several, or one.

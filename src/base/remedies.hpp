@@ -45,6 +45,7 @@
   X(silent_chip,        wait_timeout,     "A chip of a node does not answer.",          "Let its process go on (kill -CONT), or give it more time with BATON_WAIT_TIMEOUT.") \
   X(no_such_rank,       out_of_range,     "There is no such rank.",                     "Ranks count from 0; size() says how many there are.") \
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \
+  X(other_host,         out_of_range,     "A pointer to the part of a rank of another host is wanted.", "Use put, get and notify, which reach all ranks; RawWindow::is_mapped() says where pointers do.") \
   X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
   X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \

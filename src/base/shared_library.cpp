@@ -9,12 +9,14 @@
 namespace baton {
 
 SharedLibrary::SharedLibrary(const std::string& path, Code code)
-    : path_(std::filesystem::absolute(path).string()), code_(code) {
+    : SharedLibrary(code, std::filesystem::absolute(path).string()) {}
+
+SharedLibrary::SharedLibrary(Code code, std::string name) : path_(std::move(name)), code_(code) {
   // Not global: libraries of two versions may be loaded at once.
   void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = ::dlerror();
-    fail(code, "{} cannot be loaded: {}", path, reason == nullptr ? "no reason given" : reason);
+    fail(code, "{} cannot be loaded: {}", path_, reason == nullptr ? "no reason given" : reason);
   }
   handle_ = std::shared_ptr<void>(handle, [](void* loaded) { ::dlclose(loaded); });
 }

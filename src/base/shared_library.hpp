@@ -46,6 +46,8 @@ class SharedLibrary {
  public:
   /// Throws Error with this code if the file is missing, is no library, or needs what is not there.
   SharedLibrary(const std::string& path, Code code);
+  /// The library of the system that has this name, such as "libucp.so.0".
+  [[nodiscard]] static SharedLibrary of_system(const std::string& name, Code code) { return {code, name}; }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -65,6 +67,7 @@ class SharedLibrary {
   }
 
  private:
+  SharedLibrary(Code code, std::string name);
   [[nodiscard]] void* find_required(const char* name) const;
 
   std::string path_;

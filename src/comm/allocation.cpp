@@ -1,7 +1,11 @@
 #include "comm/allocation.hpp"
 
+#include <cstring>
+#include <exception>
+
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "comm/delivery.hpp"
 #include "wire/names.hpp"
 
 namespace baton::comm {
@@ -21,26 +25,46 @@ MemberState state_of_entry(const MemberEntry& entry) {
 /// One collective allocation, as one member goes through it.
 class Handshake {
  public:
-  Handshake(DomainState& domain, std::string_view name, std::uint64_t part_bytes)
+  Handshake(DomainState& domain, std::string_view name, std::uint64_t part_bytes, SegmentUse use)
       : domain_(domain),
+        use_(use),
         name_(name.substr(0, wire::kNameBytes)),
         part_bytes_(part_bytes),
         key_{domain.id(), domain.next_sequence()},
         timeout_(domain.world().wait_timeout()),
         deadline_(Deadline::after(timeout_)) {}
 
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+  ~Handshake() {
+    if (listens_) domain_.world().path()->delivery().stop_listening(key_);
+  }
+
   std::shared_ptr<SharedMemory> run() {
     domain_.world().note(wire::Operation::allocating);
-    segment_ = domain_.rank() == 0 ? offer() : collect();
+    const bool makes_it = domain_.rank() == maker();
+    segment_ = makes_it ? offer() : collect();
+    if (makes_it && domain_.groups().spans_hosts()) listen();
+    if (refusal_) {
+      tell_other_hosts();
+      // Members of this host learn from this one what other hosts say.
+      if (listens_) await_others();
+      std::rethrow_exception(refusal_);
+    }
+    use_(segment_, key_);
     arrive();
     await_others();
     compare_wishes();
     check_layout();
+    hide_far_parts();
     domain_.world().note(wire::Operation::running);
     return segment_;
   }
 
  private:
+  /// The member whose segment this one takes.
+  [[nodiscard]] std::uint32_t maker() const noexcept { return domain_.groups().here().front(); }
+
   /// More than there is must be an error now: memory is given out when it is touched, and then it is too late.
   void check_memory(std::uint64_t bytes) {
     const std::uint64_t obtainable = memory_obtainable();
@@ -50,32 +74,32 @@ class Handshake {
     const std::uint64_t promised = domain_.world().control().window_bytes.load(std::memory_order_relaxed);
     if (bytes != 0 && bytes <= obtainable && promised + bytes <= total) return;
     constexpr double kMiB = 1024.0 * 1024.0;
-    throw Error(
-        Code::out_of_memory,
-        fmt::format("\"{}\" needs {} x {} bytes, more than this machine can give", name_, domain_.size(), part_bytes_),
-        {fmt::format("{:.0f} MiB can be had now, {:.0f} MiB are promised to other windows of this job, "
-                     "{:.0f} MiB is all there is",
-                     static_cast<double>(obtainable) / kMiB, static_cast<double>(promised) / kMiB,
-                     static_cast<double>(total) / kMiB)});
+    throw Error(Code::out_of_memory,
+                fmt::format("\"{}\" needs {} x {} bytes, more than this machine can give", name_,
+                            domain_.groups().here().size(), part_bytes_),
+                {fmt::format("{:.0f} MiB can be had now, {:.0f} MiB are promised to other windows of this job, "
+                             "{:.0f} MiB is all there is",
+                             static_cast<double>(obtainable) / kMiB, static_cast<double>(promised) / kMiB,
+                             static_cast<double>(total) / kMiB)});
   }
 
   std::shared_ptr<SharedMemory> offer() {
     const wire::SegmentShape shape = wire::segment_shape(domain_.size(), part_bytes_, page_bytes());
     // Every member must learn of a refusal: it comes as a segment without parts, whose entry of member 0 has failed.
     Code refusal = Code::ok;
-    std::exception_ptr reason;
     try {
-      check_memory(shape.bytes);
+      check_memory(shape.bytes == 0 ? 0 : shape.first_part + domain_.groups().here().size() * shape.part_stride);
     } catch (const Error& error) {
       refusal = error.code();
-      reason = std::current_exception();
+      refusal_ = std::current_exception();
     }
     const wire::SegmentShape given = refusal == Code::ok ? shape : wire::segment_shape(domain_.size(), 0, page_bytes());
-    std::vector<std::uint32_t> others(domain_.members().begin() + 1, domain_.members().end());
-    auto segment = domain_.world().backend().offer(key_, given.bytes, others, deadline_,
-                                                   [&](void* memory) { write_header(memory, given, refusal); });
-    if (reason) std::rethrow_exception(reason);
-    return segment;
+    std::vector<std::uint32_t> others;
+    for (const std::uint32_t member : domain_.groups().here()) {
+      if (member != domain_.rank()) others.push_back(domain_.members()[member]);
+    }
+    return domain_.world().backend().offer(key_, given.bytes, others, deadline_,
+                                           [&](void* memory) { write_header(memory, given, refusal); });
   }
 
   void write_header(void* memory, const wire::SegmentShape& shape, Code refusal) {
@@ -89,7 +113,7 @@ class Handshake {
     header.first_part = shape.first_part;
     header.bytes = shape.bytes;
     if (refusal == Code::ok) return;
-    MemberEntry& entry = wire::member_entry(header, 0);
+    MemberEntry& entry = wire::member_entry(header, domain_.rank());
     entry.wished_bytes.store(part_bytes_, std::memory_order_relaxed);
     entry.failure.store(static_cast<std::uint32_t>(refusal), std::memory_order_relaxed);
     wire::store_name(entry.wished_name, name_);
@@ -104,11 +128,62 @@ class Handshake {
     };
     if (!came() && !domain_.wait(
                        came, deadline_, [this] { return describe_wait(); }, WaitsOn::every_member))
-      throw_timeout({0});
+      throw_timeout({maker()});
     if (const char* defect = wire::segment_defect(segment->address(), segment->bytes(), key_, domain_.size())) {
-      fail(Code::protocol, "rank 0 of \"{}\" sent a segment for \"{}\" that is {}", domain_.name(), name_, defect);
+      fail(Code::protocol, "rank {} of \"{}\" sent a segment for \"{}\" that is {}", maker(), domain_.name(), name_,
+           defect);
     }
     return segment;
+  }
+
+  /// What members of other hosts ask for is written here for all members of this one.
+  void listen() {
+    listens_ = true;
+    domain_.world().path()->delivery().listen(
+        key_, [this](std::uint32_t source, std::span<const std::byte> bytes) { take_wish(source, bytes); });
+  }
+
+  void take_wish(std::uint32_t source, std::span<const std::byte> bytes) {
+    wire::MemberWish wish{};
+    if (bytes.size() != sizeof wish) return;
+    std::memcpy(&wish, bytes.data(), sizeof wish);
+    const bool is_its_own = wish.member < domain_.size() && domain_.members()[wish.member] == source;
+    if (!is_its_own || !domain_.groups().is_far(wish.member)) return;
+    MemberEntry& entry = wire::member_entry(header_of(*segment_), wish.member);
+    entry.wished_bytes.store(wish.bytes, std::memory_order_relaxed);
+    entry.failure.store(wish.failure, std::memory_order_relaxed);
+    wire::store_name(entry.wished_name, {wish.name, ::strnlen(wish.name, sizeof wish.name)});
+    const bool failed = wish.failure != static_cast<std::uint32_t>(Code::ok);
+    // As in arrive().
+    entry.state.store(static_cast<std::uint32_t>(failed ? MemberState::failed : MemberState::arrived),
+                      std::memory_order_seq_cst);
+    ring_this_host();
+  }
+
+  void tell_other_hosts() {
+    const MemberEntry& entry = wire::member_entry(header_of(*segment_), domain_.rank());
+    wire::MemberWish wish{};
+    wish.member = domain_.rank();
+    wish.failure = entry.failure.load(std::memory_order_relaxed);
+    wish.bytes = part_bytes_;
+    name_.copy(wish.name, sizeof wish.name);
+    for (const HostGroups::Group& group : domain_.groups().elsewhere()) {
+      domain_.world().path()->post(domain_.members()[group.front()], key_, std::as_bytes(std::span(&wish, 1)));
+    }
+  }
+
+  void ring_this_host() {
+    for (const std::uint32_t member : domain_.groups().here()) domain_.world().ring(domain_.members()[member]);
+  }
+
+  /// Nothing lies there: an access is an error, not a write that nobody sees.
+  void hide_far_parts() {
+    const SegmentHeader& header = header_of(*segment_);
+    for (const HostGroups::Group& group : domain_.groups().elsewhere()) {
+      for (const std::uint32_t member : group) {
+        segment_->revoke(header.first_part + member * header.part_stride, header.part_stride);
+      }
+    }
   }
 
   /// Writes this member's wish and lets the others know.
@@ -118,7 +193,8 @@ class Handshake {
     wire::store_name(entry.wished_name, name_);
     // Pairs with the load in state_of_entry(). Sequentially consistent because doorbells are rung after it.
     entry.state.store(static_cast<std::uint32_t>(MemberState::arrived), std::memory_order_seq_cst);
-    for (const std::uint32_t member : domain_.members()) domain_.world().ring(member);
+    ring_this_host();
+    tell_other_hosts();
   }
 
   void await_others() {
@@ -130,8 +206,13 @@ class Handshake {
       }
       return next == domain_.size();
     };
-    if (all_there() || domain_.wait(
-                           all_there, deadline_, [this] { return describe_wait(); }, WaitsOn::every_member))
+    const auto has_arrived = [&](std::uint32_t member) {
+      return state_of_entry(wire::member_entry(header_of(*segment_), member)) != MemberState::absent;
+    };
+    const HasDoneItsPart has_done_its_part = has_arrived;
+    if (all_there() ||
+        domain_.wait(
+            all_there, deadline_, [this] { return describe_wait(); }, WaitsOn::every_member, &has_done_its_part))
       return;
     std::vector<std::uint32_t> missing;
     for (std::uint32_t member = 0; member < domain_.size(); ++member) {
@@ -170,7 +251,7 @@ class Handshake {
         header.first_part == shape.first_part && segment_->bytes() == shape.bytes) {
       return;
     }
-    fail(Code::protocol, "rank 0 of \"{}\" made a segment for \"{}\" that does not hold {} parts of {} bytes",
+    fail(Code::protocol, "rank {} of \"{}\" made a segment for \"{}\" that does not hold {} parts of {} bytes", maker(),
          domain_.name(), name_, domain_.size(), part_bytes_);
   }
 
@@ -187,18 +268,23 @@ class Handshake {
   }
 
   DomainState& domain_;
+  SegmentUse use_;
   std::string name_;
   std::uint64_t part_bytes_;
   wire::AllocationKey key_;
   std::chrono::nanoseconds timeout_;
   Deadline deadline_;
   std::shared_ptr<SharedMemory> segment_;
+  /// Why this machine cannot have it.
+  std::exception_ptr refusal_;
+  bool listens_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<SharedMemory> allocate_segment(DomainState& domain, std::string_view name, std::uint64_t part_bytes) {
-  return Handshake(domain, name, part_bytes).run();
+std::shared_ptr<SharedMemory> allocate_segment(DomainState& domain, std::string_view name, std::uint64_t part_bytes,
+                                               SegmentUse use) {
+  return Handshake(domain, name, part_bytes, use).run();
 }
 
 }  // namespace baton::comm

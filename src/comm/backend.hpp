@@ -1,5 +1,6 @@
-// What a backend does for the communication layer: it brings ranks together and gives them memory in common.
-// Everything else (signals, barrier, errors, the handshake of allocations) is built on that memory, once.
+// What a backend does for the communication layer: it brings ranks together, gives those of one host memory in common,
+// and has a path to those of other hosts. Everything else (signals, barrier, errors, the handshake of allocations) is
+// built on these, once.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "base/deadline.hpp"
 #include "base/function_ref.hpp"
 #include "base/futex.hpp"
+#include "comm/path.hpp"
 #include "comm/shared_memory.hpp"
 #include "wire/control.hpp"
 #include "wire/mail.hpp"
@@ -48,6 +50,9 @@ class Backend {
   /// Takes what another rank offered to this one under `key`; nullptr while nothing came. Never blocks; when something
   /// comes, this rank's doorbell rings.
   [[nodiscard]] virtual std::shared_ptr<SharedMemory> collect(wire::AllocationKey key) = 0;
+
+  /// The path to the ranks of other hosts; null where all ranks are of this one.
+  [[nodiscard]] virtual Path* path() noexcept { return nullptr; }
 
   /// Ends the membership, in the control segment and elsewhere. No rank is waited for.
   /// `reason` is for Farewell::fail.

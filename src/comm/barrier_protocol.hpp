@@ -16,12 +16,20 @@ struct BarrierProtocol {
 
   /// Arrives at the barrier `epoch` (1, 2, ...) of `members`. The member that gets `completed` must ring the others.
   [[nodiscard]] static Arrival arrive(Words& words, std::uint64_t epoch, std::uint64_t members) noexcept {
+    if (!count(words, epoch, members)) return Arrival::must_wait;
+    release(words, epoch);
+    return Arrival::completed;
+  }
+
+  /// The two halves of arrive(), for a member that has something to do in between: true for the last one, which then
+  /// calls release().
+  [[nodiscard]] static bool count(Words& words, std::uint64_t epoch, std::uint64_t members) noexcept {
     // Releases what this member wrote before, and acquires what earlier arrivals released: the last arrival has all.
-    const std::uint64_t earlier = words.arrived.fetch_add(1, std::memory_order_acq_rel);
-    if (earlier + 1 != epoch * members) return Arrival::must_wait;
+    return words.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == epoch * members;
+  }
+  static void release(Words& words, std::uint64_t epoch) noexcept {
     // Pairs with the load in passed(). Sequentially consistent because doorbells are rung after it.
     words.released.store(epoch, std::memory_order_seq_cst);
-    return Arrival::completed;
   }
 
   /// Whether the barrier `epoch` is complete; if so, everything written before it by any member is visible.

@@ -19,6 +19,11 @@ JobToken make_token() {
 
 ControlSegment make_control(std::uint32_t ranks, std::string_view name, const JobToken& token, Hosting hosting,
                             int processors) {
+  return make_control(ranks, ranks, name, token, hosting, processors);
+}
+
+ControlSegment make_control(std::uint32_t ranks, std::uint32_t ranks_here, std::string_view name, const JobToken& token,
+                            Hosting hosting, int processors) {
   // The last events of a process that dies are to stay; ranks of one process end together.
   const std::uint32_t event_areas = hosting == Hosting::processes ? ranks : 0;
   const std::size_t bytes = wire::control_bytes(ranks, event_areas);
@@ -28,6 +33,7 @@ ControlSegment make_control(std::uint32_t ranks, std::string_view name, const Jo
   wire::ControlHeader& header = control.header();
   header.version = wire::kControlVersion;
   header.rank_count = ranks;
+  header.ranks_here = ranks_here;
   header.event_areas = event_areas;
   header.bytes = bytes;
   header.created_ns =
@@ -62,6 +68,18 @@ void enter_rank(wire::ControlHeader& control, std::uint32_t rank, std::uint32_t 
   block.activity.store(static_cast<std::uint32_t>(wire::Operation::joining), std::memory_order_relaxed);
   // Pairs with the acquire in state_of(): a rank that sees a live one sees its pid.
   block.state.store(static_cast<std::uint32_t>(wire::RankState::live), std::memory_order_seq_cst);
+}
+
+void enter_far_rank(wire::ControlHeader& control, std::uint32_t rank, std::uint32_t pid,
+                    std::string_view host) noexcept {
+  wire::RankBlock& block = wire::rank_block(control, rank);
+  block.pid.store(pid, std::memory_order_relaxed);
+  // An empty name would mean this host.
+  wire::store_name(block.host, host.empty() ? "?" : host);
+  auto absent = static_cast<std::uint32_t>(wire::RankState::absent);
+  // Pairs with the acquire in state_of(): a rank that sees a live one sees its host.
+  block.state.compare_exchange_strong(absent, static_cast<std::uint32_t>(wire::RankState::live),
+                                      std::memory_order_seq_cst);
 }
 
 }  // namespace baton::comm

@@ -33,11 +33,18 @@ struct ControlSegment {
 /// `processors` is how many of the ranks can run at once.
 [[nodiscard]] ControlSegment make_control(std::uint32_t ranks, std::string_view name, const JobToken& token,
                                           Hosting hosting, int processors);
+/// The same for a host that has `ranks_here` of the ranks.
+[[nodiscard]] ControlSegment make_control(std::uint32_t ranks, std::uint32_t ranks_here, std::string_view name,
+                                          const JobToken& token, Hosting hosting, int processors);
 
 /// Takes over a control segment that another process made. Throws Error (protocol) if it is none.
 [[nodiscard]] ControlSegment adopt_control(UniqueFd fd, std::uint32_t ranks);
 
-/// Enters the process `pid` as `rank`.
+/// Enters the process `pid` of this host as `rank`.
 void enter_rank(wire::ControlHeader& control, std::uint32_t rank, std::uint32_t pid, std::uint64_t start_time) noexcept;
+
+/// The same for a process of another host. All ranks of this host may do so, at any time: what is known already stays.
+void enter_far_rank(wire::ControlHeader& control, std::uint32_t rank, std::uint32_t pid,
+                    std::string_view host) noexcept;
 
 }  // namespace baton::comm

@@ -47,20 +47,27 @@ DomainState::DomainState(std::shared_ptr<World> world, std::string name, std::ve
       waiting_domain_(name_, member_numbers_),
       id_(id),
       rank_(static_cast<std::uint32_t>(std::find(members_.begin(), members_.end(), world_->rank()) - members_.begin())),
+      groups_(members_, world_->rank(), world_->path()),
       barrier_(&world_->control().barrier) {}
 
 std::shared_ptr<DomainState> DomainState::of_world(std::shared_ptr<World> world) {
   std::vector<std::uint32_t> members(world->size());
   std::iota(members.begin(), members.end(), 0U);
-  return std::shared_ptr<DomainState>(new DomainState(std::move(world), "world", std::move(members), 0));
+  auto domain = std::shared_ptr<DomainState>(new DomainState(std::move(world), "world", std::move(members), 0));
+  if (domain->groups_.spans_hosts()) domain->far_barrier_.emplace(*domain);
+  return domain;
 }
 
 std::shared_ptr<DomainState> DomainState::of_subset(std::shared_ptr<World> world, std::string name,
                                                     std::vector<std::uint32_t> members, std::uint64_t id) {
   auto domain =
       std::shared_ptr<DomainState>(new DomainState(std::move(world), std::move(name), std::move(members), id));
-  domain->segment_ = allocate_segment(*domain, domain->name_, 0);
-  domain->barrier_ = &static_cast<wire::SegmentHeader*>(domain->segment_->address())->barrier;
+  static_cast<void>(
+      allocate_segment(*domain, domain->name_, 0, [&](const std::shared_ptr<SharedMemory>& segment, auto /*key*/) {
+        domain->segment_ = segment;
+        domain->barrier_ = &static_cast<wire::SegmentHeader*>(segment->address())->barrier;
+        if (domain->groups_.spans_hosts()) domain->far_barrier_.emplace(*domain);
+      }));
   return domain;
 }
 
@@ -95,12 +102,20 @@ void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds tim
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   barrier_epoch_of(rank_).store(epoch, std::memory_order_relaxed);
   EventRecord event{.begin = began, .kind = EventKind::barrier, .object = event_text_, .a = epoch, .b = size()};
-  if (Barrier::arrive(*barrier_, epoch, size()) == Barrier::Arrival::completed) {
-    for (const std::uint32_t member : members_) world_->ring(member);
+  const Deadline deadline = Deadline::within(timeout);
+  // What this rank has sent to other hosts is there before it counts as arrived.
+  if (far_barrier_ && kept_arrival_ != epoch && !world_->path()->flush(Flushed::puts, deadline)) {
+    --epoch_;
+    fail(Code::wait_timeout, "rank {} waited {} at barrier {} of \"{}\" for what it had sent to other hosts to be done",
+         rank_, describe_duration(timeout.count()), epoch, name_);
+  }
+  if (arrive(epoch)) {
     end_event(event, EventOutcome::done);
     return;
   }
-  const auto passed = [&] { return Barrier::passed(*barrier_, epoch); };
+  const auto passed = [&] {
+    return Barrier::passed(*barrier_, epoch) && (!far_barrier_ || far_barrier_->all_told(epoch));
+  };
   if (passed()) {
     end_event(event, EventOutcome::done);
     return;
@@ -108,11 +123,31 @@ void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds tim
   const auto describe_wait = [&] {
     return WaitDescription{wire::Operation::in_barrier, name_, epoch, WaitCmp::ge, 0, 0};
   };
-  if (wait(passed, Deadline::within(timeout), describe_wait, WaitsOn::every_member, event)) return;
+  const auto has_arrived = [&](std::uint32_t member) {
+    return barrier_epoch_of(member).load(std::memory_order_relaxed) >= epoch;
+  };
+  const HasDoneItsPart of_other_hosts = has_arrived;
+  if (wait(passed, deadline, describe_wait, WaitsOn::every_member, event, std::nullopt,
+           far_barrier_ ? &of_other_hosts : nullptr)) {
+    return;
+  }
   // A member that gives up may come again, and is then counted once.
-  if (!Barrier::withdraw(*barrier_, epoch, size())) return;
+  if (!Barrier::withdraw(*barrier_, epoch, groups_.here().size())) {
+    if (passed()) return;
+    kept_arrival_ = epoch;
+  }
   --epoch_;
   throw_barrier_timeout(epoch, timeout);
+}
+
+bool DomainState::arrive(std::uint64_t epoch) {
+  if (kept_arrival_ == epoch) return false;
+  if (!Barrier::count(*barrier_, epoch, groups_.here().size())) return false;
+  // Before members of this host pass, and may leave: who leaves waits for what its host has begun to tell.
+  if (far_barrier_) far_barrier_->tell(epoch);
+  Barrier::release(*barrier_, epoch);
+  for (const std::uint32_t member : groups_.here()) world_->ring(members_[member]);
+  return !far_barrier_;
 }
 
 void DomainState::end_event(EventRecord& event, EventOutcome outcome) const noexcept {
@@ -150,7 +185,7 @@ std::vector<std::string> DomainState::with_hang_report(std::vector<std::string> 
 }
 
 bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
-                       EventRecord& event, std::optional<std::uint32_t> rung) {
+                       EventRecord& event, std::optional<std::uint32_t> rung, const HasDoneItsPart* has_done_its_part) {
   ParkingPlace place = world_->parking_place();
   if (waits_on != WaitsOn::any_member && place.crowding == Crowding::crowded) place.crowding = Crowding::packed;
   // Where each rank can have a processor, who has none has lost it to a stranger.
@@ -159,6 +194,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
   wire::ControlHeader& control = world_->control();
   WaitEntry entry;
   const void* const actor = current_actor();
+  Path* const path = world_->path();
   if (event.begin == 0 && events::tracing()) event.begin = ticks();
   std::int64_t since_ns = 0;
   // Pairs with the increment in announce_change(): a death after this load ends the wait below.
@@ -170,7 +206,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
     // Members that were gone before the wait began count too.
     if (changes != 0 && !(holds = test())) {
       try {
-        throw_if_hopeless(test, describe_wait, waits_on, rung, since_ns);
+        throw_if_hopeless(test, describe_wait, waits_on, rung, since_ns, has_done_its_part);
       } catch (...) {
         end_event(event, EventOutcome::failed);
         throw;
@@ -178,6 +214,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
     }
     if (holds) break;
     const auto changed = [&] {
+      if (path != nullptr) path->progress();
       holds = test();
       return holds || control.changes.load(std::memory_order_seq_cst) != changes;
     };
@@ -240,7 +277,8 @@ void DomainState::throw_if_dead() {
 }
 
 void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, WaitsOn waits_on,
-                                    std::optional<std::uint32_t> rung, std::int64_t since_ns) {
+                                    std::optional<std::uint32_t> rung, std::int64_t since_ns,
+                                    const HasDoneItsPart* has_done_its_part) {
   const wire::RankState own = state_of(world_->control(), members_[rank_]);
   if (own == wire::RankState::left || own == wire::RankState::dead) {
     if (test()) return;
@@ -250,6 +288,8 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
   std::vector<std::uint32_t> left = others_in(wire::RankState::left);
   const bool nobody_remains = size() > 1 && dead.size() + left.size() + 1 == size();
+  // What it did may still be on its way to this host, by another member.
+  if (has_done_its_part != nullptr) std::erase_if(left, *has_done_its_part);
   if (waits_on == WaitsOn::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
   const bool hopeless_departure = waits_on == WaitsOn::any_member ? nobody_remains : !left.empty();
   if (dead.empty() && !hopeless_departure) return;

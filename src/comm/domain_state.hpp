@@ -15,6 +15,8 @@
 #include "base/deadline.hpp"
 #include "base/function_ref.hpp"
 #include "comm/attachments.hpp"
+#include "comm/far_barrier.hpp"
+#include "comm/host_groups.hpp"
 #include "comm/wait_record.hpp"
 #include "comm/world.hpp"
 #include "wire/segment.hpp"
@@ -27,6 +29,9 @@ enum class WaitsOn : std::uint8_t {
   every_member,  // a barrier, an allocation
   rung_member,   // the step of a collective that the rung member makes
 };
+
+/// Whether a member has already done what a wait for all members needs of it; then it may leave.
+using HasDoneItsPart = FunctionRef<bool(std::uint32_t member)>;
 
 /// Tells what a wait is for; asked only when somebody will read it.
 using Describe = FunctionRef<WaitDescription()>;
@@ -49,10 +54,12 @@ class DomainState {
   [[nodiscard]] TextId event_text() const noexcept { return event_text_; }
   [[nodiscard]] const std::vector<std::uint32_t>& members() const noexcept { return members_; }
   [[nodiscard]] const std::vector<int>& member_numbers() const noexcept { return member_numbers_; }
+  [[nodiscard]] const HostGroups& groups() const noexcept { return groups_; }
   [[nodiscard]] World& world() const noexcept { return *world_; }
   [[nodiscard]] const std::shared_ptr<World>& world_pointer() const noexcept { return world_; }
 
-  /// A barrier that timed out counts as not arrived: the caller may try again.
+  /// After one that timed out the caller may try again. It then counts as not arrived, unless all members of its host
+  /// had arrived and other hosts know it: then the next call waits for the rest of that barrier.
   void barrier(std::chrono::nanoseconds timeout);
 
   /// 0, 1, 2 ... for successive allocations of this domain.
@@ -62,19 +69,21 @@ class DomainState {
   /// rank, or the member `rung` if given. Throws peer_died or peer_left as `waits_on` says. False at the deadline: the
   /// caller knows what to report. `event` is recorded when the wait ends: in a trace always, else if it slept.
   [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
-                          EventRecord& event, std::optional<std::uint32_t> rung = std::nullopt);
+                          EventRecord& event, std::optional<std::uint32_t> rung = std::nullopt,
+                          const HasDoneItsPart* has_done_its_part = nullptr);
 
   /// Without a record.
-  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait,
-                          WaitsOn waits_on) {
+  [[nodiscard]] bool wait(FunctionRef<bool()> test, const Deadline& deadline, Describe describe_wait, WaitsOn waits_on,
+                          const HasDoneItsPart* has_done_its_part = nullptr) {
     EventRecord event;
-    return wait(test, deadline, describe_wait, waits_on, event);
+    return wait(test, deadline, describe_wait, waits_on, event, std::nullopt, has_done_its_part);
   }
 
   /// Throws peer_died or peer_left if `waits_on` says so and `test` still does not hold. `since_ns`: when the wait
   /// began, 0 if it is not on record.
   void throw_if_hopeless(FunctionRef<bool()> test, Describe describe_wait, WaitsOn waits_on,
-                         std::optional<std::uint32_t> rung, std::int64_t since_ns);
+                         std::optional<std::uint32_t> rung, std::int64_t since_ns,
+                         const HasDoneItsPart* has_done_its_part = nullptr);
 
   /// For the error about a wait() that reached its deadline: `notes`, and what all ranks of the job do if this is the
   /// rank that tells it.
@@ -87,6 +96,8 @@ class DomainState {
 
   /// "rank 2 (pid 4711)": a member in the words of this domain.
   [[nodiscard]] std::string describe_member(std::uint32_t member) const;
+  /// The last barrier that `member` arrived at; of a member of another host, the last that this host knows of.
+  [[nodiscard]] std::atomic<std::uint64_t>& barrier_epoch_of(std::uint32_t member) noexcept;
   /// One line for a report: what `member` does.
   [[nodiscard]] std::string describe_member_activity(std::uint32_t member) const;
 
@@ -114,11 +125,12 @@ class DomainState {
 
   /// The barrier `epoch`, at which this rank has not arrived yet.
   void pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds timeout);
+  /// Whether this arrival completes the barrier, so that nobody need wait.
+  [[nodiscard]] bool arrive(std::uint64_t epoch);
   /// Those of `state` other than this rank; the dead in the order in which they ended.
   [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
   [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);
   [[noreturn]] void throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited);
-  std::atomic<std::uint64_t>& barrier_epoch_of(std::uint32_t member) noexcept;
 
   std::shared_ptr<World> world_;
   std::string name_;
@@ -128,12 +140,17 @@ class DomainState {
   WaitingDomain waiting_domain_;
   std::uint64_t id_;
   std::uint32_t rank_;
+  HostGroups groups_;
   /// The segment of a subset's barrier; the barrier of all ranks lies in the control segment.
   std::shared_ptr<SharedMemory> segment_;
   wire::BarrierWords* barrier_;
   std::uint64_t epoch_ = 0;
+  /// The barrier at which this rank has arrived although it gave it up; 0: none.
+  std::uint64_t kept_arrival_ = 0;
   std::atomic<bool> in_barrier_{false};
   std::atomic<std::uint64_t> sequence_{0};
+  /// Empty if all members are of one host.
+  std::optional<FarBarrier> far_barrier_;
   /// Last, so that they end first: their windows still use the members above.
   Attachments attachments_;
 };

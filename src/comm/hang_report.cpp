@@ -74,7 +74,7 @@ class Reporter {
     } else {
       seen.waits = read_waits(block);
       kernels_.back() = read_kernels(block);
-      const bool stopped = is_stopped(block);
+      const bool stopped = is_here(control_, rank) && is_stopped(block);
       if (!seen.waits.empty() && kernels_.back().empty() && !stopped) seen.state = RankOfGraph::State::waits;
       if (stopped) fact = "stopped: a debugger, Ctrl-Z or SIGSTOP holds the process";
     }

@@ -71,6 +71,14 @@ bool mark_failed(wire::ControlHeader& control, std::uint32_t rank, const Failure
   return mark_dead(control, rank, wire::EndKind::error, static_cast<std::uint32_t>(reason.code), scope);
 }
 
+void mark_ended(wire::ControlHeader& control, const RankEnd& end, FutexScope scope) {
+  if (end.rank >= control.rank_count) return;
+  if (end.state == wire::RankState::left) return mark_left(control, end.rank, scope);
+  // Released by the exchange of the state in mark_dead(). A rank of this host wrote its own.
+  if (!end.reason.empty() && !is_here(control, end.rank)) store_reason(wire::rank_block(control, end.rank), end.reason);
+  mark_dead(control, end.rank, end.kind, end.value, scope);
+}
+
 void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope) {
   wire::RankBlock& block = wire::rank_block(control, rank);
   auto live = static_cast<std::uint32_t>(wire::RankState::live);
@@ -86,14 +94,38 @@ wire::RankState state_of(const wire::ControlHeader& control, std::uint32_t rank)
   return static_cast<wire::RankState>(wire::rank_block(control, rank).state.load(std::memory_order_seq_cst));
 }
 
+std::optional<std::uint32_t> first_death(const wire::ControlHeader& control,
+                                         std::span<const std::uint32_t> ranks) noexcept {
+  std::optional<std::uint32_t> first;
+  const auto ended_ns = [&control](std::uint32_t rank) {
+    return wire::rank_block(control, rank).ended_ns.load(std::memory_order_relaxed);
+  };
+  for (const std::uint32_t rank : ranks) {
+    if (state_of(control, rank) != wire::RankState::dead) continue;
+    if (!first || ended_ns(rank) < ended_ns(*first)) first = rank;
+  }
+  return first;
+}
+
+bool is_here(const wire::ControlHeader& control, std::uint32_t rank) noexcept {
+  // Names are never empty; the first word decides.
+  return wire::rank_block(control, rank).host.words[0].load(std::memory_order_relaxed) == 0;
+}
+
 std::string describe_process(const wire::ControlHeader& control, std::uint32_t rank) {
   if (control.in_process != 0) return {};
-  return fmt::format("pid {}", wire::rank_block(control, rank).pid.load(std::memory_order_relaxed));
+  const wire::RankBlock& block = wire::rank_block(control, rank);
+  const std::uint32_t pid = block.pid.load(std::memory_order_relaxed);
+  if (is_here(control, rank)) return fmt::format("pid {}", pid);
+  return fmt::format("pid {} on host {}", pid, wire::load_name(block.host));
 }
 
 std::string describe_end(const wire::ControlHeader& control, std::uint32_t rank) {
   const wire::RankBlock& block = wire::rank_block(control, rank);
-  if (const std::string reason = wire::load_text(block.reason); !reason.empty()) return "it threw " + reason;
+  const bool threw =
+      static_cast<wire::EndKind>(block.end.load(std::memory_order_relaxed) >> 32U) == wire::EndKind::error;
+  if (const std::string reason = wire::load_text(block.reason); !reason.empty())
+    return threw || is_here(control, rank) ? "it threw " + reason : reason;
   std::string text = describe_cause(block);
   if (const auto waits = read_waits(block); !waits.empty())
     return text + " while it waited for " + describe(waits.front());
@@ -123,6 +155,7 @@ std::string describe_activity(const wire::ControlHeader& control, std::uint32_t 
     case wire::RankState::live: break;
   }
   std::string stopped;
+  if (!is_here(control, rank)) return "is running, as far as this host knows";
   if (control.in_process == 0) {
     const auto stat = read_process_stat(block.pid.load(std::memory_order_relaxed));
     if (stat && (stat->state == 'T' || stat->state == 't')) stopped = " (its process is stopped)";

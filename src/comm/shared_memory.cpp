@@ -7,11 +7,12 @@ namespace baton::comm {
 
 SharedMemory::~SharedMemory() { ::munmap(address_, bytes_); }
 
-void SharedMemory::revoke() noexcept {
+void SharedMemory::revoke(std::size_t offset, std::size_t bytes) noexcept {
+  if (bytes == 0) return;
   // Replaces the pages at once: no other thread can be given these addresses in between. If it fails, the memory stays
   // until the object ends.
-  static_cast<void>(
-      ::mmap(address_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  static_cast<void>(::mmap(static_cast<std::byte*>(address_) + offset, bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
 }
 
 std::size_t page_bytes() noexcept {

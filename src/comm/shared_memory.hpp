@@ -15,7 +15,9 @@ class SharedMemory {
   ~SharedMemory();
 
   /// Gives the memory back but keeps the addresses: from now on an access crashes.
-  void revoke() noexcept;
+  void revoke() noexcept { revoke(0, bytes_); }
+  /// The same for some of its pages.
+  void revoke(std::size_t offset, std::size_t bytes) noexcept;
 
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }

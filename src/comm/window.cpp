@@ -14,6 +14,7 @@ comm::WindowState& RawWindow::state() const {
 std::size_t RawWindow::bytes() const { return state().bytes(); }
 const std::string& RawWindow::name() const { return state().name(); }
 std::byte* RawWindow::part(int rank) const { return state().part(rank); }
+bool RawWindow::is_mapped(int rank) const { return state().is_mapped(rank); }
 std::byte* RawWindow::local() const { return state().part(static_cast<int>(state().domain().rank())); }
 bool RawWindow::is_local(const void* address, std::size_t count_bytes) const {
   return state().is_local(address, count_bytes);
@@ -35,8 +36,7 @@ void RawWindow::put_signal(int peer, std::size_t offset, const void* source, std
   if (&signals.state().domain() != &state().domain()) {
     fail(Situation::other_domain, "put_signal: \"{}\" and \"{}\" belong to different domains", name(), signals.name());
   }
-  state().put(peer, offset, source, count_bytes, where);
-  signals.state().notify(peer, signal_offset, value, op, {where});
+  state().put_signal(peer, offset, source, count_bytes, signals.state(), signal_offset, value, op, where);
 }
 
 void RawWindow::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, Place where) const {

@@ -22,19 +22,34 @@ std::int64_t coarse_monotonic_ns() noexcept {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::uint64_t tag_of(const wire::SegmentHeader& header) noexcept {
-  return hash_words(header.key.domain, {static_cast<std::uint32_t>(header.key.sequence)});
+std::uint64_t tag_of(wire::AllocationKey key) noexcept {
+  return hash_words(key.domain, {static_cast<std::uint32_t>(key.sequence)});
+}
+
+wire::SignalChange change_of(NotifyOp op) noexcept {
+  return op == NotifyOp::add ? wire::SignalChange::add : wire::SignalChange::set;
 }
 
 }  // namespace
 
 WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, std::uint64_t bytes)
     : domain_(std::move(domain)), name_(std::move(name)), event_text_(events::text(name_)), bytes_(bytes) {
-  segment_ = allocate_segment(*domain_, name_, bytes);
-  const auto& header = *static_cast<wire::SegmentHeader*>(segment_->address());
-  tag_ = tag_of(header);
-  first_part_ = static_cast<std::byte*>(segment_->address()) + header.first_part;
-  stride_ = header.part_stride;
+  if (domain_->groups().spans_hosts()) path_ = domain_->world().path();
+  const auto use = [this](const std::shared_ptr<SharedMemory>& segment, wire::AllocationKey key) {
+    const auto& header = *static_cast<wire::SegmentHeader*>(segment->address());
+    key_ = key;
+    tag_ = tag_of(key);
+    first_part_ = static_cast<std::byte*>(segment->address()) + header.first_part;
+    stride_ = header.part_stride;
+    if (path_ == nullptr) return;
+    path_->delivery().expose(key_, {segment, first_part_ + domain_->rank() * stride_, header.part_bytes, tag_});
+  };
+  try {
+    segment_ = allocate_segment(*domain_, name_, bytes, use);
+  } catch (...) {
+    if (path_ != nullptr) path_->delivery().withdraw(key_);
+    throw;
+  }
   std::vector<std::uint64_t> windows(domain_->size());
   for (std::size_t r = 0; r < windows.size(); ++r)
     windows[r] = reinterpret_cast<std::uint64_t>(first_part_ + r * stride_);
@@ -49,6 +64,7 @@ WindowState::~WindowState() { sign_off(); }
 
 void WindowState::sign_off() noexcept {
   if (!segment_) return;
+  if (path_ != nullptr) path_->delivery().withdraw(key_);
   remove_window(this, first_part_);
   domain_->world().control().window_bytes.fetch_sub(stride_, std::memory_order_relaxed);
 }
@@ -94,7 +110,22 @@ std::atomic_ref<std::int32_t> WindowState::signal(const char* what, int rank, st
   return std::atomic_ref(*reinterpret_cast<std::int32_t*>(address));
 }
 
-std::byte* WindowState::part(int rank) const { return checked("access", rank, 0, 0); }
+void WindowState::throw_far(const char* what, int rank) const {
+  fail(Situation::other_host, "{} on \"{}\": the part of {} is on another host, where no pointer reaches", what, name_,
+       domain_->describe_member(static_cast<std::uint32_t>(rank)));
+}
+
+std::byte* WindowState::part(int rank) const {
+  std::byte* const part = checked("access", rank, 0, 0);
+  if (is_far(rank)) [[unlikely]]
+    throw_far("access", rank);
+  return part;
+}
+
+bool WindowState::is_mapped(int rank) const {
+  static_cast<void>(checked("access", rank, 0, 0));
+  return !is_far(rank);
+}
 
 bool WindowState::is_local(const void* address, std::size_t count) const {
   if (!segment_) [[unlikely]]
@@ -112,7 +143,11 @@ void WindowState::put(int peer, std::size_t offset, const void* source, std::siz
     note_touch(checked_part(peer), offset, count, CheckedUse::write, "put", {.where = where});
   }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
-  if (count != 0) std::memmove(to, source, count);
+  if (is_far(peer)) {
+    path_->put(far_place(peer, offset), source, count, {}, far_deadline());
+  } else if (count != 0) {
+    std::memmove(to, source, count);
+  }
   if (began != 0) record_copy(EventKind::put, began, peer, offset, count);
 }
 
@@ -124,7 +159,11 @@ void WindowState::get(int peer, std::size_t offset, void* target, std::size_t co
     note_touch(domain_->world(), target, count, CheckedUse::write, "get", where);
   }
   const std::uint64_t began = events::tracing() ? ticks() : 0;
-  if (count != 0) std::memmove(target, from, count);
+  if (is_far(peer)) {
+    path_->get(far_place(peer, offset), target, count, far_deadline());
+  } else if (count != 0) {
+    std::memmove(target, from, count);
+  }
   if (began != 0) record_copy(EventKind::get, began, peer, offset, count);
 }
 
@@ -138,12 +177,29 @@ void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std
   events::record(event);
 }
 
-void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const {
-  const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
-  note_notify(peer, offset);
-  // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
-  const std::uint64_t began = events::tracing() ? ticks() : 0;
-  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from);
+void WindowState::put_signal(int peer, std::size_t offset, const void* source, std::size_t count,
+                             const WindowState& signals, std::size_t signal_offset, std::int32_t value, NotifyOp op,
+                             const Place& where) const {
+  const bool in_one = path_ != nullptr && !is_checked() && !events::tracing();
+  if (in_one) static_cast<void>(checked("put", peer, offset, count));
+  if (!in_one || !is_far(peer)) {
+    put(peer, offset, source, count, where);
+    signals.notify(peer, signal_offset, value, op, {where});
+    return;
+  }
+  static_cast<void>(signals.signal("notify", peer, signal_offset));
+  signals.note_notify(peer, signal_offset);
+  path_->put(far_place(peer, offset), source, count, {change_of(op), signals.key_, signal_offset, value},
+             far_deadline());
+  signals.record_notify(0, peer, signal_offset, value, value, {where});
+}
+
+std::int32_t WindowState::change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset,
+                                        std::int32_t value, NotifyOp op) const {
+  if (is_far(peer)) {
+    path_->put(far_place(peer, 0), nullptr, 0, {change_of(op), key_, offset, value}, far_deadline());
+    return value;
+  }
   std::int32_t after = value;
   // Releases all that this rank wrote before; pairs with the loads in wait() and test(). Sequentially consistent
   // because the doorbell is rung after it.
@@ -156,7 +212,22 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
   }
   domain_->world().block(member(peer)).arrivals.mark(arrival_spot(offset));
   domain_->world().ring(member(peer));
+  return after;
+}
+
+void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const {
+  const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
+  note_notify(peer, offset);
+  // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
+  if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from);
+  const std::int32_t after = change_signal(target, peer, offset, value, op);
   // After it, when others go on already.
+  record_notify(began, peer, offset, value, after, from);
+}
+
+void WindowState::record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value,
+                                std::int32_t after, const EventSource& from) const {
   if (!events::wants(EventKind::notify)) return;
   EventRecord event = domain_->world().event_since(EventKind::notify, began);
   if (began == 0) event.begin = event.end;
@@ -191,6 +262,9 @@ void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
 bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                        const EventSource& from) const {
   const auto own = signal("test", owner, offset);
+  if (is_far(owner)) [[unlikely]]
+    throw_far("test", owner);
+  if (path_ != nullptr) path_->progress();
   // Pairs with the change in notify().
   const bool held = holds(own.load(std::memory_order_acquire), comparison, value);
   if (held) note_waited(owner, offset, comparison, value, from);
@@ -200,6 +274,8 @@ bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::i
 void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                        std::chrono::nanoseconds timeout, const EventSource& from) const {
   const auto own = signal("wait", owner, offset);
+  if (is_far(owner)) [[unlikely]]
+    throw_far("wait", owner);
   domain_->world().note(wire::Operation::waiting);
   std::int32_t has = 0;
   EventRecord event;
@@ -240,9 +316,15 @@ void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) co
     note_change(checked_part(owner), offset, sizeof value, NotifyOp::set, static_cast<std::int64_t>(value), "advance",
                 {});
   }
+  const auto word = growing_word("advance", owner, offset);
+  if (is_far(owner)) {
+    path_->put(far_place(owner, 0), nullptr, 0,
+               {wire::SignalChange::advance, key_, offset, static_cast<std::int64_t>(value)}, far_deadline());
+    return;
+  }
   // Releases all that this rank wrote before; pairs with the load in wait_reached(). Sequentially consistent because
   // the doorbell is rung after it.
-  growing_word("advance", owner, offset).store(value, std::memory_order_seq_cst);
+  word.store(value, std::memory_order_seq_cst);
   domain_->world().ring(domain_->members()[static_cast<std::size_t>(owner)]);
 }
 
@@ -275,6 +357,8 @@ bool WindowState::reaches_within(int owner, std::size_t offset, std::uint64_t va
 bool WindowState::reach(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                         std::chrono::nanoseconds timeout) const {
   const auto word = growing_word("wait_reached", owner, offset);
+  if (is_far(owner)) [[unlikely]]
+    throw_far("wait_reached", owner);
   const auto reached = [&] {
     // Pairs with the store in advance(); sequentially consistent because it is tested before sleeping.
     return word.load(std::memory_order_seq_cst) >= value;

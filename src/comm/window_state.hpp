@@ -40,11 +40,17 @@ class WindowState {
   [[nodiscard]] DomainState& domain() const noexcept { return *domain_; }
   [[nodiscard]] const CommContext* context() const;
 
+  /// Throws for a rank of another host, of which there is only an address.
   [[nodiscard]] std::byte* part(int rank) const;
+  /// Whether loads and stores reach the part of `rank`.
+  [[nodiscard]] bool is_mapped(int rank) const;
   [[nodiscard]] bool is_local(const void* address, std::size_t count) const;
   void put(int peer, std::size_t offset, const void* source, std::size_t count, const Place& where) const;
   void get(int peer, std::size_t offset, void* target, std::size_t count, const Place& where) const;
   void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const;
+  /// put, then notify of a signal in `signals`, a window of the same domain.
+  void put_signal(int peer, std::size_t offset, const void* source, std::size_t count, const WindowState& signals,
+                  std::size_t signal_offset, std::int32_t value, NotifyOp op, const Place& where) const;
   /// The signal may be any member's, though notifies wake its owner first of all.
   void wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value, std::chrono::nanoseconds timeout,
             const EventSource& from) const;
@@ -78,6 +84,18 @@ class WindowState {
   void release() noexcept;
 
  private:
+  /// Whether the part of `rank`, which was checked, is on another host.
+  [[nodiscard]] bool is_far(int rank) const noexcept {
+    return path_ != nullptr && domain_->groups().is_far(static_cast<std::uint32_t>(rank));
+  }
+  [[nodiscard]] FarPlace far_place(int rank, std::size_t offset) const noexcept { return {member(rank), key_, offset}; }
+  [[nodiscard]] Deadline far_deadline() const noexcept { return Deadline::within(domain_->world().wait_timeout()); }
+  [[noreturn]] void throw_far(const char* what, int rank) const;
+  /// What notify() does: here, or by the path to the other host. Returns the new value as far as it is known.
+  std::int32_t change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset, std::int32_t value,
+                             NotifyOp op) const;
+  void record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value, std::int32_t after,
+                     const EventSource& from) const;
   /// It counts no longer as a window of the job.
   void sign_off() noexcept;
   [[noreturn]] void throw_released(const char* what) const;
@@ -106,6 +124,9 @@ class WindowState {
   TextId event_text_;
   std::uint64_t bytes_;
   std::uint64_t tag_ = 0;
+  wire::AllocationKey key_{};
+  /// To members of other hosts; null if there are none.
+  Path* path_ = nullptr;
   /// Empty once the window was released.
   std::shared_ptr<SharedMemory> segment_;
   /// After the release: the addresses, without memory.

@@ -8,11 +8,12 @@ World::World(std::unique_ptr<Backend> backend, std::uint32_t rank, std::string n
              std::chrono::nanoseconds wait_timeout)
     : backend_(std::move(backend)),
       control_(backend_->control()),
+      path_(backend_->path()),
       rank_(rank),
       name_(std::move(name)),
       wait_timeout_(wait_timeout),
       place_{&wire::doorbell_of(control_, rank), backend_->futex_scope(),
-             control_.rank_count <= control_.processors ? Crowding::spare : Crowding::crowded},
+             control_.ranks_here <= control_.processors ? Crowding::spare : Crowding::crowded},
       exceptions_at_join_(std::uncaught_exceptions()) {
   events::begin();
   note(wire::Operation::running);

@@ -28,6 +28,8 @@ class World {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] wire::ControlHeader& control() noexcept { return control_; }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+  /// To the ranks of other hosts; null where there are none.
+  [[nodiscard]] Path* path() const noexcept { return path_; }
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept { return wait_timeout_; }
 
   [[nodiscard]] wire::RankBlock& block(std::uint32_t rank) noexcept { return wire::rank_block(control_, rank); }
@@ -55,6 +57,7 @@ class World {
  private:
   std::unique_ptr<Backend> backend_;
   wire::ControlHeader& control_;
+  Path* path_;
   std::uint32_t rank_;
   std::string name_;
   std::chrono::nanoseconds wait_timeout_;

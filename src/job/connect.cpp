@@ -5,6 +5,7 @@
 #include "base/quote.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/backends/shm/shm_backend.hpp"
+#include "comm/backends/ucx/ucx_backend.hpp"
 #include "job/uncaught.hpp"
 
 namespace baton::job {
@@ -48,6 +49,17 @@ std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int 
   auto world = std::make_shared<comm::World>(std::move(backend), r, name, options.wait_timeout);
   // Ranks that share a process end together: none is left to be told.
   if (alone_in_process) tell_what_ends(world);
+  return world;
+}
+
+std::shared_ptr<comm::World> connect(std::unique_ptr<comm::Rendezvous> rendezvous, const Options& options) {
+  const std::uint32_t rank = rendezvous->rank();
+  const std::uint32_t size = rendezvous->size();
+  const std::string name = rendezvous->job();
+  log::info("rank {} of {} joins \"{}\" on {} hosts", rank, size, name, rendezvous->host_count());
+  auto world = std::make_shared<comm::World>(ucx::join(std::move(rendezvous), options.join_timeout, options.launcher),
+                                             rank, name, options.wait_timeout);
+  tell_what_ends(world);
   return world;
 }
 

@@ -15,7 +15,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 6;
+inline constexpr std::uint32_t kControlVersion = 7;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -132,8 +132,15 @@ struct alignas(kCacheLine) RankBlock {
   ArrivalBoard arrivals;
   // Line 52 on: what it said when it ended with an error. Written by the rank alone, before its state.
   SharedText<kReasonBytes> reason;
+  // Line 56: the name of its host, if that is another than the one of this segment; else empty. Written before its
+  // state.
+  SharedName host;
+  // How many posts it has begun to send to other hosts, and how many of them need no waiting for any more: a rank that
+  // leaves waits for those of its host (comm/path.hpp).
+  std::atomic<std::uint64_t> posts;
+  std::atomic<std::uint64_t> posts_done;
 };
-static_assert(sizeof(RankBlock) == 56 * kCacheLine);
+static_assert(sizeof(RankBlock) == 57 * kCacheLine);
 
 struct alignas(kCacheLine) ControlHeader {
   std::uint64_t magic;
@@ -145,7 +152,8 @@ struct alignas(kCacheLine) ControlHeader {
   std::uint32_t in_process;    // 1: all ranks live in the process that holds the segment
   std::uint32_t one_doorbell;  // 1: `doorbell` wakes every rank; 0: each has its own
   std::uint32_t event_areas;   // one for each rank, or none if all ranks live in one process
-  std::byte pad0[kCacheLine - 8 - 2 * 4 - 2 * 8 - 16 - 3 * 4];
+  std::uint32_t ranks_here;    // how many of the ranks are of this host: all, unless the job is on several
+
   // A line of its own: grows by one whenever a rank dies or leaves; every waiter compares it with what it saw last.
   std::atomic<std::uint32_t> changes;
   std::uint32_t processors;                 // how many of the ranks can run at once

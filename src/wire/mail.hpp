@@ -1,6 +1,7 @@
 // Messages between the processes of a job. Each is one datagram: this header, at most one file descriptor beside it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 namespace baton::wire {

@@ -27,6 +27,15 @@ struct alignas(kCacheLine) MemberEntry {
 };
 static_assert(sizeof(MemberEntry) == 2 * kCacheLine);
 
+/// The same as a message, to those who do not map the segment.
+struct MemberWish {
+  std::uint32_t member;
+  std::uint32_t failure;  // Code; not ok: it has failed
+  std::uint64_t bytes;
+  char name[kNameBytes];  // filled up with zeros
+};
+static_assert(sizeof(MemberWish) == 64);
+
 struct alignas(kCacheLine) SegmentHeader {
   std::uint64_t magic;
   std::uint32_t version;

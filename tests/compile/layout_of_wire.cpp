@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 6);
+static_assert(kControlVersion == 7);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -45,8 +45,9 @@ static_assert(offsetof(NotifyRecord, target) == 8);
 static_assert(offsetof(NotifyRecord, index) == 12);
 static_assert(offsetof(NotifyRecord, when_ns) == 16);
 
-static_assert(sizeof(RankBlock) == 3584 && offsetof(RankBlock, reason) == 3328 &&
+static_assert(sizeof(RankBlock) == 3648 && offsetof(RankBlock, reason) == 3328 &&
               offsetof(RankBlock, arrivals) == 2688 && alignof(RankBlock) == 64);
+static_assert(offsetof(RankBlock, host) == 3584 && offsetof(RankBlock, posts) == 3632);
 static_assert(offsetof(RankBlock, doorbell) == 0);
 static_assert(offsetof(RankBlock, state) == 64);
 static_assert(offsetof(RankBlock, pid) == 68);
@@ -73,6 +74,7 @@ static_assert(offsetof(ControlHeader, token) == 32);
 static_assert(offsetof(ControlHeader, in_process) == 48);
 static_assert(offsetof(ControlHeader, one_doorbell) == 52);
 static_assert(offsetof(ControlHeader, event_areas) == 56);
+static_assert(offsetof(ControlHeader, ranks_here) == 60);
 static_assert(offsetof(ControlHeader, changes) == 64);
 static_assert(offsetof(ControlHeader, window_bytes) == 72);
 static_assert(offsetof(ControlHeader, told_ns) == 80);
@@ -89,8 +91,8 @@ static_assert(offsetof(EventRecord, a) == 32 && offsetof(EventRecord, d) == 56);
 static_assert(offsetof(EventArea, text_header) == 64 && offsetof(EventArea, rings) == 64 + 16384);
 static_assert(offsetof(EventRing, written) == 0 && offsetof(EventRing, claimed) == 8);
 static_assert(sizeof(EventArea) == 64 + 16384 + 4 * 65600);
-static_assert(control_bytes(3, 0) == 384 + 3 * 3584);
-static_assert(control_bytes(3, 3) == 384 + 3 * (3584 + sizeof(EventArea)));
+static_assert(control_bytes(3, 0) == 384 + 3 * 3648);
+static_assert(control_bytes(3, 3) == 384 + 3 * (3648 + sizeof(EventArea)));
 
 static_assert(static_cast<int>(RankState::absent) == 0 && static_cast<int>(RankState::dead) == 3);
 static_assert(static_cast<int>(EndKind::unknown) == 0 && static_cast<int>(EndKind::error) == 3);

@@ -51,7 +51,7 @@ int main(int argument_count, char** arguments) {
   testing::InitGoogleTest(&argument_count, arguments);
   using baton::test::Hosting;
   for (const Hosting hosting :
-       {Hosting::threads, Hosting::one_fiber_thread, Hosting::two_fiber_threads, Hosting::processes}) {
+       {Hosting::threads, Hosting::one_fiber_thread, Hosting::two_fiber_threads, Hosting::processes, Hosting::hosts}) {
     baton::test::register_cases(hosting);
   }
   return RUN_ALL_TESTS();

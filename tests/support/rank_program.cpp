@@ -18,6 +18,8 @@
 #include "comm/domain_state.hpp"
 #include "comm/wait_record.hpp"
 #include "job/connect.hpp"
+#include "support/hosts_lab.hpp"
+#include "support/hub.hpp"
 #include "support/require.hpp"
 
 namespace baton::test {
@@ -56,7 +58,8 @@ void run(const Scenario& scenario, Hosting hosting, int size, int rank, const st
     case Hosting::threads: return run_threads(scenario, size, job);
     case Hosting::one_fiber_thread: return run_ranks(size, scenario.body, {.threads = 1});
     case Hosting::two_fiber_threads: return run_ranks(size, scenario.body, {.threads = 2});
-    case Hosting::processes: return run_body(scenario, {rank, size, "shm:" + job});
+    case Hosting::processes:
+    case Hosting::hosts: return run_body(scenario, {rank, size, "shm:" + job});
   }
 }
 
@@ -70,6 +73,7 @@ int run_as_rank(int argument_count, char** arguments) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   try {
+    enter_host();
     run(scenario_named(arguments[2]), hosting_of(arguments[3]), std::atoi(arguments[4]), std::atoi(arguments[5]),
         arguments[6]);
     return 0;
@@ -97,8 +101,12 @@ std::string fresh_job_name() {
 }
 
 Domain join_and_tell(const Newcomer& place) {
-  auto world = job::connect(place.rendezvous, place.rank, place.size, options());
-  if (world->backend().name() == "shm") {
+  const std::string hub = hub_of_rank();
+  auto world = hub.empty() ? job::connect(place.rendezvous, place.rank, place.size, options())
+                           : job::connect(meet_at_hub({hub, place.rendezvous, static_cast<std::uint32_t>(place.rank),
+                                                       hosts_of_ranks(), address_of_host()}),
+                                          options());
+  if (world->backend().name() != "inproc") {
     std::string token;
     for (const std::uint8_t byte : world->control().token) token += fmt::format("{:02x}", byte);
     tell("token=" + token);

@@ -16,18 +16,16 @@ constexpr double kSpeed = 0.2;
 constexpr double kSpeed = 1;
 #endif
 
-double factor_from_environment() {
+}  // namespace
+
+double scale_factor() {
   const char* text = std::getenv("TEST_SCALE");
   return text == nullptr ? 1 : std::max(0.0, std::strtod(text, nullptr));
 }
 
-}  // namespace
+int scaled(int count) { return std::max(1, static_cast<int>(count * kSpeed * scale_factor())); }
 
-int scaled(int count) { return std::max(1, static_cast<int>(count * kSpeed * factor_from_environment())); }
-
-int patience_seconds() {
-  return static_cast<int>(60 * std::max(1.0, factor_from_environment()) / std::max(kSpeed, 0.2));
-}
+int patience_seconds() { return static_cast<int>(60 * std::max(1.0, scale_factor()) / std::max(kSpeed, 0.2)); }
 
 std::chrono::nanoseconds room_for_noise() {
   double load = 0;

@@ -9,6 +9,9 @@ namespace baton::test {
 /// variable TEST_SCALE (a factor) says. At least 1.
 [[nodiscard]] int scaled(int count);
 
+/// That factor; 1 without it.
+[[nodiscard]] double scale_factor();
+
 /// The deadline of a whole test run in seconds, for machines that are busy with other things.
 [[nodiscard]] int patience_seconds();
 

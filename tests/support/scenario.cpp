@@ -7,7 +7,8 @@
 namespace baton::test {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"Threads", "OneFiberThread", "TwoFiberThreads", "Processes"};
+constexpr std::array<std::string_view, 5> kNames = {"Threads", "OneFiberThread", "TwoFiberThreads", "Processes",
+                                                    "Hosts"};
 
 std::vector<Scenario>& all() {
   static std::vector<Scenario> scenarios;

@@ -10,7 +10,8 @@
 namespace baton::test {
 
 /// What ranks are in a test run.
-enum class Hosting : std::uint8_t { threads, one_fiber_thread, two_fiber_threads, processes };
+/// `hosts`: processes on several hosts.
+enum class Hosting : std::uint8_t { threads, one_fiber_thread, two_fiber_threads, processes, hosts };
 
 [[nodiscard]] std::string_view name_of(Hosting hosting) noexcept;
 [[nodiscard]] Hosting hosting_of(std::string_view name);
@@ -29,8 +30,12 @@ struct Wishes {
   std::string wait_timeout = "60s";
   std::string join_timeout = "60s";
   std::vector<Hosting> hostings = {Hosting::threads, Hosting::one_fiber_thread, Hosting::two_fiber_threads,
-                                   Hosting::processes};
+                                   Hosting::processes, Hosting::hosts};
 };
+
+/// For what needs pointers to the parts of all ranks.
+inline const std::vector<Hosting> kOneHost = {Hosting::threads, Hosting::one_fiber_thread, Hosting::two_fiber_threads,
+                                              Hosting::processes};
 
 struct Scenario {
   std::string name;

@@ -2,6 +2,12 @@
 
 #include <sys/wait.h>
 
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "support/hosts_lab.hpp"
+#include "support/hub.hpp"
 #include "support/leftovers.hpp"
 #include "support/rank_program.hpp"
 #include "support/scale.hpp"
@@ -18,11 +24,27 @@ std::vector<std::string> tokens_in(const std::string& output) {
 }
 
 testing::AssertionResult run_scenario(const Scenario& scenario, Hosting hosting, int size) {
+  const bool on_hosts = hosting == Hosting::hosts;
+  if (on_hosts && !HostsLab::of_this_program().missing().empty()) {
+    [] { GTEST_SKIP() << HostsLab::of_this_program().missing(); }();
+    return testing::AssertionSuccess();
+  }
   const Leftovers leftovers;
   const std::string job = fresh_job_name();
   Processes processes;
-  const int count = hosting == Hosting::processes ? size : 1;
-  for (int rank = 0; rank < count; ++rank) processes.start(rank_command(scenario, hosting, size, rank, job));
+  std::optional<Hub> hub;
+  if (on_hosts) hub.emplace();
+  const int count = hosting == Hosting::processes || on_hosts ? size : 1;
+  for (int rank = 0; rank < count; ++rank) {
+    std::vector<std::string> environment;
+    if (on_hosts) {
+      environment = HostsLab::of_this_program().environment(hub->path(), spread_over_hosts(size),
+                                                            static_cast<std::uint32_t>(rank));
+      // A step between hosts takes as long as ten inside one.
+      environment.push_back(fmt::format("TEST_SCALE={}", scale_factor() / 10));
+    }
+    processes.start(rank_command(scenario, hosting, size, rank, job, std::move(environment)));
+  }
   bool good = processes.finish(Deadline::after(std::chrono::seconds(patience_seconds())));
   std::vector<std::string> names = {job};
   std::size_t skipped = 0;

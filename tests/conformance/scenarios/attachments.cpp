@@ -1,6 +1,7 @@
 // What libraries keep with a domain: made once, shared by all handles, gone with the last of them.
 #include <memory>
 
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scenario.hpp"
 
@@ -31,7 +32,7 @@ SCENARIO(AnAttachmentIsMadeOnceAndSharedByAllHandles, {}) {
   REQUIRE(&first == &copy.attachment(&kKey, make));
   REQUIRE(&first != &me.attachment(&kOtherKey, make));
   me.barrier();
-  REQUIRE_EQUAL(first.window().peer((me.rank() + 1) % me.size())[0], 1);
+  REQUIRE_EQUAL(test::load_from(first.window(), (me.rank() + 1) % me.size(), 0), 1);
   REQUIRE(first.window().belongs_to(me));
   Domain part = me.subset("part", std::vector<int>{0, 1, 2, 3});
   REQUIRE(&first != &part.attachment(&kKey, make));

@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -37,7 +38,7 @@ SCENARIO(Trap1BarrierLosesNoArrival, {.sizes = {2, 3, 5, 16}, .wait_timeout = "3
     std::atomic_ref(rounds_of[0]).store(round, std::memory_order_relaxed);
     me.barrier();
     for (int rank = 0; rank < me.size(); ++rank) {
-      const int theirs = std::atomic_ref(rounds_of.peer(rank)[0]).load(std::memory_order_relaxed);
+      const int theirs = test::load_from(rounds_of, rank, 0);
       REQUIRE(theirs >= round);
       REQUIRE(theirs <= round + 1);
     }
@@ -50,7 +51,7 @@ SCENARIO(BarriersOrderPlainWrites, {.sizes = {2, 4}}) {
   const int rounds = test::scaled(2000);
   for (int round = 1; round <= rounds; ++round) {
     const int right = (me.rank() + 1) % me.size();
-    for (int& value : data.peer(right)) value = round;
+    test::fill_part(data, right, round);
     me.barrier();
     for (const int value : data) REQUIRE_EQUAL(value, round);
     me.barrier();
@@ -79,7 +80,7 @@ SCENARIO(BarrierWorksBeforeAnyWindow, {.sizes = {1, 4}}) {
   for (int i = 0; i < 100; ++i) me.barrier();
 }
 
-SCENARIO(BarrierTimeoutNamesTheMissingAndCanBeRepeated, {.sizes = {3}}) {
+SCENARIO(BarrierTimeoutNamesTheMissingAndCanBeRepeated, {.sizes = {3}, .hostings = test::kOneHost}) {
   const Signals told = me.signals("told", 1);
   if (me.rank() == 1) {
     // Arrives only after both others have given up once.
@@ -95,7 +96,7 @@ SCENARIO(BarrierTimeoutNamesTheMissingAndCanBeRepeated, {.sizes = {3}}) {
   for (int i = 0; i < 20; ++i) me.barrier();
 }
 
-SCENARIO(BarrierTimeoutNamesOneMissingRank, {.sizes = {4}}) {
+SCENARIO(BarrierTimeoutNamesOneMissingRank, {.sizes = {4}, .hostings = test::kOneHost}) {
   const Signals done = me.signals("done", 1);
   if (me.rank() == 2) {
     done.wait(0, WaitCmp::ge, 3);
@@ -129,7 +130,7 @@ SCENARIO(BarrierGivenUpByOneIsStillMetByAll, {.sizes = {4}}) {
       }
     }
     for (int rank = 0; rank < me.size(); ++rank) {
-      const int theirs = std::atomic_ref(round_of.peer(rank)[0]).load(std::memory_order_relaxed);
+      const int theirs = test::load_from(round_of, rank, 0);
       REQUIRE(theirs == round || theirs == round + 1);
     }
   }

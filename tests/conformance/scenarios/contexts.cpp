@@ -47,7 +47,7 @@ void check_table(Domain domain) {
 
 }  // namespace
 
-SCENARIO(ContextsHoldEveryWindow, {.sizes = {1, 4}}) {
+SCENARIO(ContextsHoldEveryWindow, {.sizes = {1, 4}, .hostings = test::kOneHost}) {
   check_table(me);
   std::vector<int> reversed;
   for (int rank = me.size(); rank-- > 0;) reversed.push_back(rank);

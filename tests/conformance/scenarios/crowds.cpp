@@ -1,6 +1,7 @@
 // More ranks than processors.
 #include <numeric>
 
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -34,7 +35,7 @@ void sum(Domain me) {
   const Signals arrived = me.signals("arrived", 1);
   for (int round = 1; round <= 3; ++round) {
     for (int rank = 0; rank < me.size(); ++rank) {
-      parts.peer(rank)[static_cast<std::size_t>(me.rank())] = me.rank() + round;
+      test::store_to(parts, rank, static_cast<std::size_t>(me.rank()), me.rank() + round);
       arrived.notify(rank, 0);
     }
     arrived.wait(0, WaitCmp::ge, round * me.size());

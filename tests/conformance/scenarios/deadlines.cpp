@@ -22,7 +22,7 @@ std::chrono::nanoseconds time_of(Action&& action) {
 }  // namespace
 
 // A wait that cannot succeed must not come back as if it had.
-SCENARIO(Trap5NoWaitGivesUpSilently, {.sizes = {2}, .wait_timeout = "200ms"}) {
+SCENARIO(Trap5NoWaitGivesUpSilently, {.sizes = {2}, .wait_timeout = "200ms", .hostings = test::kOneHost}) {
   const Signals signals = me.signals("never", 1);
   for (const auto timeout : {std::chrono::nanoseconds(-5s), 0ns, 1ns, std::chrono::nanoseconds(30ms)}) {
     const auto taken = time_of([&] {
@@ -41,7 +41,8 @@ SCENARIO(Trap5NoWaitGivesUpSilently, {.sizes = {2}, .wait_timeout = "200ms"}) {
   me.barrier(60s);
 }
 
-SCENARIO(AllocationThatAMemberMissesEndsAtItsDeadline, {.sizes = {3}, .wait_timeout = "300ms"}) {
+SCENARIO(AllocationThatAMemberMissesEndsAtItsDeadline,
+         {.sizes = {3}, .wait_timeout = "300ms", .hostings = test::kOneHost}) {
   const std::vector<int> all = {0, 1, 2};
   const std::vector<int> pair = {0, 2};
   Domain others = me.rank() == 1 ? Domain() : me.subset("others", pair);
@@ -57,7 +58,8 @@ SCENARIO(AllocationThatAMemberMissesEndsAtItsDeadline, {.sizes = {3}, .wait_time
   me.barrier(60s);
 }
 
-SCENARIO(BarrierThatAMemberMissesEndsAtItsDeadline, {.sizes = {2}, .wait_timeout = "200ms"}) {
+SCENARIO(BarrierThatAMemberMissesEndsAtItsDeadline,
+         {.sizes = {2}, .wait_timeout = "200ms", .hostings = test::kOneHost}) {
   const Signals signals = me.signals("s", 1);
   if (me.rank() == 0) {
     const auto taken = time_of([&] {

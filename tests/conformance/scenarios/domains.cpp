@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -20,7 +21,7 @@ bool contains(const std::vector<int>& ranks, int rank) {
 void exchange(Domain domain, int job_rank) {
   const auto seen = domain.window<int>("seen", static_cast<std::size_t>(domain.size()));
   for (int rank = 0; rank < domain.size(); ++rank)
-    seen.peer(rank)[static_cast<std::size_t>(domain.rank())] = job_rank + 1;
+    test::store_to(seen, rank, static_cast<std::size_t>(domain.rank()), job_rank + 1);
   domain.barrier();
   for (int rank = 0; rank < domain.size(); ++rank) {
     REQUIRE_EQUAL(seen[static_cast<std::size_t>(rank)], domain.members()[static_cast<std::size_t>(rank)] + 1);

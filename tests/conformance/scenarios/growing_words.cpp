@@ -15,7 +15,7 @@ constexpr auto kLong = 60s;
 
 }  // namespace
 
-SCENARIO(AWordIsWaitedForByAnybody, {.sizes = {2, 5}}) {
+SCENARIO(AWordIsWaitedForByAnybody, {.sizes = {2, 5}, .hostings = test::kOneHost}) {
   const RawWindow words = me.raw_window("words", 64);
   const auto data = me.window<int>("data", 1);
   const int rounds = test::scaled(300);
@@ -34,7 +34,7 @@ SCENARIO(AWordIsWaitedForByAnybody, {.sizes = {2, 5}}) {
   }
 }
 
-SCENARIO(AWordOfAnotherRankCanBeAdvanced, {}) {
+SCENARIO(AWordOfAnotherRankCanBeAdvanced, {.hostings = test::kOneHost}) {
   const RawWindow words = me.raw_window("words", 64);
   if (me.rank() == 3) words.advance(1, 0, 7);
   words.wait_reached(1, 0, 7, Needed::every_member, kLong);
@@ -42,7 +42,7 @@ SCENARIO(AWordOfAnotherRankCanBeAdvanced, {}) {
   me.barrier();
 }
 
-SCENARIO(AWordThatStaysEndsTheWaitAtItsDeadline, {.sizes = {2}}) {
+SCENARIO(AWordThatStaysEndsTheWaitAtItsDeadline, {.sizes = {2}, .hostings = test::kOneHost}) {
   const RawWindow words = me.raw_window("words", 64);
   require_error(Code::wait_timeout, {"for rank 1 of", "word 2 of \"words\" has 0, needs >= 5"},
                 [&] { words.wait_reached(1, 16, 5, Needed::owner, 1ms); });
@@ -51,7 +51,7 @@ SCENARIO(AWordThatStaysEndsTheWaitAtItsDeadline, {.sizes = {2}}) {
   me.barrier();
 }
 
-SCENARIO(WhoIsNeededDecidesWhichDepartureCounts, {.sizes = {3}}) {
+SCENARIO(WhoIsNeededDecidesWhichDepartureCounts, {.sizes = {3}, .hostings = test::kOneHost}) {
   const RawWindow words = me.raw_window("words", 64);
   me.barrier();
   if (me.rank() == 2) return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -111,7 +112,7 @@ SCENARIO(Trap8PayloadIsSeenWithItsSignal, {.sizes = {2, 4}}) {
   const int rounds = test::scaled(5000);
   for (int round = 1; round <= rounds; ++round) {
     const auto mark = static_cast<std::uint32_t>(round);
-    for (std::size_t i = 0; i < kWords; ++i) data.peer(right)[i] = mark;
+    test::fill_part(data, right, mark);
     full.notify(right, 0);
     full.wait(0, WaitCmp::ge, round);
     for (std::size_t i = 0; i < kWords; ++i) {
@@ -134,7 +135,7 @@ SCENARIO(Trap8SignalsDoNotOvertakePayloads,
   const int rounds = test::scaled(2'000'000);
   for (int round = 1; round <= rounds; ++round) {
     if (me.rank() == 1) {
-      std::atomic_ref(data.peer(0)[slot(round)]).store(round, std::memory_order_relaxed);
+      test::store_to(data, 0, slot(round), round);
       signals.notify(0, 0);
     } else {
       signals.wait(0, WaitCmp::ge, round);
@@ -200,7 +201,7 @@ SCENARIO(Trap2EpochsPassOncePerNotify, {.sizes = {2}}) {
   const int other = 1 - me.rank();
   for (int epoch = 1; epoch <= rounds; ++epoch) {
     if (me.rank() == 0) {
-      data.peer(other)[0] = epoch;
+      test::store_to(data, other, 0, epoch);
       signals.notify(other, 0);
       signals.wait(1, WaitCmp::ge, epoch);
       // The second epoch has not come: what the first left in the signal must not let it pass.

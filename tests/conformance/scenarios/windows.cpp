@@ -10,6 +10,7 @@
 #include "base/processors.hpp"
 #include "base/unique_fd.hpp"
 #include "support/process_memory.hpp"
+#include "support/reach.hpp"
 #include "support/require.hpp"
 #include "support/scenario.hpp"
 
@@ -48,13 +49,15 @@ SCENARIO(WindowsAreZeroAndPageAligned, {}) {
     REQUIRE_EQUAL(window.bytes(), bytes);
     REQUIRE(std::all_of(window.local(), window.local() + bytes, [](std::byte b) { return b == std::byte{0}; }));
     for (int rank = 0; rank < me.size(); ++rank) {
-      REQUIRE_EQUAL(reinterpret_cast<std::uintptr_t>(window.part(rank)) % page, 0U);
+      if (window.is_mapped(rank)) REQUIRE_EQUAL(reinterpret_cast<std::uintptr_t>(window.part(rank)) % page, 0U);
     }
     const std::vector<std::byte> mine = pattern_of(me.rank(), bytes);
     std::copy(mine.begin(), mine.end(), window.local());
     me.barrier();
     for (int rank = 0; rank < me.size(); ++rank) {
-      REQUIRE(std::memcmp(window.part(rank), pattern_of(rank, bytes).data(), bytes) == 0);
+      std::vector<std::byte> theirs(bytes);
+      window.get(rank, 0, theirs.data(), bytes);
+      REQUIRE(theirs == pattern_of(rank, bytes));
     }
     me.barrier();
   }
@@ -72,7 +75,7 @@ SCENARIO(AWindowKnowsWhatIsInItsOwnPart, {}) {
   REQUIRE(!window.is_local(own - 1, 1));
   REQUIRE(!window.is_local(nullptr, 0));
   for (int rank = 0; rank < me.size(); ++rank) {
-    REQUIRE_EQUAL(window.is_local(window.part(rank), 1), rank == me.rank());
+    if (window.is_mapped(rank)) REQUIRE_EQUAL(window.is_local(window.part(rank), 1), rank == me.rank());
   }
   window.release();
   require_error(Code::released, {"\"own\""}, [&] { static_cast<void>(window.is_local(own, 1)); });
@@ -110,8 +113,8 @@ SCENARIO(TypedWindowsCountElements, {}) {
   std::iota(window.begin(), window.end(), 1000.0 * me.rank());
   me.barrier();
   for (int rank = 0; rank < me.size(); ++rank) {
-    REQUIRE_EQUAL(window.peer(rank).size(), 100U);
-    REQUIRE_EQUAL(window.peer(rank)[99], 1000.0 * rank + 99);
+    if (window.is_mapped(rank)) REQUIRE_EQUAL(window.peer(rank).size(), 100U);
+    REQUIRE_EQUAL(test::load_from(window, rank, 99), 1000.0 * rank + 99);
     double fetched[2] = {};
     window.get(rank, 41, fetched);
     REQUIRE_EQUAL(fetched[1], 1000.0 * rank + 42);
@@ -153,9 +156,9 @@ SCENARIO(ZeroByteWindows, {}) {
 SCENARIO(HugeWindowIsRefusedByAllBeforeAnythingIsMapped, {}) {
   const test::ProcessMemory before = test::process_memory();
   const std::size_t tebibyte = std::size_t{1} << 40U;
-  const Error error = require_error(Code::out_of_memory, {"\"huge\"", "1099511627776"},
-                                    [&] { static_cast<void>(me.raw_window("huge", tebibyte)); });
-  REQUIRE(error.message().find(std::to_string(me.size())) != std::string::npos);
+  // "4 x 1099511627776 bytes", on each of several hosts for its own ranks.
+  require_error(Code::out_of_memory, {"\"huge\"", "1099511627776 bytes"},
+                [&] { static_cast<void>(me.raw_window("huge", tebibyte)); });
   // Sizes that overflow are refused in the same way.
   require_error(Code::out_of_memory, {}, [&] { static_cast<void>(me.raw_window("largest", SIZE_MAX)); });
   require_error(Code::out_of_memory, {}, [&] { static_cast<void>(me.raw_window("large", SIZE_MAX / 4)); });
@@ -167,7 +170,7 @@ SCENARIO(HugeWindowIsRefusedByAllBeforeAnythingIsMapped, {}) {
   const auto next = me.window<int>("next", 10);
   next[0] = me.rank();
   me.barrier();
-  REQUIRE_EQUAL(next.peer((me.rank() + 1) % me.size())[0], (me.rank() + 1) % me.size());
+  REQUIRE_EQUAL(test::load_from(next, (me.rank() + 1) % me.size(), 0), (me.rank() + 1) % me.size());
   me.barrier();
 }
 
@@ -242,7 +245,9 @@ SCENARIO(ReleasedWindowsAreErrorsAndPeersKeepTheirs, {}) {
     require_error(Code::released, {"\"short\""}, [&] { static_cast<void>(copy.context()); });
   }
   me.barrier();
-  if (me.rank() != 1) REQUIRE(std::memcmp(window.part(0) + 4, "abc", 4) == 0);
+  char fetched[4] = {};
+  if (me.rank() != 1) window.get(0, 4, fetched, sizeof fetched);
+  if (me.rank() != 1) REQUIRE(std::memcmp(fetched, "abc", 4) == 0);
   const RawWindow none;
   require_error(Code::released, {}, [&] { static_cast<void>(none.bytes()); });
   require_error(Code::released, {}, [&] { static_cast<void>(Domain().size()); });

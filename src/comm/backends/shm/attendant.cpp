@@ -1,43 +1,31 @@
 #include "comm/backends/shm/attendant.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <array>
-#include <csignal>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/service_thread.hpp"
 #include "comm/backends/shm/rendezvous_socket.hpp"
 #include "comm/health.hpp"
 
 namespace baton::shm {
 
 Attendant::Attendant(wire::ControlHeader& control, std::uint32_t rank, Mailroom& mailroom, UniqueFd listener,
-                     std::string job)
+                     std::string job, OnDeath on_death)
     : control_(control),
       rank_(rank),
       mailroom_(mailroom),
       listener_(std::move(listener)),
       job_(std::move(job)),
+      on_death_(std::move(on_death)),
       poke_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!poke_) fail_system("eventfd");
-  // Signals are for the threads of the program.
-  sigset_t all{};
-  sigset_t before{};
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_setname_np(thread_.native_handle(), "baton-attendant");
+  thread_ = start_service_thread("baton-attendant", [this] { run(); });
 }
 
 Attendant::~Attendant() {
@@ -90,7 +78,7 @@ void Attendant::run() {
 void Attendant::choose_whom_to_watch() {
   for (std::uint32_t step = 1; step < control_.rank_count; ++step) {
     const std::uint32_t other = (rank_ + step) % control_.rank_count;
-    if (comm::state_of(control_, other) != wire::RankState::live) continue;
+    if (!comm::is_here(control_, other) || comm::state_of(control_, other) != wire::RankState::live) continue;
     if (watch_ && watched_ == other) return;
     const wire::RankBlock& block = wire::rank_block(control_, other);
     const ProcessId process{block.pid.load(std::memory_order_relaxed),
@@ -115,6 +103,9 @@ void Attendant::report_death() {
     kind = WIFSIGNALED(*status) ? wire::EndKind::signal : wire::EndKind::exit_code;
     value = WIFSIGNALED(*status) ? WTERMSIG(*status) : WEXITSTATUS(*status);
   }
+  // First: a rank of this host that fails because of it, and says so, is not the cause.
+  if (on_death_ && comm::state_of(control_, watched_) == wire::RankState::live)
+    on_death_({watched_, wire::RankState::dead, kind, static_cast<std::uint32_t>(value), {}});
   comm::mark_dead(control_, watched_, kind, static_cast<std::uint32_t>(value));
   watch_.reset();
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +15,19 @@
 #include "base/liveness.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/mailroom.hpp"
+#include "comm/rendezvous.hpp"
 #include "wire/control.hpp"
 
 namespace baton::shm {
 
 class Attendant {
  public:
+  /// Called on the attendant's thread for each rank that it finds dead.
+  using OnDeath = std::function<void(const comm::RankEnd&)>;
+
   /// `listener`, if not empty, is the rendezvous socket of the complete job: late arrivals there are refused.
-  Attendant(wire::ControlHeader& control, std::uint32_t rank, Mailroom& mailroom, UniqueFd listener, std::string job);
+  Attendant(wire::ControlHeader& control, std::uint32_t rank, Mailroom& mailroom, UniqueFd listener, std::string job,
+            OnDeath on_death = {});
   Attendant(const Attendant&) = delete;
   Attendant& operator=(const Attendant&) = delete;
   ~Attendant();
@@ -43,6 +49,7 @@ class Attendant {
   Mailroom& mailroom_;
   UniqueFd listener_;
   std::string job_;
+  OnDeath on_death_;
   UniqueFd poke_;
   std::atomic<bool> stop_{false};
   std::optional<DeathWatch> watch_;

@@ -12,7 +12,8 @@ Membership meet(const RendezvousRequest& request) {
   const std::string address = rendezvous_address(request.name);
   const Deadline deadline = Deadline::after(request.timeout);
   while (!deadline.passed()) {
-    if (UniqueFd listener = try_listen(address, request.size)) return host_job(request, std::move(listener), deadline);
+    if (UniqueFd listener = try_listen(address, request.count_here()))
+      return host_job(request, std::move(listener), deadline);
     if (const UniqueFd connection = try_connect(address, deadline)) {
       Membership membership = visit_host(request, connection, deadline);
       if (membership.mailroom) return membership;

@@ -5,9 +5,11 @@
 // fails the job at once, by name; so does a host that dies, at its guests.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/mailroom.hpp"
@@ -27,6 +29,15 @@ struct RendezvousRequest {
   std::uint32_t rank;
   std::uint32_t size;
   std::chrono::nanoseconds timeout;
+  /// Who meets here, ascending: the ranks of this host. Empty: all.
+  std::vector<std::uint32_t> here = {};
+
+  [[nodiscard]] std::uint32_t count_here() const noexcept {
+    return here.empty() ? size : static_cast<std::uint32_t>(here.size());
+  }
+  [[nodiscard]] bool is_here(std::uint32_t other) const noexcept {
+    return here.empty() ? other < size : std::binary_search(here.begin(), here.end(), other);
+  }
 };
 
 /// Throws join_timeout (who is missing), rank_taken, join_refused or peer_died.

@@ -44,11 +44,11 @@ class Host {
         token_(comm::make_token()),
         mailroom_(std::make_unique<Mailroom>(token_, request.rank)),
         processors_(allowed_processors()) {
-    allow_descriptors(request.size);
+    allow_descriptors(request.count_here());
   }
 
   Membership run(Deadline deadline) {
-    while (ready_ + 1 < request_.size) {
+    while (ready_ + 1 < request_.count_here()) {
       if (deadline.passed()) throw_missing();
       poll_once(deadline);
     }
@@ -121,6 +121,10 @@ class Host {
                     fmt::format("rank {} says that \"{}\" has {} ranks; its host, rank {} (pid {}), says {}",
                                 hello.rank, request_.name, hello.size, request_.rank, ::getpid(), request_.size));
     }
+    if (hello.rank < request_.size && !request_.is_here(hello.rank)) {
+      return refuse(guest, Code::join_refused,
+                    fmt::format("rank {} of \"{}\" is expected on another host", hello.rank, request_.name));
+    }
     if (hello.rank >= request_.size) {
       return refuse(guest, Code::out_of_range,
                     fmt::format("rank {} is outside 0..{} of \"{}\"", hello.rank, request_.size - 1, request_.name));
@@ -158,8 +162,8 @@ class Host {
   }
 
   comm::ControlSegment complete(const Deadline& deadline) {
-    comm::ControlSegment control = comm::make_control(request_.size, request_.name, token_, comm::Hosting::processes,
-                                                      usable_processors(processors_));
+    comm::ControlSegment control = comm::make_control(request_.size, request_.count_here(), request_.name, token_,
+                                                      comm::Hosting::processes, usable_processors(processors_));
     const ProcessId self = this_process();
     comm::enter_rank(control.header(), request_.rank, self.pid, self.start_time);
     for (const Guest& guest : guests_) {
@@ -181,7 +185,8 @@ class Host {
     std::vector<std::uint32_t> missing;
     for (std::uint32_t rank = 0; rank < request_.size; ++rank) {
       const auto has_it = [&](const Guest& g) { return g.rank == rank && g.ready; };
-      if (rank != request_.rank && std::none_of(guests_.begin(), guests_.end(), has_it)) missing.push_back(rank);
+      if (rank != request_.rank && request_.is_here(rank) && std::none_of(guests_.begin(), guests_.end(), has_it))
+        missing.push_back(rank);
     }
     try {
       comm::throw_missing_ranks(request_.name, missing, request_.size, request_.timeout);

@@ -22,13 +22,13 @@ wire::Mail make_mail(wire::MailKind kind, std::uint32_t sender, wire::Allocation
 
 class ShmBackend final : public comm::Backend {
  public:
-  ShmBackend(Membership membership, std::uint32_t rank, const std::string& job)
+  ShmBackend(Membership membership, std::uint32_t rank, const std::string& job, Attendant::OnDeath on_death)
       : rank_(rank),
         pid_(::getpid()),
         control_(std::move(membership.control)),
         mailroom_(std::move(membership.mailroom)),
-        attendant_(
-            std::make_unique<Attendant>(control_.header(), rank, *mailroom_, std::move(membership.listener), job)) {
+        attendant_(std::make_unique<Attendant>(control_.header(), rank, *mailroom_, std::move(membership.listener), job,
+                                               std::move(on_death))) {
     if (EventArea* area = wire::event_area(control_.header(), rank)) events::share(control_.memory, *area);
   }
 
@@ -90,7 +90,7 @@ class ShmBackend final : public comm::Backend {
   void tell_watcher() noexcept {
     for (std::uint32_t step = 1; step < control().rank_count; ++step) {
       const std::uint32_t other = (rank_ + control().rank_count - step) % control().rank_count;
-      if (comm::state_of(control(), other) != wire::RankState::live) continue;
+      if (!comm::is_here(control(), other) || comm::state_of(control(), other) != wire::RankState::live) continue;
       try {
         mailroom_->send(other, make_mail(wire::MailKind::left, rank_), -1, Deadline::after(kCourtesy));
       } catch (const std::exception& error) {
@@ -112,9 +112,14 @@ class ShmBackend final : public comm::Backend {
 std::unique_ptr<comm::Backend> rendezvous(const std::string& name, std::uint32_t rank, std::uint32_t size,
                                           std::chrono::nanoseconds timeout,
                                           const std::optional<std::string>& launcher) {
-  Membership membership = meet({name, rank, size, timeout});
+  return rendezvous(HostGroup{name, rank, size, {}, {}}, timeout, launcher);
+}
+
+std::unique_ptr<comm::Backend> rendezvous(HostGroup group, std::chrono::nanoseconds timeout,
+                                          const std::optional<std::string>& launcher) {
+  Membership membership = meet({group.name, group.rank, group.size, timeout, std::move(group.here)});
   const bool host = static_cast<bool>(membership.listener);
-  auto backend = std::make_unique<ShmBackend>(std::move(membership), rank, name);
+  auto backend = std::make_unique<ShmBackend>(std::move(membership), group.rank, group.name, std::move(group.on_death));
   if (host && launcher) backend->send_control_to(*launcher);
   return backend;
 }

@@ -1,0 +1,12 @@
+// Threads that work beside a program and are none of its business.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+namespace baton {
+
+/// Starts one under `name`, of at most 15 bytes. It gets no signals: those are for the threads of the program.
+[[nodiscard]] std::thread start_service_thread(const char* name, std::function<void()> work);
+
+}  // namespace baton

@@ -1,0 +1,166 @@
+#include "comm/backends/ucx/ucx_backend.hpp"
+
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/fail.hpp"
+#include "base/log.hpp"
+#include "comm/backends/shm/shm_backend.hpp"
+#include "comm/backends/ucx/ucx_path.hpp"
+#include "comm/backends/ucx/ucx_progress.hpp"
+#include "comm/control_setup.hpp"
+#include "comm/health.hpp"
+
+namespace baton::ucx {
+namespace {
+
+/// How long a rank that leaves waits until others have dealt with what it sent.
+constexpr std::chrono::seconds kLastWords{10};
+
+/// How a PeerRecord travels: this, then the address.
+struct WireRecord {
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint32_t pid;
+  std::uint32_t address_bytes;
+  std::uint64_t pass;
+};
+
+comm::RankRecord pack(const PeerRecord& record) {
+  const WireRecord head{wire::kPathMagic, wire::kPathVersion, record.pid,
+                        static_cast<std::uint32_t>(record.address.size()), record.pass};
+  comm::RankRecord bytes(sizeof head);
+  std::memcpy(bytes.data(), &head, sizeof head);
+  bytes.insert(bytes.end(), record.address.begin(), record.address.end());
+  return bytes;
+}
+
+PeerRecord unpack(const comm::RankRecord& bytes, std::uint32_t rank) {
+  WireRecord head{};
+  if (bytes.size() >= sizeof head) std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.magic != wire::kPathMagic || bytes.size() != sizeof head + head.address_bytes) {
+    fail(Code::protocol, "rank {} sent {} bytes about itself that are not a record of Baton's", rank, bytes.size());
+  }
+  if (head.version != wire::kPathVersion) {
+    fail(Code::join_refused, "rank {} speaks version {} between hosts, this rank version {}", rank, head.version,
+         wire::kPathVersion);
+  }
+  if (head.address_bytes != sizeof(sockaddr_in) && head.address_bytes != sizeof(sockaddr_in6)) {
+    fail(Code::protocol, "rank {} sent an address of {} bytes", rank, head.address_bytes);
+  }
+  return {head.pid, head.pass, {bytes.begin() + sizeof head, bytes.end()}};
+}
+
+std::uint64_t make_pass() {
+  std::uint64_t pass = 0;
+  if (::getrandom(&pass, sizeof pass, 0) != static_cast<ssize_t>(sizeof pass)) fail_system("getrandom");
+  return pass;
+}
+
+class UcxBackend final : public comm::Backend {
+ public:
+  UcxBackend(std::shared_ptr<comm::Rendezvous> rendezvous, std::unique_ptr<comm::Backend> host,
+             std::unique_ptr<UcxPath> path)
+      : pid_(::getpid()),
+        host_(std::move(host)),
+        rendezvous_(std::move(rendezvous)),
+        path_(std::move(path)),
+        thread_(std::make_unique<ProgressThread>(*path_)) {}
+
+  ~UcxBackend() override {
+    if (::getpid() == pid_) return;
+    // A forked child has copies of all this, but neither the thread nor a part in what UCX does.
+    thread_->abandon();
+    static_cast<void>(path_.release());
+    new (std::nothrow) std::shared_ptr<comm::Rendezvous>(std::move(rendezvous_));
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "ucx"; }
+  [[nodiscard]] wire::ControlHeader& control() noexcept override { return host_->control(); }
+  [[nodiscard]] FutexScope futex_scope() const noexcept override { return host_->futex_scope(); }
+  [[nodiscard]] comm::Path* path() noexcept override { return path_.get(); }
+
+  [[nodiscard]] std::shared_ptr<comm::SharedMemory> offer(wire::AllocationKey key, std::uint64_t bytes,
+                                                          std::span<const std::uint32_t> to, Deadline deadline,
+                                                          FunctionRef<void(void*)> prepare) override {
+    return host_->offer(key, bytes, to, deadline, prepare);
+  }
+  [[nodiscard]] std::shared_ptr<comm::SharedMemory> collect(wire::AllocationKey key) override {
+    return host_->collect(key);
+  }
+
+  void say_farewell(comm::Farewell farewell, const comm::FailureReason& reason) noexcept override {
+    if (::getpid() != pid_) return;
+    comm::RankEnd end;
+    end.rank = rendezvous_->rank();
+    if (farewell == comm::Farewell::leave) {
+      end.state = wire::RankState::left;
+      try {
+        if (!path_->flush(comm::Flushed::everything, Deadline::after(kLastWords)))
+          log::warn("rank {} leaves before other hosts have dealt with what it sent", rendezvous_->rank());
+      } catch (const std::exception& error) {
+        log::warn("rank {} leaves without a last flush: {}", rendezvous_->rank(), error.what());
+      }
+    } else {
+      end.kind = wire::EndKind::error;
+      end.value = static_cast<std::uint32_t>(reason.code);
+      end.reason = std::string(reason.text.substr(0, reason.text.find('\n')));
+    }
+    host_->say_farewell(farewell, reason);
+    rendezvous_->report_end(end);
+  }
+
+ private:
+  pid_t pid_;
+  std::unique_ptr<comm::Backend> host_;
+  /// Ends before the control segment, into which it writes who ended.
+  std::shared_ptr<comm::Rendezvous> rendezvous_;
+  std::unique_ptr<UcxPath> path_;
+  std::unique_ptr<ProgressThread> thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous, std::chrono::nanoseconds timeout,
+                                    const std::optional<std::string>& launcher) {
+  const std::shared_ptr<comm::Rendezvous> meeting = std::move(rendezvous);
+  const Deadline deadline = Deadline::after(timeout);
+  const std::uint32_t rank = meeting->rank();
+  const std::uint32_t own_host = meeting->host_of(rank);
+  auto worker = std::make_unique<UcxWorker>(meeting->address());
+  const std::uint64_t pass = make_pass();
+
+  std::vector<std::uint32_t> host_of;
+  std::vector<std::uint32_t> here;
+  for (std::uint32_t other = 0; other < meeting->size(); ++other) {
+    host_of.push_back(meeting->host_of(other));
+    if (host_of.back() == own_host) here.push_back(other);
+  }
+  const std::weak_ptr<comm::Rendezvous> told = meeting;
+  auto host = shm::rendezvous({fmt::format("{}/{}", meeting->job(), own_host), rank, meeting->size(), std::move(here),
+                               [told](const comm::RankEnd& end) {
+                                 if (const auto alive = told.lock()) alive->report_end(end);
+                               }},
+                              deadline.left(), launcher);
+  // Everybody's control segment is there before anybody hears of the end of another.
+  const auto records =
+      meeting->exchange(pack({static_cast<std::uint32_t>(::getpid()), pass, worker->address()}), deadline);
+  std::vector<PeerRecord> peers;
+  for (std::uint32_t other = 0; other < meeting->size(); ++other) {
+    peers.push_back(unpack(records[other], other));
+    if (host_of[other] == own_host) continue;
+    comm::enter_far_rank(host->control(), other, peers.back().pid, meeting->host_name(host_of[other]));
+  }
+  const FutexScope scope = host->futex_scope();
+  meeting->on_end(
+      [&control = host->control(), scope](const comm::RankEnd& end) { comm::mark_ended(control, end, scope); });
+  auto path = std::make_unique<UcxPath>(std::move(worker), PathPlace{host->control(), rank, scope, std::move(host_of)},
+                                        std::move(peers));
+  return std::make_unique<UcxBackend>(meeting, std::move(host), std::move(path));
+}
+
+}  // namespace baton::ucx

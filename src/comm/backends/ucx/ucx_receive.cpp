@@ -1,0 +1,212 @@
+// What comes from ranks of other hosts.
+#include <cstring>
+
+#include "base/log.hpp"
+#include "comm/backends/ucx/ucx_path.hpp"
+#include "comm/health.hpp"
+
+namespace baton::ucx {
+
+ucs_status_t UcxPath::on_message(void* path, const void* header, std::size_t header_bytes, void* data,
+                                 std::size_t bytes, const ucp_am_recv_param_t* param) {
+  const bool is_large = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+  try {
+    return static_cast<UcxPath*>(path)->take(header, header_bytes, data, bytes, is_large);
+  } catch (const std::exception& error) {
+    log::warn("a message of {} bytes from another host was lost: {}", bytes, error.what());
+    return UCS_OK;
+  }
+}
+
+ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes, bool is_large) {
+  if (const char* defect = wire::path_defect(header, header_bytes, bytes, receiver_)) {
+    if (refused_++ == 0) log::warn("rank {} got a message from another host that is {}", place_.rank, defect);
+    return UCS_OK;
+  }
+  wire::PathHeader message{};
+  std::memcpy(&message, header, sizeof message);
+  Peer& peer = peers_[message.source];
+  const bool has_turn = message.kind != wire::PathKind::applied;
+  if (has_turn && message.sequence != peer.received + 1) {
+    refuse(message, "out of turn");
+    return UCS_OK;
+  }
+  if (has_turn) ++peer.received;
+  if (message.applied > peer.done_there.load(std::memory_order_relaxed)) {
+    if (!is_known(peer)) met_.push_back(message.source);
+    // Pairs with the load in flush(); sequentially consistent because the doorbell is rung after it.
+    peer.done_there.store(message.applied, std::memory_order_seq_cst);
+    count_posts_done(peer, message.applied);
+    ring();
+  }
+  if (!has_turn) return UCS_OK;
+  const auto* payload = static_cast<const std::byte*>(data);
+  if (!is_large && peer.held.empty() && !peer.receives) {
+    deal_with(message, {payload, bytes});
+    return UCS_OK;
+  }
+  Held held{message, {}, nullptr};
+  if (is_large) {
+    held.descriptor = data;
+  } else {
+    held.payload.assign(payload, payload + bytes);
+  }
+  peer.held.push_back(std::move(held));
+  waiting_.push_back(message.source);
+  return is_large ? UCS_INPROGRESS : UCS_OK;
+}
+
+bool UcxPath::deal_with_held() {
+  bool any = false;
+  const std::vector<std::uint32_t> waiting = std::exchange(waiting_, {});
+  for (const std::uint32_t rank : waiting) {
+    Peer& peer = peers_[rank];
+    while (!peer.receives && !peer.held.empty()) {
+      Held held = std::move(peer.held.front());
+      peer.held.pop_front();
+      any = true;
+      if (held.descriptor != nullptr) {
+        fetch(peer, held);
+      } else {
+        deal_with(held.header, held.payload);
+      }
+    }
+  }
+  return any;
+}
+
+void UcxPath::deal_with(const wire::PathHeader& header, std::span<const std::byte> payload) {
+  std::byte* target = nullptr;
+  comm::Delivery::Place place;
+  if (header.kind == wire::PathKind::put && !payload.empty()) {
+    place = delivery_.find(header.window, header.offset, header.bytes);
+    if (place.address == nullptr) {
+      if (place.is_outside) refuse(header, "for bytes outside of the window");
+      return finish(header, {}, false);
+    }
+    target = place.address;
+  } else if (header.kind == wire::PathKind::reply && header.value == 0) {
+    const auto found = gets_.find(header.request);
+    if (found == gets_.end() || found->second->bytes != payload.size()) {
+      refuse(header, "a reply that nobody waits for");
+      return finish(header, {}, false);
+    }
+    target = found->second->target;
+  }
+  if (target != nullptr && !payload.empty()) std::memcpy(target, payload.data(), payload.size());
+  finish(header, payload, true);
+}
+
+void UcxPath::fetch(Peer& peer, const Held& held) {
+  auto receiving = std::make_unique<Receiving>();
+  receiving->path = this;
+  receiving->header = held.header;
+  std::byte* target = nullptr;
+  if (held.header.kind == wire::PathKind::put) {
+    comm::Delivery::Place place = delivery_.find(held.header.window, held.header.offset, held.header.bytes);
+    target = place.address;
+    if (place.is_outside) refuse(held.header, "for bytes outside of the window");
+    receiving->memory = std::move(place.memory);
+  } else if (held.header.kind == wire::PathKind::reply) {
+    const auto found = gets_.find(held.header.request);
+    if (found != gets_.end() && found->second->bytes == held.header.bytes) {
+      receiving->getting = found->second;
+      receiving->getting->arrives = true;
+      target = found->second->target;
+    }
+  } else {
+    receiving->buffer.resize(held.header.bytes);
+    target = receiving->buffer.data();
+  }
+  if (target == nullptr) {
+    ucx_.ucp_am_data_release(worker_->get(), held.descriptor);
+    return finish(held.header, {}, false);
+  }
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.cb.recv_am = &UcxPath::on_received;
+  param.user_data = receiving.get();
+  peer.receives = true;
+  ucs_status_ptr_t request =
+      ucx_.ucp_am_recv_data_nbx(worker_->get(), held.descriptor, target, held.header.bytes, &param);
+  if (UCS_PTR_IS_PTR(request)) {
+    static_cast<void>(receiving.release());  // on_received() has it
+    return;
+  }
+  on_received(nullptr, UCS_PTR_STATUS(request), held.header.bytes, receiving.release());
+}
+
+void UcxPath::on_received(void* request, ucs_status_t status, std::size_t bytes, void* receiving) {
+  const std::unique_ptr<Receiving> done(static_cast<Receiving*>(receiving));
+  UcxPath& path = *done->path;
+  if (request != nullptr) path.ucx_.ucp_request_free(request);
+  Peer& peer = path.peers_[done->header.source];
+  peer.receives = false;
+  if (!peer.held.empty()) path.waiting_.push_back(done->header.source);
+  const bool arrived = status == UCS_OK && bytes == done->header.bytes;
+  if (!arrived)
+    log::debug("a payload of rank {} did not come: {}", done->header.source, path.ucx_.ucs_status_string(status));
+  try {
+    path.finish(done->header, done->buffer, arrived);
+  } catch (const std::exception& error) {
+    log::warn("a message of rank {} was lost: {}", done->header.source, error.what());
+  }
+}
+
+void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> payload, bool arrived) {
+  Peer& peer = peers_[header.source];
+  ++peer.done_here;
+  switch (header.kind) {
+    case wire::PathKind::put:
+      if (arrived && header.change != wire::SignalChange::none && !delivery_.change_signal(header)) {
+        log::debug("a signal came from rank {} for a window that is not there any more", header.source);
+      }
+      break;
+    case wire::PathKind::get: answer_get(header); break;
+    case wire::PathKind::reply: {
+      const auto found = gets_.find(header.request);
+      if (found == gets_.end()) break;
+      found->second->refused = header.value != 0 || !arrived;
+      // Pairs with the load in get(); sequentially consistent because the doorbell is rung after it.
+      found->second->done.store(true, std::memory_order_seq_cst);
+      gets_.erase(found);
+      ring();
+      break;
+    }
+    case wire::PathKind::post:
+      if (arrived) delivery_.deliver(header.window, header.source, payload);
+      // Ranks of its host do not leave before this is known there.
+      [[fallthrough]];
+    case wire::PathKind::flush: {
+      auto reply = std::make_unique<Sending>();
+      reply->header = header_for(wire::PathKind::applied, header.source);
+      outbox_.emplace_back(header.source, std::move(reply));
+      break;
+    }
+    case wire::PathKind::applied: break;
+  }
+}
+
+void UcxPath::answer_get(const wire::PathHeader& header) {
+  auto reply = std::make_unique<Sending>();
+  reply->header = header_for(wire::PathKind::reply, header.source);
+  reply->header.request = header.request;
+  const auto bytes = static_cast<std::uint64_t>(header.value);
+  comm::Delivery::Place place = delivery_.find(header.window, header.offset, bytes);
+  if (place.address == nullptr) {
+    reply->header.value = 1;
+  } else {
+    reply->header.bytes = bytes;
+    reply->payload = place.address;
+    reply->memory = std::move(place.memory);
+  }
+  outbox_.emplace_back(header.source, std::move(reply));
+}
+
+void UcxPath::refuse(const wire::PathHeader& header, const char* why) {
+  if (refused_++ != 0) return;
+  log::warn("rank {} refused a message of rank {} that is {}: byte {} of window {:x}.{}, {} bytes", place_.rank,
+            header.source, why, header.offset, header.window.domain, header.window.sequence, header.bytes);
+}
+
+}  // namespace baton::ucx

@@ -1,0 +1,60 @@
+// One UCX worker: what a rank sends and receives with. Not for two threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/backends/ucx/ucx_library.hpp"
+
+namespace baton::ucx {
+
+/// Throws Error (system) with UCX's words unless `status` is good.
+void check(ucs_status_t status, std::string_view what);
+
+class UcxWorker {
+ public:
+  /// Over the interface that has `address`, such as "10.0.0.1"; over the first one if it is empty.
+  explicit UcxWorker(const std::string& address);
+  UcxWorker(const UcxWorker&) = delete;
+  UcxWorker& operator=(const UcxWorker&) = delete;
+  ~UcxWorker();
+
+  [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
+  /// Where others connect to it: a sockaddr.
+  [[nodiscard]] std::vector<std::byte> address() const;
+  /// Who wants to connect is told to `handler`, in progress(): it makes an endpoint of the request, or refuses it.
+  void accept_with(ucp_listener_conn_callback_t handler, void* argument) noexcept;
+  void refuse(ucp_conn_request_h request) const noexcept { ucx_.ucp_listener_reject(listener_, request); }
+  /// Readable when something has happened since arm().
+  [[nodiscard]] int event_fd() const noexcept { return event_fd_; }
+
+  /// Whether anything was done.
+  bool progress() const noexcept { return ucx_.ucp_worker_progress(worker_) != 0; }
+  /// False if something waits to be dealt with: then progress() comes first.
+  [[nodiscard]] bool arm() const noexcept { return ucx_.ucp_worker_arm(worker_) != UCS_ERR_BUSY; }
+
+  /// Messages with this number go to `handler`.
+  void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
+
+ private:
+  void stop_listening() noexcept;
+  /// Takes connections at `address`, at a port that the system chooses.
+  void listen_at(const std::string& address);
+  static void on_connection(ucp_conn_request_h request, void* worker);
+
+  const UcxLibrary& ucx_;
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  ucp_listener_h listener_ = nullptr;
+  ucp_listener_conn_callback_t accept_ = nullptr;
+  void* accept_argument_ = nullptr;
+  int event_fd_ = -1;
+};
+
+/// Keeps a worker that others may be connecting to: UCX 1.13 crashes if it is destroyed in the middle of that. It is
+/// destroyed some time later, when another one is set aside or the process makes a new one, if ever.
+void set_aside(std::unique_ptr<UcxWorker> worker) noexcept;
+
+}  // namespace baton::ucx

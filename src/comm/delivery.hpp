@@ -1,0 +1,87 @@
+// What ranks of other hosts want done to this rank's memory: checked, then done as they would do it themselves if they
+// could reach it. No address comes from outside: a message names a window, and an offset that is held against its size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/futex.hpp"
+#include "comm/shared_memory.hpp"
+#include "wire/control.hpp"
+#include "wire/path_message.hpp"
+
+namespace baton::comm {
+
+/// This rank's part of a window, for others to reach.
+struct ExposedPart {
+  std::shared_ptr<SharedMemory> memory;
+  std::byte* part = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t tag = 0;  // of the window, on the board of arrivals
+};
+
+/// Any thread may call any function.
+class Delivery {
+ public:
+  /// Signals ring the doorbell of `rank` in `control`.
+  Delivery(wire::ControlHeader& control, std::uint32_t rank, FutexScope scope) noexcept
+      : control_(control), rank_(rank), scope_(scope) {}
+
+  /// Before any other rank can know of the window.
+  void expose(wire::AllocationKey window, ExposedPart part);
+  void withdraw(wire::AllocationKey window) noexcept;
+
+  /// Memory that stays while this object does.
+  struct Place {
+    std::byte* address = nullptr;
+    std::shared_ptr<SharedMemory> memory;
+    std::uint64_t tag = 0;    // of its window
+    bool is_outside = false;  // there is such a window, but it does not have these bytes
+  };
+  /// Where `bytes` from `offset` of this rank's part lie; no address if there is no such window, as after its release,
+  /// or they are outside.
+  [[nodiscard]] Place find(wire::AllocationKey window, std::uint64_t offset, std::uint64_t bytes);
+
+  /// Changes a signal as `message` says and wakes who waits for it. Releases what was written before; pairs with the
+  /// loads of waiters. False if there is no such signal.
+  [[nodiscard]] bool change_signal(const wire::PathHeader& message);
+
+  /// How many posts are kept for those who will listen.
+  [[nodiscard]] std::size_t kept_posts();
+
+  /// Called with what comes under a topic, one call at a time. Must not call back.
+  using Listener = std::function<void(std::uint32_t source, std::span<const std::byte> bytes)>;
+  /// From now on `listener` gets what comes under `topic`, beginning with what came before.
+  void listen(wire::AllocationKey topic, Listener listener);
+  /// When it returns nobody is called any more. What still comes under this topic, and under earlier ones of its
+  /// domain, is dropped: topics of a domain end in their order.
+  void stop_listening(wire::AllocationKey topic) noexcept;
+  /// Hands a post over, or keeps it until somebody listens. Drops it if somebody did.
+  void deliver(wire::AllocationKey topic, std::uint32_t source, std::span<const std::byte> bytes);
+
+ private:
+  struct Letter {
+    std::uint32_t source;
+    std::vector<std::byte> bytes;
+  };
+
+  [[nodiscard]] bool is_over(wire::AllocationKey topic) const noexcept;
+
+  wire::ControlHeader& control_;
+  std::uint32_t rank_;
+  FutexScope scope_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<wire::AllocationKey, ExposedPart> parts_;
+  std::map<wire::AllocationKey, Listener> listeners_;
+  std::map<wire::AllocationKey, std::vector<Letter>> early_;
+  std::map<std::uint64_t, std::uint64_t> over_;  // by domain: its last topic that somebody has stopped listening to
+};
+
+}  // namespace baton::comm

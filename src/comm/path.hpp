@@ -1,0 +1,70 @@
+// The path to ranks of other hosts, whose memory no pointer reaches: what is said to them, and what comes from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/deadline.hpp"
+#include "wire/path_message.hpp"
+
+namespace baton::comm {
+
+class Delivery;
+
+/// A place in the part of a rank of the job.
+struct FarPlace {
+  std::uint32_t rank;
+  wire::AllocationKey window;
+  std::uint64_t offset;
+};
+
+/// What changes, after the bytes of a put, in the part of the same rank.
+struct FarSignal {
+  wire::SignalChange change = wire::SignalChange::none;
+  wire::AllocationKey window{};
+  std::uint64_t offset = 0;
+  std::int64_t value = 0;
+};
+
+/// What a flush waits for.
+enum class Flushed : std::uint8_t {
+  puts,        // and notifies
+  everything,  // posts, too, and those of all ranks of this host
+};
+
+/// One rank's paths to all ranks of other hosts. Any thread may call any function.
+///
+/// What one rank sends to another is done there in the order in which it was sent. A rank that has left sees nothing
+/// any more: what is sent to it is dropped. Calls throw peer_died if the rank is dead, wait_timeout at the deadline.
+class Path {
+ public:
+  Path() = default;
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  virtual ~Path() = default;
+
+  /// Copies, then changes the signal. When it returns the source may be used again; at its target it is done later.
+  virtual void put(const FarPlace& to, const void* source, std::size_t bytes, const FarSignal& signal,
+                   const Deadline& deadline) = 0;
+  /// Complete when it returns. Throws peer_left if the rank has left, released if it has given the window up.
+  virtual void get(const FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) = 0;
+  /// A short message for who listens to `topic` at `rank` (Delivery::listen()); nothing if the rank is gone. Waits for
+  /// nobody.
+  virtual void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) = 0;
+  /// True when what this rank sent before has been done at its targets, or they are gone; false if the deadline passes
+  /// first.
+  [[nodiscard]] virtual bool flush(Flushed what, const Deadline& deadline) = 0;
+
+  /// Deals with what has come, unless another thread does so already. Never blocks. Who waits for something that a rank
+  /// of another host does calls it; so does a thread of the path while nobody waits.
+  virtual void progress() noexcept = 0;
+
+  /// Which host a rank of the job is on: equal for two of the same one.
+  [[nodiscard]] virtual std::uint32_t host_of(std::uint32_t rank) const noexcept = 0;
+
+  /// Where what comes is done.
+  [[nodiscard]] virtual Delivery& delivery() noexcept = 0;
+};
+
+}  // namespace baton::comm

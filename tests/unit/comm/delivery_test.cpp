@@ -1,0 +1,134 @@
+// What comes from other hosts: done where it may be, and nowhere else.
+#include "comm/delivery.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "comm/control_setup.hpp"
+
+namespace baton::comm {
+namespace {
+
+constexpr wire::AllocationKey kWindow{7, 1};
+constexpr std::uint64_t kBytes = 4096;
+
+class DeliveryTest : public testing::Test {
+ protected:
+  DeliveryTest() {
+    void* address = ::mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory_ = std::make_shared<SharedMemory>(address, 2 * kBytes);
+    part_ = static_cast<std::byte*>(address);
+    delivery_.expose(kWindow, {memory_, part_, kBytes, 99});
+  }
+
+  static wire::PathHeader signal(wire::SignalChange change, std::uint64_t offset, std::int64_t value) {
+    wire::PathHeader message{};
+    message.source = 0;
+    message.change = change;
+    message.signals = kWindow;
+    message.signal_offset = offset;
+    message.value = value;
+    return message;
+  }
+  template <class T>
+  [[nodiscard]] T at(std::uint64_t offset) const {
+    T value{};
+    std::memcpy(&value, part_ + offset, sizeof value);
+    return value;
+  }
+
+  ControlSegment control_ = make_control(2, "delivery", {}, Hosting::processes, 2);
+  Delivery delivery_{control_.header(), 1, FutexScope::process};
+  std::shared_ptr<SharedMemory> memory_;
+  std::byte* part_ = nullptr;
+};
+
+TEST_F(DeliveryTest, FindsBytesInsideOfAWindow) {
+  EXPECT_EQ(delivery_.find(kWindow, 0, kBytes).address, part_);
+  EXPECT_EQ(delivery_.find(kWindow, kBytes, 0).address, part_ + kBytes);
+  EXPECT_EQ(delivery_.find(kWindow, kBytes - 1, 1).address, part_ + kBytes - 1);
+}
+
+TEST_F(DeliveryTest, FindsNothingOutside) {
+  for (const auto& [offset, bytes] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {0, kBytes + 1}, {kBytes, 1}, {1, kBytes}, {UINT64_MAX, 1}, {1, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}}) {
+    const Delivery::Place place = delivery_.find(kWindow, offset, bytes);
+    EXPECT_EQ(place.address, nullptr) << offset << " " << bytes;
+    EXPECT_TRUE(place.is_outside);
+  }
+  EXPECT_EQ(delivery_.find({7, 2}, 0, 1).address, nullptr);
+  EXPECT_FALSE(delivery_.find({7, 2}, 0, 1).is_outside);
+}
+
+TEST_F(DeliveryTest, MemoryStaysWhileItIsUsed) {
+  const Delivery::Place place = delivery_.find(kWindow, 0, 1);
+  delivery_.withdraw(kWindow);
+  const std::weak_ptr<SharedMemory> watched = memory_;
+  memory_.reset();
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(delivery_.find(kWindow, 0, 1).address, nullptr);
+}
+
+TEST_F(DeliveryTest, ChangesSignals) {
+  EXPECT_TRUE(delivery_.change_signal(signal(wire::SignalChange::add, 8, 5)));
+  EXPECT_TRUE(delivery_.change_signal(signal(wire::SignalChange::add, 8, -7)));
+  EXPECT_EQ(at<std::int32_t>(8), -2);
+  EXPECT_TRUE(delivery_.change_signal(signal(wire::SignalChange::set, 8, 40)));
+  EXPECT_EQ(at<std::int32_t>(8), 40);
+  EXPECT_EQ(at<std::int32_t>(12), 0);
+  EXPECT_TRUE(delivery_.change_signal(signal(wire::SignalChange::advance, 16, std::int64_t{1} << 40U)));
+  EXPECT_EQ(at<std::uint64_t>(16), std::uint64_t{1} << 40U);
+  // A report says who notified last.
+  EXPECT_EQ(wire::rank_block(control_.header(), 0).last_notify.index.load(), 2U);
+}
+
+TEST_F(DeliveryTest, RefusesSignalsThatAreNone) {
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::none, 0, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::add, 2, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::add, kBytes, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::add, kBytes - 2, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::advance, kBytes - 4, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::advance, 4, 1)));
+  EXPECT_FALSE(delivery_.change_signal(signal(wire::SignalChange::add, UINT64_MAX - 3, 1)));
+}
+
+TEST_F(DeliveryTest, PostsThatComeEarlyAreKept) {
+  const auto text = [](const char* words) { return std::as_bytes(std::span(words, std::strlen(words))); };
+  delivery_.deliver(kWindow, 0, text("early"));
+  std::vector<std::string> heard;
+  delivery_.listen(kWindow, [&](std::uint32_t source, std::span<const std::byte> bytes) {
+    heard.push_back(std::to_string(source) + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  });
+  delivery_.deliver(kWindow, 1, text("late"));
+  delivery_.deliver({8, 8}, 1, text("for nobody"));
+  EXPECT_EQ(heard, (std::vector<std::string>{"0early", "1late"}));
+  delivery_.stop_listening(kWindow);
+  delivery_.deliver(kWindow, 1, text("after"));
+  EXPECT_EQ(heard.size(), 2U);
+}
+
+TEST_F(DeliveryTest, PostsThatComeLateAreDropped) {
+  const std::byte word{1};
+  const auto bytes = std::span(&word, 1);
+  const auto ignore = [](std::uint32_t, std::span<const std::byte>) {};
+  delivery_.deliver({7, 2}, 0, bytes);
+  delivery_.deliver({7, 9}, 0, bytes);
+  delivery_.listen({7, 3}, ignore);
+  delivery_.stop_listening({7, 3});
+  // Nobody will ever listen to the topics up to 3.
+  EXPECT_EQ(delivery_.kept_posts(), 1U);
+  for (int i = 0; i < 10; ++i) delivery_.deliver({7, 3}, 0, bytes);
+  EXPECT_EQ(delivery_.kept_posts(), 1U);
+  delivery_.deliver({8, 0}, 0, bytes);
+  EXPECT_EQ(delivery_.kept_posts(), 2U);
+  int heard = 0;
+  delivery_.listen({7, 9}, [&](std::uint32_t, std::span<const std::byte>) { ++heard; });
+  EXPECT_EQ(heard, 1);
+}
+
+}  // namespace
+}  // namespace baton::comm
