@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/fail.hpp"
+#include "base/service_thread.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/unix_address.hpp"
 #include "job/rank_messages.hpp"
@@ -83,7 +84,7 @@ class AgentRendezvous final : public comm::Rendezvous {
     welcome_ = decode_welcome(*answer);
     if (rank_ >= size()) fail(Code::protocol, "rank {} is not one of {}", rank_, size());
     ends_.resize(size());
-    receiver_ = std::thread([this] { receive_all(); });
+    receiver_ = start_service_thread("baton-meeting", [this] { receive_all(); });
   }
 
   ~AgentRendezvous() override {

@@ -27,11 +27,7 @@ Domain join() {
   const std::lock_guard lock(joined_mutex);
   if (auto domain = joined().lock()) return Domain(std::move(domain));
   const auto assignment = job::find_assignment();
-  // Alone, no other process can know the name, so nobody need be met.
-  std::shared_ptr<comm::World> world =
-      assignment ? job::connect("shm:" + assignment->rendezvous, assignment->rank, assignment->size, options())
-                 : job::connect("inproc:alone", 0, 1, options());
-  auto domain = comm::DomainState::of_world(std::move(world));
+  auto domain = comm::DomainState::of_world(job::connect(assignment, options()));
   joined() = domain;
   return Domain(std::move(domain));
 }

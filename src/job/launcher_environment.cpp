@@ -22,10 +22,11 @@ struct Dialect {
   std::string_view host_count;               // hosts of the job; empty: not told
   std::array<std::string_view, 3> identity;  // variables that together name the job; empty: unused
   std::string_view also_needed;              // must be set for the dialect to apply; empty: nothing
+  std::string_view agent = "";               // where ranks of several hosts meet; empty: nowhere
 };
 
 constexpr std::array<Dialect, 5> kDialects = {{
-    {"baton run", "BATON_RANK", "BATON_SIZE", "", "BATON_HOST_COUNT", {"BATON_JOB", "", ""}, ""},
+    {"baton run", "BATON_RANK", "BATON_SIZE", "", "BATON_HOST_COUNT", {"BATON_JOB", "", ""}, "", "BATON_AGENT"},
     {"mpirun (Open MPI)",
      "OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",
@@ -107,8 +108,10 @@ std::optional<Assignment> read_dialect(const Dialect& dialect, const Environment
   }
   if (const auto hosts = dialect.host_count.empty() ? std::nullopt : environment(dialect.host_count)) {
     if (read_number(dialect, dialect.host_count, *hosts) > 1) {
-      fail(Code::unsupported, "{} spread the job over several hosts ({}={})", dialect.launcher, dialect.host_count,
-           *hosts);
+      assignment.agent = dialect.agent.empty() ? "" : environment(dialect.agent).value_or("");
+      if (assignment.agent.empty())
+        fail(Code::unsupported, "{} spread the job over several hosts ({}={})", dialect.launcher, dialect.host_count,
+             *hosts);
     }
   }
   assignment.rendezvous = identity_of(dialect, environment, launcher_process);

@@ -16,6 +16,7 @@ struct Assignment {
   int size = 1;
   std::string rendezvous;  // equal at all ranks of the job, different for any two jobs
   std::string launcher;    // "baton run", "mpirun (Open MPI)" ...: for messages
+  std::string agent;       // where the ranks of a job on several hosts meet; empty: they are all on this one
 };
 
 /// The value of an environment variable, or nothing.
@@ -26,7 +27,7 @@ using LauncherProcess = std::function<std::optional<std::string>()>;
 
 /// The assignment that `environment` tells of; nothing for a process that was started alone. Understands `baton run`,
 /// Open MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for
-/// variables that contradict each other and unsupported for jobs on several hosts.
+/// variables that contradict each other and unsupported for jobs on several hosts that others than `baton run` started.
 [[nodiscard]] std::optional<Assignment> find_assignment(const Environment& environment,
                                                         const LauncherProcess& launcher_process);
 

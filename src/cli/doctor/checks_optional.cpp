@@ -7,6 +7,7 @@
 
 #include <baton/error.hpp>
 
+#include "base/shared_library.hpp"
 #include "cli/doctor/findings.hpp"
 #include "job/launch/program_path.hpp"
 
@@ -31,11 +32,9 @@ Finding check_program(std::string item, std::initializer_list<const char*> progr
   return {.item = std::move(item), .verdict = Verdict::missing, .text = fmt::format("{}; {}", use, remedy)};
 }
 
-Finding not_built_in(std::string item, std::string use, bool on_machine) {
-  return {
-      .item = std::move(item),
-      .verdict = Verdict::missing,
-      .text = fmt::format("{}; planned, not built in ({} on this machine)", use, on_machine ? "present" : "not found")};
+Finding check_ucx() {
+  static_cast<void>(SharedLibrary::of_system("libucp.so.0", Code::unsupported));
+  return {.item = {}, .verdict = Verdict::ok, .text = "libucp.so.0, ranks on several hosts communicate over it"};
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ std::vector<Finding> check_optional() {
   std::vector<Finding> findings = {
       check_program("C++ compiler", {"c++", "g++", "clang++"}, "builds programs that use Baton",
                     "g++ 12 or clang++ 14 and later will do"),
-      not_built_in("UCX", "ranks on several hosts", find_first({"ucx_info"}).has_value())};
+      try_out("UCX", Need::optional, check_ucx)};
   for (const char* platform : {"cuda", "a2a3", "a5"}) {
     for (Finding& finding : check_platform(platform)) {
       // One line each; `baton doctor --platform` tells the rest.

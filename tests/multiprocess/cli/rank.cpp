@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,26 @@ void add_up(baton::Domain& me, int notifies) {
   }
   handed.wait(0, baton::WaitCmp::ge, notifies);
   numbers.note_read(numbers.data(), numbers.bytes());
+}
+
+/// Everybody hands its number to the right, looks at the one of its left neighbour, and meets the ranks of its parity.
+void go_round(baton::Domain& me) {
+  auto numbers = me.window<int>("numbers", 2);
+  auto handed = me.signals("handed", 1);
+  const int right = (me.rank() + 1) % me.size();
+  const int left = (me.rank() + me.size() - 1) % me.size();
+  numbers[1] = 100 + me.rank();
+  numbers.put_signal(right, 0, me.rank(), handed, 0);
+  handed.wait(0, baton::WaitCmp::ge, 1);
+  if (numbers[0] != left) throw std::runtime_error("a wrong number came");
+  int fetched = 0;
+  numbers.get(left, 1, std::span(&fetched, 1));
+  if (fetched != 100 + left) throw std::runtime_error("a wrong number was fetched");
+  std::vector<int> alike;
+  for (int rank = me.rank() % 2; rank < me.size(); rank += 2) alike.push_back(rank);
+  me.subset("alike", alike).barrier();
+  me.barrier();
+  say("went round");
 }
 
 /// Nobody catches anything.
@@ -138,6 +159,7 @@ int main(int argc, char** argv) {
     }
     if (what == "die" || what == "throw" || what == "quit" || what == "because") me.barrier(kLong);
     if (what == "leave") me.barrier();
+    if (what == "round") go_round(me);
     if (what == "add_up") add_up(me, me.size() - 1);
     if (what == "add_up_early") add_up(me, me.size() - 2);
     if (what == "allreduce") {

@@ -277,11 +277,53 @@ def test_an_agent_that_does_not_come_is_named(make_hosts):
     assert code == 127 and f"no agent came from host {b} within 1 s" in text and "--interface" in text, text
 
 
-def test_join_says_that_it_is_too_early(make_hosts, rank_program):
+def test_ranks_of_several_hosts_communicate(make_hosts, rank_program):
+    hosts = make_hosts(3)
+    result = hosts.run("-n", "7", rank_program, "round")
+    assert result.returncode == 0, (result.stdout + result.stderr).decode()
+    assert result.stdout.count(b"went round") == 7
+
+
+def waiting(hosts, rank_program, what):
+    """A job of four ranks on two hosts that have joined; all that wait are told how their waits end."""
+    process = hosts.start("--grace", "10s", "-n", "4", rank_program, what)
+    joined = read_lines(process.stdout, 4)
+    assert all("joined" in line for line in joined), joined
+    return process
+
+
+def test_a_wait_ends_with_the_name_and_host_of_who_died(make_hosts, rank_program):
     hosts = make_hosts(2)
-    result = hosts.run(rank_program)
+    result = hosts.run("--grace", "10s", "-n", "4", rank_program, "die")
+    # Who failed because of it may be heard of first.
     assert result.returncode != 0
-    assert "baton run spread the job over several hosts (BATON_HOST_COUNT=2)" in (result.stdout + result.stderr).decode()
+    err = result.stderr.decode()
+    for rank in range(3):
+        assert f"[{rank}] rank {rank} waited" in err, err
+    # Those of its host need no host.
+    assert len(re.findall(rf"rank 3 \(pid \d+ on host {hosts.names[1]}\) died: ", err)) == 2, err
+    assert len(re.findall(r"rank 3 \(pid \d+\) died: ", err)) == 1, err
+
+
+def test_a_wait_ends_when_the_link_to_a_host_is_cut(make_hosts, rank_program):
+    hosts = make_hosts(2)
+    process = waiting(hosts, rank_program, "barrier")
+    begin = time.monotonic()
+    assert hosts.lab.call("cut", hosts.names[1]).returncode == 0
+    code, out, err = finish(process)
+    assert code != 0 and "[1] rank 1 waited" in err, err
+    assert re.search(rf"rank 2 \(pid \d+ on host {hosts.names[1]}\) died: .*does not answer", err), err
+    # Promised are 1.5 s until the wait ends; then there is the grace of 10 s for rank 0, which does not wait.
+    assert time.monotonic() - begin < 20
+
+
+def test_a_wait_ends_when_an_agent_is_killed(make_hosts, rank_program):
+    hosts = make_hosts(2)
+    process = waiting(hosts, rank_program, "barrier")
+    os.kill(agents_of(hosts)[1], signal.SIGKILL)
+    code, out, err = finish(process)
+    assert code != 0 and "[1] rank 1 waited" in err, err
+    assert re.search(rf"rank 2 \(pid \d+ on host {hosts.names[1]}\) died: ", err), err
 
 
 def test_one_host_elsewhere_is_a_job_like_any_other(make_hosts, rank_program):

@@ -123,6 +123,17 @@ TEST(LauncherEnvironment, ARankMustBeInsideItsJob) {
                 [] { static_cast<void>(assignment_in(with(kTorchrun, "WORLD_SIZE", "0"))); });
 }
 
+TEST(LauncherEnvironment, AnAgentBringsHostsTogether) {
+  Variables variables = kBatonRun;
+  variables["BATON_HOST_COUNT"] = "2";
+  require_error(Code::unsupported, {"several hosts", "BATON_HOST_COUNT=2"},
+                [&] { static_cast<void>(assignment_in(variables)); });
+  variables["BATON_AGENT"] = "baton-agent-7";
+  EXPECT_EQ(assignment_in(variables)->agent, "baton-agent-7");
+  variables["BATON_HOST_COUNT"] = "1";
+  EXPECT_EQ(assignment_in(variables)->agent, "");
+}
+
 TEST(LauncherEnvironment, SeveralHostsAreNotSupportedAndSaidToBe) {
   require_error(Code::unsupported, {"several hosts", "2 of 4 ranks", "OMPI_COMM_WORLD_LOCAL_SIZE=2"},
                 [] { static_cast<void>(assignment_in(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"))); });
