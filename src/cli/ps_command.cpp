@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr const char* kPsExamples = R"(
 Jobs are found through what their processes hold, so a job is listed from the moment its ranks have met until its last
-process is gone, however it was started. Only your own jobs are shown.
+process is gone, however it was started. Only your own jobs are shown. Of a job over several hosts all ranks are shown, on
+each of its hosts and where it was started.
 
 examples:
   baton ps
@@ -27,8 +29,13 @@ std::string since(const job::RankSnapshot& rank) {
 
 bool shows_wait(const std::string& state) { return state == "waiting" || state == "stopped"; }
 
+/// With a column for hosts where there are several.
 std::string as_table(const std::vector<job::JobSnapshot>& jobs) {
+  const bool hosts = std::ranges::any_of(jobs, [](const job::JobSnapshot& job) {
+    return std::ranges::any_of(job.ranks, [](const job::RankSnapshot& rank) { return !rank.host.empty(); });
+  });
   std::vector<std::vector<std::string>> rows{{"JOB", "RANK", "PID", "STATE", "WAITS FOR", "SINCE"}};
+  if (hosts) rows.front().insert(rows.front().begin() + 2, "HOST");
   for (const job::JobSnapshot& job : jobs) {
     for (const job::RankSnapshot& rank : job.ranks) {
       const std::string state = job::describe_state(job, rank);
@@ -36,6 +43,7 @@ std::string as_table(const std::vector<job::JobSnapshot>& jobs) {
       rows.push_back({job::display_name(job), fmt::format("{}", rank.rank),
                       rank.process.pid == 0 ? "-" : fmt::format("{}", rank.process.pid), state,
                       wait ? comm::describe(*rank.wait) : "-", wait ? since(rank) : "-"});
+      if (hosts) rows.back().insert(rows.back().begin() + 2, rank.host.empty() ? "-" : rank.host);
     }
   }
   return format_table(rows);
@@ -53,6 +61,7 @@ std::string_view kind_of(wire::Operation waiting) {
 nlohmann::json as_json(const job::JobSnapshot& job, const job::RankSnapshot& rank) {
   const std::string state = job::describe_state(job, rank);
   nlohmann::json out{{"rank", rank.rank}, {"pid", rank.process.pid}, {"state", state}};
+  if (!rank.host.empty()) out["host"] = rank.host;
   if (rank.wait && shows_wait(state)) {
     const bool signal = rank.wait->operation == wire::Operation::waiting;
     out["waits_for"] = {{"kind", kind_of(rank.wait->operation)},

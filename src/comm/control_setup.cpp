@@ -23,13 +23,13 @@ ControlSegment make_control(std::uint32_t ranks, std::string_view name, const Jo
 }
 
 ControlSegment make_control(std::uint32_t ranks, std::uint32_t ranks_here, std::string_view name, const JobToken& token,
-                            Hosting hosting, int processors) {
+                            Hosting hosting, int processors, std::size_t behind) {
   // The last events of a process that dies are to stay; ranks of one process end together.
   const std::uint32_t event_areas = hosting == Hosting::processes ? ranks : 0;
   const std::size_t bytes = wire::control_bytes(ranks, event_areas);
   ControlSegment control;
-  control.fd = create_memfd(wire::kControlSegmentName, bytes);
-  control.memory = map_memfd(control.fd, bytes);
+  control.fd = create_memfd(wire::kControlSegmentName, bytes + behind);
+  control.memory = map_memfd(control.fd, bytes + behind);
   wire::ControlHeader& header = control.header();
   header.version = wire::kControlVersion;
   header.rank_count = ranks;

@@ -33,9 +33,10 @@ struct ControlSegment {
 /// `processors` is how many of the ranks can run at once.
 [[nodiscard]] ControlSegment make_control(std::uint32_t ranks, std::string_view name, const JobToken& token,
                                           Hosting hosting, int processors);
-/// The same for a host that has `ranks_here` of the ranks.
+/// The same for a host that has `ranks_here` of the ranks, with `behind` zero bytes behind the segment.
 [[nodiscard]] ControlSegment make_control(std::uint32_t ranks, std::uint32_t ranks_here, std::string_view name,
-                                          const JobToken& token, Hosting hosting, int processors);
+                                          const JobToken& token, Hosting hosting, int processors,
+                                          std::size_t behind = 0);
 
 /// Takes over a control segment that another process made. Throws Error (protocol) if it is none.
 [[nodiscard]] ControlSegment adopt_control(UniqueFd fd, std::uint32_t ranks);

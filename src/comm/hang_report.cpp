@@ -14,6 +14,7 @@
 #include "comm/health.hpp"
 #include "comm/kernel_record.hpp"
 #include "comm/world.hpp"
+#include "wire/names.hpp"
 
 namespace baton::comm {
 namespace {
@@ -41,7 +42,8 @@ struct FoundEvent {
 
 class Reporter {
  public:
-  Reporter(const ControlView& control, const LastEvents* own) : control_(*control.header), own_(own) {
+  Reporter(const ControlView& control, const LastEvents* own)
+      : control_(*control.header), processes_(control.processes), own_(own) {
     // Held against the real size: the header may have changed since it was checked.
     const std::size_t room = (control.bytes - sizeof(wire::ControlHeader)) / sizeof(wire::RankBlock);
     count_ = static_cast<std::uint32_t>(std::min<std::size_t>(control_.rank_count, room));
@@ -56,6 +58,7 @@ class Reporter {
 
   HangReport report() && {
     report_.stuck = report_.graph.stuck();
+    describe_hosts();
     describe_all();
     describe_stuck();
     describe_events();
@@ -68,24 +71,59 @@ class Reporter {
     RankOfGraph seen;
     std::string fact;
     kernels_.emplace_back();
-    if (state_of(control_, rank) != wire::RankState::live) {
+    const wire::RankState state = state_of(control_, rank);
+    const bool silent = process_of(rank) == ProcessSeen::silent && state == wire::RankState::absent;
+    if (state != wire::RankState::live && !silent) {
       seen.state = RankOfGraph::State::gone;
       fact = describe_activity(control_, rank);
     } else {
       seen.waits = read_waits(block);
       kernels_.back() = read_kernels(block);
-      const bool stopped = is_here(control_, rank) && is_stopped(block);
-      if (!seen.waits.empty() && kernels_.back().empty() && !stopped) seen.state = RankOfGraph::State::waits;
-      if (stopped) fact = "stopped: a debugger, Ctrl-Z or SIGSTOP holds the process";
+      const ProcessSeen process = process_of(rank);
+      switch (process) {
+        case ProcessSeen::runs:
+          if (!seen.waits.empty() && kernels_.back().empty()) seen.state = RankOfGraph::State::waits;
+          break;
+        case ProcessSeen::stopped: fact = "stopped: a debugger, Ctrl-Z or SIGSTOP holds the process"; break;
+        case ProcessSeen::ended: fact = "dead, cause unknown"; break;
+        case ProcessSeen::silent: fact = "not known: its host did not answer"; break;
+        case ProcessSeen::nothing:
+          fact = "not known: it is on another host, of which `baton ps --explain` tells";
+          break;
+      }
+      // What it waited for may be over.
+      if (process == ProcessSeen::silent) seen.waits.clear();
+      if (process == ProcessSeen::silent || process == ProcessSeen::ended) kernels_.back().clear();
+      if (process == ProcessSeen::ended) seen = {.state = RankOfGraph::State::gone, .waits = {}};
     }
     facts_.push_back(std::move(fact));
     return seen;
   }
 
-  [[nodiscard]] bool is_stopped(const wire::RankBlock& block) const {
-    if (control_.in_process != 0) return false;
-    const auto stat = read_process_stat(block.pid.load(std::memory_order_relaxed));
-    return stat && (stat->state == 'T' || stat->state == 't');
+  [[nodiscard]] ProcessSeen process_of(std::uint32_t rank) const {
+    if (rank < processes_.size()) return processes_[rank].load(std::memory_order_relaxed);
+    if (control_.in_process != 0) return ProcessSeen::runs;
+    if (!is_here(control_, rank)) return ProcessSeen::nothing;
+    const auto stat = read_process_stat(wire::rank_block(control_, rank).pid.load(std::memory_order_relaxed));
+    return stat && (stat->state == 'T' || stat->state == 't') ? ProcessSeen::stopped : ProcessSeen::runs;
+  }
+
+  /// Of a job whose hosts were asked: who is where.
+  void describe_hosts() {
+    if (processes_.empty()) return;
+    GroupedFacts groups;
+    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+      groups.add(static_cast<int>(rank), wire::load_name(wire::rank_block(control_, rank).host));
+    }
+    const std::vector<std::string>& hosts = groups.facts();
+    std::string text;
+    for (std::size_t i = 0; i < std::min(hosts.size(), kMostGroups); ++i) {
+      const std::vector<int>& ranks = groups.ranks(hosts[i]);
+      text += fmt::format("{}{} {} on host {}", text.empty() ? "" : ", ", name_ranks(ranks),
+                          ranks.size() == 1 ? "is" : "are", hosts[i]);
+    }
+    if (hosts.size() > kMostGroups) text += fmt::format(", the others on {} more hosts", hosts.size() - kMostGroups);
+    add(std::move(text));
   }
 
   [[nodiscard]] std::string occupation(std::uint32_t rank) const {
@@ -287,6 +325,7 @@ class Reporter {
   void add(std::string line) { report_.lines.push_back(std::move(line)); }
 
   const wire::ControlHeader& control_;
+  std::span<const ProcessState> processes_;
   const LastEvents* own_;
   std::uint32_t count_ = 0;
   const EventArea* areas_ = nullptr;                   // by rank; null if there are none

@@ -1,7 +1,10 @@
 // One report of what all ranks of a job do, for when they do not get on.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +17,22 @@ namespace baton::comm {
 
 class World;
 
+/// What the host of a rank said of its process when it was asked.
+enum class ProcessSeen : std::uint8_t {
+  nothing,  // it was not asked
+  runs,     // or sleeps
+  stopped,
+  ended,
+  silent,  // the host did not answer
+};
+using ProcessState = std::atomic<ProcessSeen>;
+
 /// A control segment that may belong to others, who may write anything to it at any time: `bytes` of it are mapped.
 struct ControlView {
   const wire::ControlHeader* header;
   std::size_t bytes;
+  /// By rank, where the segment is made of what the hosts of a job said; else empty.
+  std::span<const ProcessState> processes{};
 };
 
 /// The line above a report in the notes of an error.

@@ -30,8 +30,9 @@ enum class FrameKind : std::uint32_t {
   input_end,    // launcher: no more of them
   input_room,   // agent: as `room`, for input
   signal,       // launcher: for all ranks of the host
-  look,         // launcher: what do the ranks do?
-  looked,       // agent: this
+  look,         // launcher: what do the ranks do? agent: somebody asks that here, about those of all hosts
+  seen,         // both, in answer to a `look`: what one rank does
+  looked,       // both: that was all
   finish,       // launcher: end what is left of the ranks, and then yourself
   finished,     // agent: nothing of them is left but output
   heartbeat,    // both: nothing; there is always something that the other host has to acknowledge

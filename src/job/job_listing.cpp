@@ -21,6 +21,7 @@
 #include "base/unique_fd.hpp"
 #include "comm/hang_report.hpp"
 #include "comm/shared_memory.hpp"
+#include "job/job_picture.hpp"
 #include "job/launch/descendants.hpp"
 
 namespace baton::job {
@@ -46,6 +47,9 @@ std::vector<std::string> control_descriptors(pid_t pid) {
 struct FoundJob {
   JobSnapshot job;
   std::shared_ptr<comm::SharedMemory> memory;
+
+  [[nodiscard]] bool is_picture() const noexcept { return job.ranks_here == 0; }
+  void read() { job = describe_control({static_cast<const std::byte*>(memory->address()), memory->bytes()}); }
 };
 
 /// Reads the segment at `path`, or nothing if it is none: anybody may give a memfd that name.
@@ -63,11 +67,39 @@ std::optional<FoundJob> read_job(const std::string& path) {
   if (address == MAP_FAILED) return std::nullopt;
   auto memory = std::make_shared<comm::SharedMemory>(address, bytes);
   try {
-    return FoundJob{describe_control({static_cast<const std::byte*>(address), bytes}), std::move(memory)};
+    FoundJob found{{}, std::move(memory)};
+    found.read();
+    return found;
   } catch (const Error& error) {
     log::debug("{}: {}", path, error.message());
     return std::nullopt;
   }
+}
+
+/// The job of which `part` is the control segment of one host; `part` itself if there is no such thing.
+std::string_view whole_of(std::string_view part) { return part.substr(0, part.find_last_of("./")); }
+
+/// A job over several hosts is found as its pictures and as the segments of those of its hosts whose processes are seen
+/// here: one stays, a picture if somebody can bring it up to date.
+std::vector<FoundJob> without_parts(std::vector<FoundJob> found) {
+  constexpr std::chrono::seconds kPatience{2};
+  std::vector<FoundJob> jobs;
+  std::set<std::string> whole;
+  for (FoundJob& one : found) {
+    if (!one.is_picture()) continue;
+    if (whole.contains(one.job.name) || !refresh_picture(one.job.token, Deadline::after(kPatience))) continue;
+    one.read();
+    const bool joined = std::ranges::any_of(
+        one.job.ranks, [](const RankSnapshot& rank) { return rank.state != wire::RankState::absent; });
+    whole.insert(one.job.name);
+    if (joined) jobs.push_back(std::move(one));
+  }
+  for (FoundJob& one : found) {
+    if (one.memory == nullptr || one.is_picture()) continue;
+    const std::string name = display_name(one.job);
+    if (!whole.contains(std::string(whole_of(name)))) jobs.push_back(std::move(one));
+  }
+  return jobs;
 }
 
 std::vector<FoundJob> find_all() {
@@ -81,6 +113,7 @@ std::vector<FoundJob> find_all() {
       if (found && seen.insert(found->job.token).second) jobs.push_back(*std::move(found));
     }
   }
+  jobs = without_parts(std::move(jobs));
   std::sort(jobs.begin(), jobs.end(), [](const FoundJob& a, const FoundJob& b) {
     return std::tie(a.job.created_ns, a.job.token) < std::tie(b.job.created_ns, b.job.token);
   });
@@ -102,7 +135,7 @@ std::vector<JobExplanation> explain_jobs(std::string_view name) {
     known.push_back(display_name(found.job));
     if (!known.back().starts_with(name)) continue;
     const auto* header = static_cast<const wire::ControlHeader*>(found.memory->address());
-    explained.push_back({known.back(), comm::report_hang({header, found.memory->bytes()}).lines});
+    explained.push_back({known.back(), comm::report_hang(view_of(*header, found.memory->bytes())).lines});
   }
   if (explained.empty()) {
     throw Error(Code::invalid_argument, fmt::format("there is no job {}", quote(name)),
@@ -119,12 +152,22 @@ std::string display_name(const JobSnapshot& job) {
 
 std::string describe_state(const JobSnapshot& job, const RankSnapshot& rank) {
   switch (rank.state) {
-    case wire::RankState::absent: return "not joined";
+    case wire::RankState::absent:
+      if (rank.seen == comm::ProcessSeen::silent) break;
+      return "not joined";
     case wire::RankState::left: return "left";
     case wire::RankState::dead: return "dead: " + describe_end(rank);
     case wire::RankState::live: break;
   }
-  if (!job.in_process) {
+  if (!rank.host.empty()) {
+    switch (rank.seen) {
+      case comm::ProcessSeen::nothing: return "not seen";
+      case comm::ProcessSeen::silent: return "not seen: its host did not answer";
+      case comm::ProcessSeen::ended: return "dead: cause unknown";
+      case comm::ProcessSeen::stopped: return "stopped";
+      case comm::ProcessSeen::runs: break;
+    }
+  } else if (!job.in_process) {
     const auto stat = read_process_stat(rank.process.pid);
     // Ended, and nobody was there to note how.
     if (!stat || stat->start_time != rank.process.start_time || stat->ended()) return "dead: cause unknown";

@@ -9,8 +9,8 @@
 
 namespace baton::job {
 
-/// The live jobs of this user, oldest first. There is no registry: every process of a job holds its control segment,
-/// and the kernel lists what processes hold.
+/// The live jobs of this user, oldest first; of those over several hosts, the ranks of all hosts. There is no registry:
+/// every process of a job holds its control segment, and the kernel lists what processes hold.
 [[nodiscard]] std::vector<JobSnapshot> find_jobs();
 
 /// What all ranks of a job do, as lines of a report.
@@ -25,7 +25,8 @@ struct JobExplanation {
 /// The name people know the job by: BATON_JOB for one that `baton run` started, else with its launcher in front.
 [[nodiscard]] std::string display_name(const JobSnapshot& job);
 
-/// What a rank does, in a word or two: "running", "waiting", "left", "dead: SIGKILL".
+/// What a rank does, in a word or two: "running", "waiting", "left", "dead: SIGKILL",
+/// "not seen".
 [[nodiscard]] std::string describe_state(const JobSnapshot& job, const RankSnapshot& rank);
 
 }  // namespace baton::job

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fail.hpp"
+#include "job/job_picture.hpp"
 #include "wire/names.hpp"
 
 namespace baton::job {
@@ -23,6 +24,7 @@ RankSnapshot describe_rank(const wire::RankBlock& block, std::uint32_t rank) {
   out.state = in_range(block.state.load(std::memory_order_acquire), wire::RankState::dead, wire::RankState::absent);
   out.process = {.pid = block.pid.load(std::memory_order_relaxed),
                  .start_time = block.start_time.load(std::memory_order_relaxed)};
+  out.host = wire::load_name(block.host);
   const std::uint64_t end = block.end.load(std::memory_order_relaxed);
   out.end_kind = in_range(static_cast<std::uint32_t>(end >> 32), wire::EndKind::error, wire::EndKind::unknown);
   out.end_value = static_cast<std::uint32_t>(end);
@@ -47,13 +49,18 @@ JobSnapshot describe_control(std::span<const std::byte> segment) {
   std::copy(std::begin(header.token), std::end(header.token), out.token.begin());
   out.created_ns = header.created_ns;
   out.in_process = header.in_process != 0;
+  out.ranks_here = header.ranks_here;
   // Held against the real size once more: the header may have changed since the check.
   const std::size_t claimed = header.rank_count;
   const std::size_t room = (segment.size() - sizeof(wire::ControlHeader)) / sizeof(wire::RankBlock);
   const auto count = static_cast<std::uint32_t>(std::min(claimed, room));
   out.ranks.reserve(count);
+  const comm::ControlView view = view_of(header, segment.size());
   for (std::uint32_t rank = 0; rank < count; ++rank) {
     out.ranks.push_back(describe_rank(wire::rank_block(header, rank), rank));
+    if (rank >= view.processes.size()) continue;
+    const auto seen = static_cast<std::uint32_t>(view.processes[rank].load(std::memory_order_relaxed));
+    out.ranks.back().seen = in_range(seen, comm::ProcessSeen::silent, comm::ProcessSeen::nothing);
   }
   return out;
 }
@@ -65,7 +72,7 @@ std::string describe_end(const RankSnapshot& rank) {
     case wire::EndKind::error: return rank.reason.empty() ? "it threw an error" : "it threw " + rank.reason;
     case wire::EndKind::unknown: break;
   }
-  return "cause unknown";
+  return rank.reason.empty() ? "cause unknown" : rank.reason;
 }
 
 std::string_view describe_activity(wire::Operation activity) noexcept {

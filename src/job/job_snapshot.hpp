@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/liveness.hpp"
+#include "comm/hang_report.hpp"
 #include "comm/wait_record.hpp"
 #include "wire/control.hpp"
 
@@ -22,7 +23,9 @@ namespace baton::job {
 struct RankSnapshot {
   std::uint32_t rank = 0;
   wire::RankState state = wire::RankState::absent;
-  ProcessId process{};  // zeros if the rank has not joined
+  ProcessId process{};                                  // zeros if the rank has not joined
+  std::string host;                                     // where it runs; empty: on this one
+  comm::ProcessSeen seen = comm::ProcessSeen::nothing;  // what its host said of its process
   wire::EndKind end_kind = wire::EndKind::unknown;
   std::uint32_t end_value = 0;                       // a signal, an exit code, or the Code of an error
   std::string reason;                                // what it threw; empty if that is not known
@@ -34,6 +37,7 @@ struct RankSnapshot {
 struct JobSnapshot {
   std::string name;
   std::array<std::uint8_t, 16> token;
+  std::uint32_t ranks_here;
   std::int64_t created_ns;  // CLOCK_REALTIME
   bool in_process;
   std::vector<RankSnapshot> ranks;

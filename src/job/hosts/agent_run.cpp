@@ -12,10 +12,17 @@
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 #include "job/hosts/interfaces.hpp"
+#include "job/hosts/rank_sight.hpp"
 #include "job/launch/launcher.hpp"
 #include "job/launch/program_path.hpp"
 
 namespace baton::job {
+namespace {
+
+/// What a frame says that somebody else reads, too.
+comm::RankEnd end_in(FrameReader frame) { return decode_rank_end(frame); }
+
+}  // namespace
 
 AgentRun::AgentRun(SignalGuard& signals, std::unique_ptr<Channel> channel, std::string address)
     : signals_(signals),
@@ -81,9 +88,18 @@ void AgentRun::on_frame(FrameReader& frame) {
       if (input_) input_->end();
       break;
     case FrameKind::look: on_look(); break;
+    case FrameKind::seen:
+      if (picture_) picture_->draw(frame);
+      break;
+    case FrameKind::looked:
+      while (picture_ && !frame.at_end()) picture_->note_silence(frame.get<std::uint32_t>());
+      if (picture_) picture_->answer();
+      break;
     case FrameKind::finish: over_ = true; break;
-    case FrameKind::record:
     case FrameKind::rank_end:
+      if (picture_) picture_->note_end(end_in(frame));
+      [[fallthrough]];
+    case FrameKind::record:
       if (desk_) desk_->pass_on(frame);
       break;
     default: fail(Code::protocol, "a frame of kind {} came", static_cast<std::uint32_t>(frame.kind()));
@@ -109,6 +125,7 @@ void AgentRun::on_job(JobOrder order) {
     desk_.emplace(loop_, std::move(welcome),
                   RankDesk::Ranks{static_cast<std::uint32_t>(first_rank_), static_cast<std::uint32_t>(count_)},
                   [this](std::string_view frame) { launcher_.send(frame); });
+    picture_.emplace(loop_, order.job, order.hosts, [this] { launcher_.send(FrameWriter(FrameKind::look).finish()); });
     LocalRanksPlan plan{.job = fmt::format("{}.{}", order.job, order.host),
                         .program = program,
                         .command = std::move(order.command),
@@ -175,11 +192,11 @@ void AgentRun::on_room(FrameReader& frame) {
 }
 
 void AgentRun::on_look() {
-  std::vector<RankSnapshot> seen;
-  for (int rank = first_rank_; rank < first_rank_ + count_ && ranks_; ++rank) {
-    if (auto one = ranks_->look(rank)) seen.push_back(std::move(*one));
+  const auto control = ranks_ ? ranks_->control() : std::nullopt;
+  for (int rank = first_rank_; control && rank < first_rank_ + count_; ++rank) {
+    launcher_.send(encode_sight(*control, static_cast<std::uint32_t>(rank), scale_));
   }
-  launcher_.send(encode_looked(seen));
+  launcher_.send(FrameWriter(FrameKind::looked).finish());
 }
 
 void AgentRun::on_signals() {

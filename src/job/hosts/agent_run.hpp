@@ -8,6 +8,7 @@
 
 #include "job/hosts/link.hpp"
 #include "job/hosts/messages.hpp"
+#include "job/hosts/picture_keeper.hpp"
 #include "job/hosts/pipe_feeder.hpp"
 #include "job/hosts/rank_desk.hpp"
 #include "job/hosts/stream_sender.hpp"
@@ -51,7 +52,9 @@ class AgentRun final : private RankEvents, private RankOutput {
   std::string address_;
   Link launcher_;
   Timer heartbeat_;
+  TickScale scale_;
   std::optional<RankDesk> desk_;
+  std::optional<PictureKeeper> picture_;
   std::unique_ptr<LocalRanks> ranks_;
   std::map<int, Streams> streams_;  // by rank
   std::unique_ptr<PipeFeeder> input_;

@@ -140,18 +140,6 @@ RankEnding decode_ended(FrameReader& frame) {
   return ending;
 }
 
-std::string encode_looked(const std::vector<RankSnapshot>& ranks) {
-  FrameWriter frame(FrameKind::looked);
-  for (const RankSnapshot& rank : ranks) put(frame, rank);
-  return frame.finish();
-}
-
-std::vector<RankSnapshot> decode_looked(FrameReader& frame) {
-  std::vector<RankSnapshot> ranks;
-  while (!frame.at_end()) ranks.push_back(get_snapshot(frame));
-  return ranks;
-}
-
 std::string encode_not_started(const Error& error) {
   return FrameWriter(FrameKind::not_started)
       .put(static_cast<std::uint32_t>(error.code()))
@@ -164,6 +152,7 @@ std::string encode_not_started(const Error& error) {
 Error decode_not_started(FrameReader& frame) {
   const auto code = static_cast<Code>(frame.get<std::uint32_t>());
   std::string message = frame.get_text();
+  std::erase(message, '\0');  // what() ends there
   std::vector<std::string> notes = frame.get_texts();
   const std::string remedy = frame.get_text();
   frame.expect_end();

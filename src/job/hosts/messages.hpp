@@ -17,7 +17,7 @@
 namespace baton::job {
 
 /// Both ends must have the same; changes with any change of a frame.
-inline constexpr std::uint32_t kAgentProtocol = 1;
+inline constexpr std::uint32_t kAgentProtocol = 2;
 
 struct Hello {
   std::uint32_t protocol = kAgentProtocol;
@@ -45,8 +45,6 @@ struct JobOrder {
 /// Ages, not times, go from host to host: the clock of another host is not ours.
 [[nodiscard]] std::string encode(const RankEnding& ending);
 [[nodiscard]] RankEnding decode_ended(FrameReader& frame);
-[[nodiscard]] std::string encode_looked(const std::vector<RankSnapshot>& ranks);
-[[nodiscard]] std::vector<RankSnapshot> decode_looked(FrameReader& frame);
 
 [[nodiscard]] std::string encode_not_started(const Error& error);
 [[nodiscard]] Error decode_not_started(FrameReader& frame);

@@ -1,14 +1,10 @@
 #include "job/hosts/remote_ranks.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
 
-#include <fmt/ranges.h>
-
 #include "base/fail.hpp"
-#include "base/log.hpp"
 #include "base/quote.hpp"
 #include "job/rank_messages.hpp"
 
@@ -33,6 +29,7 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
       desk_(loop_, token_, {.interface = plan_.interface, .expected = plan_.order.hosts.size()},
             [this](std::unique_ptr<Channel> channel) { admit(std::move(channel)); }),
       tick_(loop_, [this] { on_tick(); }),
+      picture_(loop_, plan_.order.job, plan_.order.hosts, [this] { begin_look(); }),
       hosts_(plan_.order.hosts.size()),
       ranks_(plan_.order.size) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -53,89 +50,10 @@ RemoteRanks::~RemoteRanks() {
   }
 }
 
-void RemoteRanks::start(int input_fd) {
-  input_source_.reset(::fcntl(input_fd, F_DUPFD_CLOEXEC, 3));
-  start_deadline_ = Deadline::after(plan_.patience);
-  tick_.set(kHeartbeat, Timer::Mode::again_and_again);
-  for (Host& host : hosts_) {
-    // One line; what follows travels over the connection.
-    const std::string input = fmt::format("baton-agent {} {} {} {} {}\n", kAgentProtocol, to_hex(token_), host.index,
-                                          desk_.port(), fmt::join(desk_.addresses(), ","));
-    host.process = std::make_unique<AgentProcess>(
-        loop_, AgentCommand{host.share.name, plan_.launch_agent, plan_.remote_baton}, input);
-  }
-}
-
 bool RemoteRanks::any() const noexcept {
   return std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
     return host.state == HostState::starting || host.state == HostState::connected || host.live > 0;
   });
-}
-
-void RemoteRanks::admit(std::unique_ptr<Channel> channel) {
-  Connection& connection = connections_.emplace_back();
-  connection.deadline = Deadline::after(JoinDesk::kPatience);
-  connection.fd = channel->fd();
-  connection.link = std::make_unique<Link>(
-      loop_, std::move(channel), [this, &connection](FrameReader& frame) { on_frame(connection, frame); },
-      [this, &connection](const std::string& why) { on_closed(connection, why); });
-}
-
-void RemoteRanks::on_frame(Connection& connection, FrameReader& frame) {
-  if (frame.kind() == FrameKind::heartbeat) return;
-  if (connection.host != nullptr) {
-    on_host_frame(*connection.host, frame);
-  } else if (frame.kind() == FrameKind::hello) {
-    on_hello(connection, frame);
-  } else {
-    fail(Code::protocol, "the first frame is not a hello, but of kind {}", static_cast<std::uint32_t>(frame.kind()));
-  }
-}
-
-void RemoteRanks::on_hello(Connection& connection, FrameReader& frame) {
-  const Hello hello = decode_hello(frame);
-  const auto refuse = [&](const std::string& why) {
-    desk_.refuse(connection.fd, "hello", why);
-    connection.link->send(FrameWriter(FrameKind::refused).put_text(why).finish());
-    connection.link->close();
-  };
-  const bool known = hello.protocol == kAgentProtocol && hello.host < hosts_.size();
-  const std::string who = known ? "host " + quote(hosts_[hello.host].share.name) : peer_address(connection.fd);
-  if (hello.protocol != kAgentProtocol || hello.version != plan_.version) {
-    const std::string why = fmt::format("{} has Baton {}, this host has {}", who, hello.version, plan_.version);
-    refuse(why);
-    if (!ordered_) give_up(error_in(Situation::other_version, why));
-    return;
-  }
-  if (!known || hosts_[hello.host].state != HostState::starting || gave_up_) {
-    refuse(fmt::format("it says that it is host {}, which {}", hello.host, known ? "is here already" : "is not there"));
-    return;
-  }
-  Host& host = hosts_[hello.host];
-  connection.host = &host;
-  connection.deadline = Deadline::never();
-  host.connection = &connection;
-  host.state = HostState::connected;
-  log::info("host {} is there", quote(host.share.name));
-  const bool all =
-      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& one) { return one.state == HostState::connected; });
-  if (all) order_all();
-}
-
-void RemoteRanks::order_all() {
-  ordered_ = true;
-  for (Host& host : hosts_) {
-    JobOrder order = plan_.order;
-    order.host = host.index;
-    host.state = HostState::running;
-    host.live = host.share.count;
-    send(host, encode(order));
-  }
-  Host& first = hosts_.front();
-  input_ = std::make_unique<StreamSender>(
-      loop_, std::move(input_source_),
-      [this, &first](std::string_view bytes) { send(first, FrameWriter(FrameKind::input).put_rest(bytes).finish()); },
-      [this, &first] { send(first, FrameWriter(FrameKind::input_end).finish()); });
 }
 
 RemoteRanks::Rank& RemoteRanks::rank_of(Host& host, std::uint32_t rank) {
@@ -172,9 +90,15 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
       if (input_ && &host == &hosts_.front()) input_->add_room(bytes);
       break;
     }
+    case FrameKind::look:
+      host.asks = true;
+      begin_look();
+      break;
+    case FrameKind::seen: on_seen(host, frame); break;
     case FrameKind::looked:
-      for (const RankSnapshot& seen : decode_looked(frame)) rank_of(host, seen.rank).seen = seen;
+      frame.expect_end();
       host.looked = true;
+      end_look_if_done();
       break;
     case FrameKind::finished:
       host.state = HostState::finished;
@@ -250,6 +174,7 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
         &host);
   }
   host.live = 0;
+  end_look_if_done();
   for (int i = 0; i < host.share.count; ++i) {
     const int number = host.share.first_rank + i;
     Rank& rank = ranks_[static_cast<std::size_t>(number)];
@@ -263,51 +188,8 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
     ending.rank = number;
     ending.when = Deadline::Clock::now();
     ending.lost = reason;
-    ending.last_seen = rank.seen;
+    ending.last_seen = look(number);
     events_.on_rank_ended(ending);
-  }
-}
-
-void RemoteRanks::abandon() {
-  gave_up_ = true;
-  for (Host& host : hosts_) {
-    if (host.state == HostState::starting) host.process.reset();
-    host.state = HostState::gone;
-    if (host.connection != nullptr) host.connection->link->close();
-  }
-}
-
-void RemoteRanks::give_up(const Error& error) {
-  if (gave_up_) return;
-  abandon();
-  events_.on_start_failure(error);
-}
-
-void RemoteRanks::pass_on(std::string_view frame, const Host* but) {
-  for (Host& host : hosts_) {
-    if (&host != but) send(host, frame);
-  }
-}
-
-void RemoteRanks::tell_end(const comm::RankEnd& end, const Host* but) {
-  if (std::exchange(ranks_[end.rank].end_is_known, true)) return;
-  pass_on(encode(end), but);
-}
-
-void RemoteRanks::send(Host& host, std::string_view frame) {
-  if (host.connection != nullptr) host.connection->link->send(frame);
-}
-
-void RemoteRanks::signal(int number) {
-  if (!ordered_ && asks_to_end(number)) abandon();
-  pass_on(FrameWriter(FrameKind::signal).put(number).finish(), nullptr);
-}
-
-void RemoteRanks::on_child_end() {
-  for (Host& host : hosts_) {
-    const auto status = host.process ? host.process->status() : std::nullopt;
-    // One that ended well may have left the agent to somebody else.
-    if (host.state == HostState::starting && status && *status != 0) give_up(host.process->failure());
   }
 }
 
@@ -320,37 +202,30 @@ void RemoteRanks::on_tick() {
   }
   std::erase_if(connections_, [](const Connection& one) { return one.host == nullptr && !one.link->open(); });
   pass_on(FrameWriter(FrameKind::heartbeat).finish(), nullptr);
-  if (ordered_ || gave_up_ || !start_deadline_.passed()) return;
-  std::vector<std::string> missing;
-  std::vector<std::string> notes;
-  for (const Host& host : hosts_) {
-    if (host.state != HostState::starting) continue;
-    missing.push_back(host.share.name);
-    for (const std::string& line : host.process->last_lines())
-      notes.push_back(fmt::format("{}: {}", host.share.name, line));
-  }
-  notes.push_back(
-      fmt::format("agents are to connect to port {} of {}", desk_.port(), fmt::join(desk_.addresses(), ", ")));
-  give_up(error_in(
-      Situation::agent_silent,
-      fmt::format("no agent came from host{} {} within {} s", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
-                  std::chrono::duration_cast<std::chrono::seconds>(plan_.patience).count()),
-      std::move(notes)));
+  if (looking_ && look_deadline_.passed()) end_look();
+  if (!ordered_ && !gave_up_ && start_deadline_.passed()) give_up_on_missing();
 }
 
-void RemoteRanks::refresh(const Deadline& deadline) {
+void RemoteRanks::pass_on(std::string_view frame, const Host* but) {
   for (Host& host : hosts_) {
-    host.looked = host.state != HostState::running;
-    if (!host.looked) send(host, FrameWriter(FrameKind::look).finish());
+    if (&host != but) send(host, frame);
   }
-  const auto all_looked = [this] {
-    return std::all_of(hosts_.begin(), hosts_.end(),
-                       [](const Host& host) { return host.looked || host.state != HostState::running; });
-  };
-  while (!all_looked() && !deadline.passed()) loop_.wait(deadline);
 }
 
-std::optional<RankSnapshot> RemoteRanks::look(int rank) { return ranks_[static_cast<std::size_t>(rank)].seen; }
+void RemoteRanks::tell_end(const comm::RankEnd& end, const Host* but) {
+  if (std::exchange(ranks_[end.rank].end_is_known, true)) return;
+  picture_.note_end(end);
+  pass_on(encode(end), but);
+}
+
+void RemoteRanks::send(Host& host, std::string_view frame) {
+  if (host.connection != nullptr) host.connection->link->send(frame);
+}
+
+void RemoteRanks::signal(int number) {
+  if (!ordered_ && asks_to_end(number)) abandon();
+  pass_on(FrameWriter(FrameKind::signal).put(number).finish(), nullptr);
+}
 
 void RemoteRanks::end_descendants() {
   for (Host& host : hosts_) {

@@ -13,6 +13,7 @@
 #include "job/hosts/join_desk.hpp"
 #include "job/hosts/link.hpp"
 #include "job/hosts/messages.hpp"
+#include "job/hosts/picture_keeper.hpp"
 #include "job/hosts/pipe_feeder.hpp"
 #include "job/hosts/stream_sender.hpp"
 #include "job/hosts/timer.hpp"
@@ -44,6 +45,7 @@ class RemoteRanks final : public RankProcesses {
   void on_child_end() override;
   void refresh(const Deadline& deadline) override;
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;
+  [[nodiscard]] std::vector<std::string> explain() override;
   void end_descendants() override;
   [[nodiscard]] bool output_comes() const noexcept override;
 
@@ -58,7 +60,10 @@ class RemoteRanks final : public RankProcesses {
     std::unique_ptr<AgentProcess> process;
     Connection* connection = nullptr;
     int live = 0;  // ranks that may run there
-    bool looked = true;
+    // Of the look that goes on:
+    bool looked = true;  // it has told what its ranks do
+    bool told = false;   // it is told what those of all hosts do
+    bool asks = false;   // somebody there asks for the next one
   };
   /// Of somebody who knows the token; without a host until it has said which one it is on.
   struct Connection {
@@ -74,7 +79,6 @@ class RemoteRanks final : public RankProcesses {
     bool started = false;
     bool ended = false;
     bool end_is_known = false;  // to all other ranks
-    std::optional<RankSnapshot> seen;
   };
 
   void admit(std::unique_ptr<Channel> channel);
@@ -84,7 +88,13 @@ class RemoteRanks final : public RankProcesses {
   void on_started(Host& host, FrameReader& frame);
   void on_ended(Host& host, const RankEnding& ending);
   void on_closed(Connection& connection, const std::string& why);
+  void on_seen(Host& host, FrameReader& frame);
   void on_tick();
+
+  /// All hosts are asked what their ranks do. Who asks meanwhile gets the next look.
+  void begin_look();
+  void end_look_if_done();
+  void end_look();
 
   void order_all();
   void pass_on(std::string_view frame, const Host* but);
@@ -93,6 +103,7 @@ class RemoteRanks final : public RankProcesses {
   /// Before the ranks have been ordered: there will be none.
   void abandon();
   void give_up(const Error& error);
+  void give_up_on_missing();
   void send(Host& host, std::string_view frame);
   [[nodiscard]] Rank& rank_of(Host& host, std::uint32_t rank);
 
@@ -104,6 +115,10 @@ class RemoteRanks final : public RankProcesses {
   JobToken token_;
   JoinDesk desk_;
   Timer tick_;
+  PictureKeeper picture_;
+  bool looking_ = false;
+  bool look_again_ = false;
+  Deadline look_deadline_ = Deadline::never();
   Deadline start_deadline_ = Deadline::never();
   std::vector<Host> hosts_;
   std::list<Connection> connections_;

@@ -4,7 +4,6 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
-#include "comm/hang_report.hpp"
 #include "comm/health.hpp"
 #include "comm/memfd.hpp"
 #include "job/launch/descendants.hpp"
@@ -51,10 +50,15 @@ std::optional<RankSnapshot> ControlWatch::look(std::uint32_t rank) const {
   return describe_rank(wire::rank_block(*header, rank), rank);
 }
 
-std::vector<std::string> ControlWatch::explain() const {
+std::optional<comm::ControlView> ControlWatch::view() const {
   const wire::ControlHeader* header = control();
-  if (header == nullptr) return {};
-  return comm::report_hang({header, memory_->bytes()}).lines;
+  if (header == nullptr) return std::nullopt;
+  return comm::ControlView{.header = header, .bytes = memory_->bytes()};
+}
+
+std::vector<std::string> ControlWatch::explain() const {
+  const auto seen = view();
+  return seen ? comm::report_hang(*seen).lines : std::vector<std::string>();
 }
 
 void ControlWatch::mark(std::uint32_t rank, int status) {

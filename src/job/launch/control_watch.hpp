@@ -10,6 +10,7 @@
 
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
+#include "comm/hang_report.hpp"
 #include "comm/shared_memory.hpp"
 #include "job/job_snapshot.hpp"
 
@@ -32,6 +33,8 @@ class ControlWatch {
 
   /// What all ranks do, as lines of a report; none if the job has not met.
   [[nodiscard]] std::vector<std::string> explain() const;
+  /// The control segment; nothing if the job has not met.
+  [[nodiscard]] std::optional<comm::ControlView> view() const;
 
   /// The process started for `rank` ended with the wait status `status`: tells the other ranks.
   void rank_ended(std::uint32_t rank, pid_t pid, int status);

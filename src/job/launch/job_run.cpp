@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
@@ -50,6 +51,7 @@ void JobRun::run_ranks() {
   while (processes_->any()) {
     const auto when = std::min({phase_deadline_.when(), job_deadline_.when(), output_.deadline().when()});
     loop_.wait(Deadline::at(when));
+    if (std::exchange(asks_what_they_do_, false)) tell_what_they_do();
     output_.flush();
     if (output_.error() != 0 && phase_ < Phase::terminating) terminate();
     if (phase_ == Phase::killing && phase_deadline_.passed()) return;

@@ -44,8 +44,10 @@ class JobRun final : private RankEvents {
   void on_start_failure(const Error& error) override;
   void on_signals();
   void stop_and_continue();
-  /// On standard error; false if there is nothing to tell.
-  bool tell_what_they_do();
+  /// A signal for all ranks that asks them to end.
+  void interrupt(int number);
+  /// On standard error; what there is nothing to tell for is passed on to them.
+  void tell_what_they_do();
   void on_time();
 
   void enter(Phase phase, std::chrono::nanoseconds duration);
@@ -74,6 +76,7 @@ class JobRun final : private RankEvents {
   Deadline::Clock::time_point interrupted_at_{};
   bool kill_at_once_ = false;
   bool explained_ = false;
+  bool asks_what_they_do_ = false;
   std::optional<Error> start_error_;
   std::optional<Error> timeout_report_;
 };

@@ -63,24 +63,32 @@ void JobRun::on_signals() {
       case SIGTERM:
       case SIGHUP:
       case SIGQUIT:
-        // The first one asks what they do.
-        if (*number == SIGQUIT && !std::exchange(explained_, true) && tell_what_they_do()) break;
-        if (interrupted_by_ == 0) interrupted_at_ = Deadline::Clock::now();
-        if (interrupted_by_ == 0 || *number == SIGINT) interrupted_by_ = *number;
-        [[fallthrough]];
+        // The first one asks what they do. Other hosts take a while to tell, so not here.
+        if (*number == SIGQUIT && !std::exchange(explained_, true)) {
+          asks_what_they_do_ = true;
+        } else {
+          interrupt(*number);
+        }
+        break;
       default: processes_->signal(*number);
     }
   }
 }
 
-bool JobRun::tell_what_they_do() {
+void JobRun::interrupt(int number) {
+  if (interrupted_by_ == 0) interrupted_at_ = Deadline::Clock::now();
+  if (interrupted_by_ == 0 || number == SIGINT) interrupted_by_ = number;
+  processes_->signal(number);
+}
+
+void JobRun::tell_what_they_do() {
+  processes_->refresh(Deadline::after(kLookPatience));
   const std::vector<std::string> lines = processes_->explain();
-  if (lines.empty()) return false;
+  if (lines.empty()) return interrupt(SIGQUIT);
   std::string text = fmt::format("baton: the ranks of {}:\n", processes_->job());
   for (const std::string& line : lines) text += fmt::format("  {}\n", line);
   text += "  a second SIGQUIT (Ctrl-\\) is passed on to them\n";
   output_.tell(text);
-  return true;
 }
 
 void JobRun::stop_and_continue() {

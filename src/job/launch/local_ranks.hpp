@@ -47,6 +47,8 @@ class LocalRanks final : public RankProcesses {
   void refresh(const Deadline&) override {}
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;
   [[nodiscard]] std::vector<std::string> explain() override;
+  /// The control segment of the job; nothing if the ranks of this host have not met.
+  [[nodiscard]] std::optional<comm::ControlView> control() const { return control_.view(); }
   void end_descendants() override;
   [[nodiscard]] bool output_comes() const noexcept override { return false; }
 

@@ -73,12 +73,12 @@ class RankProcesses {
   virtual void signal(int number) = 0;
   /// A child of this process ended (SIGCHLD).
   virtual void on_child_end() = 0;
-  /// Asks what look() tells, and waits for the answers.
+  /// Asks what look() and explain() tell, and waits for the answers.
   virtual void refresh(const Deadline& deadline) = 0;
   /// What `rank` does, or did last; nothing if the job has not met.
   [[nodiscard]] virtual std::optional<RankSnapshot> look(int rank) = 0;
-  /// What all ranks do, as lines of a report; none if the job has not met, or cannot be seen from here.
-  [[nodiscard]] virtual std::vector<std::string> explain() { return {}; }
+  /// What all ranks do, as lines of a report; none if the job has not met.
+  [[nodiscard]] virtual std::vector<std::string> explain() = 0;
   /// After the last rank has ended, or would not: kills what they started and left behind, and waits for its end.
   virtual void end_descendants() = 0;
   /// After end_descendants(): whether more of what they wrote is on its way.

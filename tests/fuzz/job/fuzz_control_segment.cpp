@@ -29,6 +29,8 @@ void require_sane(const baton::job::JobSnapshot& job, std::size_t bytes) {
   for (const baton::job::RankSnapshot& rank : job.ranks) {
     FUZZ_REQUIRE(rank.state <= baton::wire::RankState::dead);
     FUZZ_REQUIRE(rank.end_kind <= baton::wire::EndKind::error);
+    FUZZ_REQUIRE(rank.seen <= baton::comm::ProcessSeen::silent);
+    FUZZ_REQUIRE(is_printable(rank.host) && rank.host.size() <= baton::wire::kNameBytes);
     FUZZ_REQUIRE(rank.activity <= baton::wire::kLastOperation);
     FUZZ_REQUIRE(is_printable(baton::job::describe_end(rank)));
     FUZZ_REQUIRE(is_printable(rank.reason) && rank.reason.size() <= baton::wire::kReasonBytes);

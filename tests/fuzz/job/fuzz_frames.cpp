@@ -6,6 +6,7 @@
 #include "fuzz_target.hpp"
 #include "job/frames.hpp"
 #include "job/hosts/messages.hpp"
+#include "job/hosts/rank_sight.hpp"
 #include "job/rank_messages.hpp"
 
 namespace {
@@ -21,7 +22,7 @@ void read(FrameReader& frame) {
       break;
     }
     case FrameKind::ended: static_cast<void>(decode_ended(frame)); break;
-    case FrameKind::looked: static_cast<void>(decode_looked(frame)); break;
+    case FrameKind::seen: static_cast<void>(decode_sight(frame)); break;
     case FrameKind::not_started: FUZZ_REQUIRE(std::string_view(decode_not_started(frame).what()).size() > 0); break;
     case FrameKind::output:
     case FrameKind::output_end:
