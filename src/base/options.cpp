@@ -112,6 +112,13 @@ constexpr Row kOptions[] = {
      [](Options& o, const OptionInfo& i, std::string_view text) { o.job = parse_name(i.name, text, i.form); }},
     {{"BATON_LAUNCHER", "a socket", "", "Where `baton run` learns of the job's control segment. Set by `baton run`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.launcher = parse_name(i.name, text, i.form); }},
+    // Of these join() reads for itself what it needs.
+    {{"BATON_AGENT", "a socket", "", "Where the agent of this host is. Set by `baton run --hosts`."},
+     [](Options&, const OptionInfo& i, std::string_view text) { static_cast<void>(parse_name(i.name, text, i.form)); }},
+    {{"BATON_HOST_COUNT", "a number, 1 or more", "", "How many hosts the job is on. Set by `baton run --hosts`."},
+     [](Options&, const OptionInfo& i, std::string_view text) {
+       static_cast<void>(parse_integer(i.name, text, 1, i.form));
+     }},
 };
 
 // Runs inside the initialisation of options(): it sets the log's threshold before it writes, so that the log does not

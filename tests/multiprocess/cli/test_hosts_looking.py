@@ -130,3 +130,8 @@ def test_deadlocks_over_hosts_are_not_judged_by_one_host(make_hosts, rank_progra
     result = hosts.run("--timeout", "3s", rank_program, "crossed", slots=[2, 1])
     assert result.returncode == 124
     assert "can go on: all of them wait for each other" not in result.stderr.decode()
+
+
+def test_ranks_on_hosts_join_without_a_warning(make_hosts, rank_program):  # noqa: F811
+    result = make_hosts(2).run(rank_program)
+    assert (result.returncode, result.stderr) == (0, b""), result.stderr
