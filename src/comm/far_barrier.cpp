@@ -43,9 +43,11 @@ void FarBarrier::take(std::uint32_t source, std::span<const std::byte> bytes) {
   for (const HostGroups::Group& group : domain_.groups().elsewhere()) {
     if (path_.host_of(domain_.members()[group.front()]) != path_.host_of(source)) continue;
     for (const std::uint32_t member : group) {
-      // Only this rank writes it, and hosts tell their epochs in order. Pairs with the load in all_told().
-      // Sequentially consistent because doorbells are rung after it.
-      domain_.barrier_epoch_of(member).store(epoch, std::memory_order_seq_cst);
+      std::atomic<std::uint64_t>& told = domain_.barrier_epoch_of(member);
+      // Only this rank writes it. Another member of that host may have told the next epoch, and been faster.
+      if (told.load(std::memory_order_relaxed) >= epoch) continue;
+      // Pairs with the load in all_told(). Sequentially consistent because doorbells are rung after it.
+      told.store(epoch, std::memory_order_seq_cst);
     }
   }
   for (const std::uint32_t member : domain_.groups().here()) domain_.world().ring(domain_.members()[member]);
