@@ -21,8 +21,8 @@ PictureKeeper::PictureKeeper(EventLoop& loop, const std::string& job, const std:
   segment_ = comm::make_control(ranks, 0, job, token, comm::Hosting::processes, usable_processors(),
                                 picture_bytes(ranks) - wire::control_bytes(ranks, ranks));
   for (const HostShare& host : hosts) {
-    for (int i = 0; i < host.count; ++i) {
-      wire::store_name(wire::rank_block(header(), static_cast<std::size_t>(host.first_rank + i)).host, host.name);
+    for (int rank = host.first_rank; rank < host.first_rank + host.count; ++rank) {
+      wire::store_name(wire::rank_block(header(), static_cast<std::uint32_t>(rank)).host, host.name);
     }
   }
   const shm::UnixAddress where(picture_address(token));
