@@ -194,7 +194,7 @@ def test_chips_that_wait_for_each_other_are_told_of_with_buffer_kernel_task_and_
     assert chips(warning) == {0, 1, 2}, done.stderr
     assert re.search(r'waited 8 s for flags\[\d\] of domain "tp" \(has 0, needs >= 1', error), done.stderr
     # A chip whose own deadline came at the same moment does not wait any more.
-    over = {int(number) for found in re.finditer(r"ranks? (\d)(?:-|, )?(\d)?: running", error) for number in found.groups() if number}
+    over = {int(number) for found in re.finditer(r"ranks? (\d)(?:[-,] ?)?(\d)?: running", error) for number in found.groups() if number}
     assert error.count("all ranks of the job:") == 1, done.stderr
     assert chips(error) and chips(error) | over == {0, 1, 2}, done.stderr
 
