@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include <baton/captured_graph.hpp>
+#include <baton/chip_window.hpp>
 #include <baton/export.hpp>
 #include <baton/graph.hpp>
 #include <baton/in_place.hpp>
@@ -92,6 +93,11 @@ class BATON_API Chip {
   /// same memory say so to `baton check` by the same `memory.id`, other than 0.
   void add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place = {});
   void remove(const Tensor& external);
+
+  /// A window of `domain`, whose member this chip's rank is, where kernels reach it: Domain::raw_window() unless the
+  /// tensors of this chip lie elsewhere than on the host. Zeroed. Collective over the domain; all chips are of one
+  /// platform. Any thread, also while the chip runs something.
+  [[nodiscard]] ChipWindow window(const Domain& domain, std::string_view name, std::size_t bytes);
 
   /// Where its tensors lie. Unless that is the host, only copies and kernels reach them.
   [[nodiscard]] MemoryPlace memory_place() const noexcept;

@@ -1,7 +1,8 @@
 /* The C interface of a platform: what a library libbaton_<platform>.so offers, for baton::Chip and baton::ChipWorker.
  *
  * Functions return 0, or a number of the error table; baton_platform_last_error() then holds the message of this
- * thread's last failure. No exception crosses this boundary. One thread at a time uses a device.
+ * thread's last failure. No exception crosses this boundary. One thread at a time uses a device; only while it runs a
+ * graph another one may open, leave and close windows, and allocate, free and copy memory that no task uses.
  * docs/how-to/write-a-platform.md explains how to write one. */
 #ifndef BATON_PLATFORM_H
 #define BATON_PLATFORM_H
@@ -102,6 +103,21 @@ typedef struct BatonRunOptions {
   uint64_t run_limit_ns;  /* of a task; 0: none */
 } BatonRunOptions;
 
+/* A window of a device: memory of each member of a group that the devices of all members reach. */
+typedef struct BatonDeviceWindow BatonDeviceWindow;
+
+/* The members that open a window together, each with its device. */
+typedef struct BatonGroup {
+  uint32_t rank; /* of the caller */
+  uint32_t size;
+  void* context; /* for exchange() */
+  /* Tells all members `bytes` bytes from `mine`, and writes what each member told, by rank, to `all`. Collective: all
+   * members call it as often as each other, with the same number of bytes. `status` is 0, or a number of the error
+   * table, with a message, if something went wrong here: then it fails for all members. Returns 0 or why it failed, and
+   * then the window fails; members may go on to meet here while they let go of what they have. */
+  int (*exchange)(void* context, int status, const char* message, const void* mine, size_t bytes, void* all);
+} BatonGroup;
+
 /* The task that a failure belongs to, where none does. */
 #define BATON_NO_TASK UINT32_MAX
 
@@ -156,6 +172,14 @@ typedef int BatonGraphFree(BatonDeviceGraph* graph); /* baton_graph_free */
 /* The kernels of the device reach the windows of `comm` from now on. Before the first allocation of the device. */
 typedef int BatonDeviceAttachComm(BatonDevice* device, void* comm); /* baton_device_attach_comm */
 typedef void* BatonDeviceStream(BatonDevice* device);               /* baton_device_stream */
+/* Windows in memory of devices, for chips that are ranks: all three, or none. Collective over the group, which lives as
+ * long as the call. Zeroed; `parts` receives, by rank, where this device finds the part of each member. */
+typedef int BatonWindowOpen(BatonDevice* device, const BatonGroup* group, size_t bytes, uint64_t* parts,
+                            BatonDeviceWindow** window_out); /* baton_window_open */
+/* This device does not reach the parts of others any more; they reach its own. No task uses the window. */
+typedef int BatonWindowLeave(BatonDeviceWindow* window); /* baton_window_leave */
+/* After baton_window_leave() of all members that live: frees the device's own part. Before its device is closed. */
+typedef int BatonWindowClose(BatonDeviceWindow* window); /* baton_window_close */
 /* As many clusters as `clusters`, from now on: cores may get smaller then. Right after baton_device_open(). */
 typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */
 /* What DLPack calls the memory of the device: the type of the device and its number there. */

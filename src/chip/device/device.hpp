@@ -10,6 +10,7 @@
 #include <baton/task_profile.hpp>
 
 #include "chip/device/chip_memory.hpp"
+#include "chip/device/device_window.hpp"
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
@@ -33,6 +34,11 @@ class Device {
   /// Who takes tasks while the orchestration still submits; the same for the life of the device. Null: it takes whole
   /// graphs only.
   [[nodiscard]] virtual Scheduler* stream() noexcept = 0;
+
+  /// Whether windows lie in its memory; if not, they are those of the host.
+  [[nodiscard]] virtual bool has_windows() const noexcept = 0;
+  /// Of a device that has them. Collective over the group; on any thread.
+  [[nodiscard]] virtual std::unique_ptr<DeviceWindow> open_window(WindowGroup& group, std::size_t bytes) = 0;
 
   /// For asynchronous copies of kernels; null: there are none.
   [[nodiscard]] virtual void* dma_workspace() const noexcept = 0;

@@ -8,6 +8,7 @@
 #include <tensor.h>
 
 #include "base/fail.hpp"
+#include "chip/device/library_window.hpp"
 #include "chip/graph/chip_tensor.hpp"
 #include "chip/sched/failure.hpp"
 
@@ -206,6 +207,10 @@ std::shared_ptr<void> LibraryDevice::make(CapturedTasks& graph) {
   auto taken = std::make_shared<Taken>(open_, made);
   taken->arguments_version = graph.arguments_version();
   return taken;
+}
+
+std::unique_ptr<DeviceWindow> LibraryDevice::open_window(WindowGroup& group, std::size_t bytes) {
+  return std::make_unique<LibraryWindow>(open_, group, bytes);
 }
 
 void LibraryDevice::run(CapturedTasks& graph) {

@@ -43,6 +43,10 @@ class LibraryDevice final : public Device {
   [[nodiscard]] int clusters() const noexcept override { return clusters_; }
   void run(CapturedTasks& graph) override;
   [[nodiscard]] Scheduler* stream() noexcept override { return nullptr; }
+  [[nodiscard]] bool has_windows() const noexcept override {
+    return !memory()->place().is_host() && static_cast<bool>(open_->library().window_open);
+  }
+  [[nodiscard]] std::unique_ptr<DeviceWindow> open_window(WindowGroup& group, std::size_t bytes) override;
   [[nodiscard]] void* dma_workspace() const noexcept override { return nullptr; }
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t /*elapsed_ticks*/) const override { return {}; }
 

@@ -20,6 +20,10 @@ class SimDevice final : public Device {
   [[nodiscard]] int clusters() const noexcept override { return cores_->cluster_count(); }
   void run(CapturedTasks& graph) override { scheduler_.run(graph); }
   [[nodiscard]] Scheduler* stream() noexcept override { return &scheduler_; }
+  [[nodiscard]] bool has_windows() const noexcept override { return false; }
+  [[nodiscard]] std::unique_ptr<DeviceWindow> open_window(WindowGroup& /*group*/, std::size_t /*bytes*/) override {
+    return nullptr;
+  }
   [[nodiscard]] void* dma_workspace() const noexcept override { return cores_->dma_workspace(); }
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const override {
     return scheduler_.core_profiles(elapsed_ticks);

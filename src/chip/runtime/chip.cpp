@@ -23,6 +23,9 @@ void Chip::add_memory(const Buffer& memory, std::string_view name, const MemoryP
 }
 MemoryPlace Chip::memory_place() const noexcept { return state_->bytes().place(); }
 void Chip::remove(const Tensor& external) { state_->remove(external); }
+ChipWindow Chip::window(const Domain& domain, std::string_view name, std::size_t bytes) {
+  return ChipWindow(state_->open_window(domain, name, bytes));
+}
 void Chip::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, Place where) {
   state_->run(orchestration, options, where);
 }

@@ -9,8 +9,10 @@
 #include "base/processors.hpp"
 #include "base/quote.hpp"
 #include "base/recorder.hpp"
+#include "chip/completion/domain_group.hpp"
 #include "chip/device/library_device.hpp"
 #include "chip/device/sim_device.hpp"
+#include "chip/runtime/device_chip_window.hpp"
 
 namespace baton::chip {
 namespace {
@@ -47,13 +49,14 @@ std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed
 std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, std::optional<int> rank) {
   const std::chrono::nanoseconds kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit());
   if (!is_simulated(chip.platform)) {
-    if (rank) {
-      static_cast<void>(platform::PlatformLibrary(chip.platform));  // whether there is one at all
-      fail(Code::unsupported, "a chip of platform {} cannot be a rank among others yet: windows are memory of the host",
+    auto device =
+        std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device, chip.clusters),
+                                        RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
+    if (rank && !device->memory()->place().is_host() && !device->has_windows()) {
+      fail(Code::unsupported, "a chip of platform {} cannot be a rank among others: it has no windows",
            quote(chip.platform));
     }
-    return std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device, chip.clusters),
-                                           RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
+    return device;
   }
   const SimOptions cores{
       .clusters = chip.clusters, .threads = chip.threads, .seed = seed_of(chip), .kernel_timeout = kernel_timeout};
@@ -84,6 +87,7 @@ class ProfiledRun {
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
     : memory_(std::move(memory)),
       profiler_(profiler_for(chip, rank)),
+      is_rank_(rank.has_value()),
       event_rank_(event_rank(rank)),
       device_(device_for(chip, *memory_, rank)),
       heap_bytes_(device_->memory(), heap_bytes_of(chip)),
@@ -171,6 +175,14 @@ void ChipState::add_memory(const Buffer& memory, std::string_view name, const Me
 
 void ChipState::remove(const Tensor& external) { free(external); }
 
+std::shared_ptr<ChipWindowState> ChipState::open_window(const Domain& domain, std::string_view name,
+                                                        std::size_t bytes) {
+  if (!is_rank_) fail(Code::invalid_argument, "this chip is not a rank, so it has no windows; make it with a domain");
+  if (!device_->has_windows()) return open_host_window(domain, name, bytes);
+  return std::make_shared<DeviceChipWindow>(*device_, memory_, closing_, group_of(domain, name), std::string(name),
+                                            bytes);
+}
+
 void ChipState::note_host_access(const Tensor& tensor, CheckedUse use, const char* operation) const {
   if (!is_checked()) return;
   const std::uint64_t bytes = static_cast<std::uint64_t>(tensor.element_count()) * size_of(tensor.dtype());
@@ -194,6 +206,7 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
   if (graph.owner() != this) {
     fail(Code::invalid_argument, "a captured graph runs on the chip that captured it, and this is another one");
   }
+  closing_->sweep();
   graph.bind(bindings);
   graph.fill_outputs(bytes());
   const ProfiledRun profiled(profiler_of_run());
@@ -231,6 +244,7 @@ void ChipState::run(const std::function<void(Graph&)>& orchestration, const Grap
 
 void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                const Place& where) {
+  closing_->sweep();
   GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, profiler_.get(), &batch_}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);

@@ -7,9 +7,11 @@
 
 #include <baton/chip.hpp>
 
+#include "chip/completion/chip_window.hpp"
 #include "chip/cores/local_memory.hpp"
 #include "chip/device/device.hpp"
 #include "chip/runtime/captured_state.hpp"
+#include "chip/runtime/closing_windows.hpp"
 #include "chip/runtime/graph_state.hpp"
 #include "chip/runtime/known_memory.hpp"
 
@@ -27,6 +29,9 @@ class ChipState {
   void free(const Tensor& tensor);
   void add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place);
   void remove(const Tensor& external);
+  /// Any thread, also beside a run.
+  [[nodiscard]] std::shared_ptr<ChipWindowState> open_window(const Domain& domain, std::string_view name,
+                                                             std::size_t bytes);
   void run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where);
   [[nodiscard]] CapturedGraph capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                       const Place& where);
@@ -58,8 +63,10 @@ class ChipState {
   std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
   graph::TensorMap map_{[this](const graph::View& view) { require_known(*memory_, view); }};
   std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled, or traced
+  bool is_rank_;
   std::uint32_t event_rank_;
   std::unique_ptr<Device> device_;
+  std::shared_ptr<ClosingWindows> closing_ = std::make_shared<ClosingWindows>();  // windows have a share
   OwnedBuffer heap_bytes_;
   graph::OutputHeap heap_;
   std::map<std::uint64_t, Known> known_;  // by address
