@@ -52,7 +52,7 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
     auto device =
         std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device, chip.clusters),
                                         RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
-    if (rank && !device->memory()->place().is_host() && !device->has_windows()) {
+    if (rank && !device->has_windows()) {
       fail(Code::unsupported, "a chip of platform {} cannot be a rank among others: it has no windows",
            quote(chip.platform));
     }
