@@ -6,10 +6,11 @@
 #include <string>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <baton/memory_place.hpp>
 #include <baton/tensor.hpp>
+
+#include "dtype.hpp"
 
 namespace baton::python {
 
@@ -84,12 +85,5 @@ enum class Lies : std::uint8_t { on_host, anywhere };
 /// A copy converts nothing: throws Error, in the name of `what`, unless both are contiguous and have the same type and
 /// number of elements.
 void check_copy(const Array& to, const Array& from, const std::string& what);
-
-/// "float32" to its number. Throws Error that lists the names.
-[[nodiscard]] DType dtype_named(const std::string& name);
-/// In the language of the buffer protocol; null if that has none.
-[[nodiscard]] const char* format_of(DType dtype) noexcept;
-/// In that of DLPack.
-[[nodiscard]] nb::dlpack::dtype dlpack_of(DType dtype) noexcept;
 
 }  // namespace baton::python

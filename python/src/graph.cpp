@@ -4,8 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-#include <optional>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "bind.hpp"
 #include "captured.hpp"
 #include "gil.hpp"
+#include "graph_elements.hpp"
 #include "kernel.hpp"
 #include "place.hpp"
 
@@ -211,127 +211,6 @@ void submit_graph(GraphHandle& handle, const std::shared_ptr<Captured>& captured
   handle.lent().run_there([graph = captured->shared(), list = bindings.list, where](Graph& lent) {
     lent.submit_graph(*graph, list, where);
   });
-}
-
-template <class T>
-std::vector<std::byte> bytes_as(nb::handle given) {
-  const auto value = nb::cast<T>(given);
-  std::vector<std::byte> bytes(sizeof value);
-  std::memcpy(bytes.data(), &value, sizeof value);
-  return bytes;
-}
-
-std::vector<std::byte> element_bytes(DType dtype, nb::handle value) {
-  switch (dtype) {
-    case DType::float32: return bytes_as<float>(value);
-    case DType::int32: return bytes_as<std::int32_t>(value);
-    case DType::int16: return bytes_as<std::int16_t>(value);
-    case DType::int8: return bytes_as<std::int8_t>(value);
-    case DType::uint8: return bytes_as<std::uint8_t>(value);
-    case DType::int64: return bytes_as<std::int64_t>(value);
-    case DType::uint64: return bytes_as<std::uint64_t>(value);
-    case DType::uint16: return bytes_as<std::uint16_t>(value);
-    case DType::uint32: return bytes_as<std::uint32_t>(value);
-    case DType::boolean: return bytes_as<bool>(value);
-    case DType::float16:
-    case DType::bfloat16: break;
-  }
-  throw Error(Code::unsupported, fmt::format("Python has no single element of {}", name_of(dtype)),
-              {"fill an output of uint16 with the bits, and use .reinterpret()"});
-}
-
-Array output(GraphHandle& handle, const std::vector<std::int64_t>& shape, const std::string& dtype_name,
-             const nb::object& fill) {
-  const DType dtype = dtype_named(dtype_name);
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
-  for (const std::int64_t extent : shape) {
-    if (extent <= 0 || __builtin_mul_overflow(bytes, extent, &bytes)) {
-      throw Error(Code::invalid_argument, fmt::format("an output cannot have a dimension of {} elements", extent));
-    }
-  }
-  const Place where = calling_place();
-  Graph& graph = handle.graph();
-  const std::vector<std::byte> value = fill.is_none() ? std::vector<std::byte>() : element_bytes(dtype, fill);
-  const auto make = [=](Graph& in) {
-    return value.empty() ? in.output(dtype, shape, where) : in.filled_output(dtype, shape, value.data(), where);
-  };
-  if (handle.has_room(bytes)) return {make(graph), nullptr};
-  // It may wait for tasks: where Ctrl-C can end that.
-  const auto there = std::make_shared<Tensor>();
-  handle.lent().run_there([=](Graph& lent) { *there = make(lent); });
-  return {*there, nullptr};
-}
-
-/// One element, as a tensor of one dimension.
-Tensor element_of(const Array& array, const nb::args& position) {
-  Tensor element = array.get();
-  if (position.size() != static_cast<std::size_t>(element.dims())) {
-    throw Error(Code::invalid_argument,
-                fmt::format("{} numbers for an element of {}", position.size(), element.describe()));
-  }
-  for (std::size_t i = 0; i + 1 < position.size(); ++i) element = element.index(nb::cast<std::int64_t>(position[i]));
-  const auto last = nb::cast<std::int64_t>(position[position.size() - 1]);
-  return element.slice(last, last + 1);
-}
-
-template <class T>
-nb::object get_as(GraphHandle& handle, const Tensor& element) {
-  auto value = std::make_shared<T>();
-  handle.lent().run_there([value, element](Graph& graph) { *value = graph.get<T>(element, {0}); });
-  return nb::cast(*value);
-}
-
-template <class T>
-void set_as(GraphHandle& handle, const Tensor& element, nb::handle given) {
-  const auto value = nb::cast<T>(given);
-  handle.lent().run_there([value, element](Graph& graph) { graph.set<T>(element, {0}, value); });
-}
-
-[[noreturn]] void refuse_element(const Tensor& element) {
-  throw Error(Code::unsupported, fmt::format("Python has no single element of {}", name_of(element.dtype())),
-              {"use .reinterpret('uint16') and convert the bits"});
-}
-
-nb::object get(GraphHandle& handle, const nb::object& tensor, const nb::args& position) {
-  const Array array = array_of(tensor, "the tensor", Writable::no, Layout::strided, Lies::anywhere);
-  const Tensor element = element_of(array, position);
-  handle.host().use(array);
-  switch (element.dtype()) {
-    case DType::float32: return get_as<float>(handle, element);
-    case DType::int32: return get_as<std::int32_t>(handle, element);
-    case DType::int16: return get_as<std::int16_t>(handle, element);
-    case DType::int8: return get_as<std::int8_t>(handle, element);
-    case DType::uint8: return get_as<std::uint8_t>(handle, element);
-    case DType::int64: return get_as<std::int64_t>(handle, element);
-    case DType::uint64: return get_as<std::uint64_t>(handle, element);
-    case DType::uint16: return get_as<std::uint16_t>(handle, element);
-    case DType::uint32: return get_as<std::uint32_t>(handle, element);
-    case DType::boolean: return get_as<bool>(handle, element);
-    case DType::float16:
-    case DType::bfloat16: break;
-  }
-  refuse_element(element);
-}
-
-void set(GraphHandle& handle, const nb::object& tensor, const nb::args& position, const nb::object& value) {
-  const Array array = array_of(tensor, "the tensor", Writable::yes, Layout::strided, Lies::anywhere);
-  const Tensor element = element_of(array, position);
-  handle.host().use(array);
-  switch (element.dtype()) {
-    case DType::float32: return set_as<float>(handle, element, value);
-    case DType::int32: return set_as<std::int32_t>(handle, element, value);
-    case DType::int16: return set_as<std::int16_t>(handle, element, value);
-    case DType::int8: return set_as<std::int8_t>(handle, element, value);
-    case DType::uint8: return set_as<std::uint8_t>(handle, element, value);
-    case DType::int64: return set_as<std::int64_t>(handle, element, value);
-    case DType::uint64: return set_as<std::uint64_t>(handle, element, value);
-    case DType::uint16: return set_as<std::uint16_t>(handle, element, value);
-    case DType::uint32: return set_as<std::uint32_t>(handle, element, value);
-    case DType::boolean: return set_as<bool>(handle, element, value);
-    case DType::float16:
-    case DType::bfloat16: break;
-  }
-  refuse_element(element);
 }
 
 }  // namespace

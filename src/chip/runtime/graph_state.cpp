@@ -1,9 +1,6 @@
 #include "chip/runtime/graph_state.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include <tensor.h>
 
@@ -11,7 +8,6 @@
 #include "base/recorder.hpp"
 #include "chip/cores/kernel_call.hpp"
 #include "chip/graph/chip_tensor.hpp"
-#include "chip/runtime/fill.hpp"
 
 namespace baton::chip {
 namespace {
@@ -33,129 +29,7 @@ TaskKind kind_of(const Submission& submission) {
   return TaskKind::vector;
 }
 
-std::string describe(const Submission& submission) {
-  return *submission.name == '\0' ? "a task without a kernel" : submission.name;
-}
-
-bool is_integer(DType dtype) { return dtype != DType::float32 && dtype != DType::float16 && dtype != DType::bfloat16; }
-
 }  // namespace
-
-void GraphState::check(const Submission& submission) const {
-  const TaskOptions& options = submission.options;
-  if (submission.arguments.size() > kKernelArguments) {
-    fail(Code::invalid_argument, "{}: {} arguments; a kernel takes at most {}", describe(submission),
-         submission.arguments.size(), kKernelArguments);
-  }
-  if (options.blocks == 0) fail(Code::invalid_argument, "{}: 0 blocks would never run", describe(submission));
-  if (options.start_together) {
-    const int per_cluster = submission.cores == Cores::vector ? kVectorsPerCluster : 1;
-    const auto cores = static_cast<std::uint32_t>(clusters() * per_cluster);
-    if (options.blocks > cores) {
-      fail(Code::invalid_argument, "{}: {} blocks cannot start together on {} cores", describe(submission),
-           options.blocks, cores);
-    }
-  }
-  if (options.only_if) check_predicate(submission);
-  if (options.completion_queue && submission.arguments.size() == kKernelArguments) {
-    fail(Code::invalid_argument, "{}: {} arguments leave no room for the completion queue; a kernel takes {}",
-         describe(submission), submission.arguments.size(), kKernelArguments);
-  }
-  if (options.completion_queue && (submission.cores == Cores::none || submission.cores == Cores::cluster)) {
-    fail(Code::invalid_argument, "{}: a completion queue is for the kernel of one core", describe(submission));
-  }
-  for (const TaskId earlier : options.after) {
-    if (earlier == 0 || earlier > newest()) {
-      fail(Code::invalid_argument, "{}: there is no task {} to wait for", describe(submission), earlier);
-    }
-  }
-}
-
-void GraphState::check_predicate(const Submission& submission) const {
-  const Tensor& element = submission.options.only_if->element;
-  if (element.element_count() != 1 || !is_integer(element.dtype()) || element.buffer().space != MemorySpace::host) {
-    fail(Code::invalid_argument, "{}: whether it runs depends on one element of an integer type, not on {}",
-         describe(submission), element.describe());
-  }
-  // A core reads it, whatever edges there are.
-  if (!parts_.memory.known(reinterpret_cast<const void*>(element.address()), size_of(element.dtype()))) {
-    fail(Situation::not_chip_memory,
-         "{}: what decides whether it runs, {}, is not memory of this chip, or was freed before", describe(submission),
-         element.describe());
-  }
-}
-
-TaskExtra* GraphState::extra_of(const Submission& submission) {
-  const TaskOptions& options = submission.options;
-  if (!options.only_if && !options.completion_queue) return nullptr;
-  auto* extra = new (arena().take(sizeof(TaskExtra))) TaskExtra;
-  extra->completion_queue = options.completion_queue;
-  if (options.only_if) {
-    extra->has_predicate = true;
-    extra->comparison = options.only_if->comparison;
-    extra->value = options.only_if->value;
-    extra->element = new (arena().take(sizeof(ChipTensor))) ChipTensor(graph::to_chip_tensor(options.only_if->element));
-  }
-  return extra;
-}
-
-void GraphState::make_empty(Task& task) {
-  task.plan = {};
-  task.plan.cores = Cores::none;
-}
-
-void GraphState::fill(Task& task, const Submission& submission) {
-  task_is_recorded_ = false;
-  TaskPlan& plan = task.plan;
-  plan.entry = submission.entry;
-  plan.name = submission.name;
-  plan.cores = submission.cores;
-  plan.blocks = submission.options.blocks;
-  plan.start = submission.options.start_together ? BlockStart::together : BlockStart::separate;
-  plan.priority = submission.options.priority;
-  task.where = submission.where;
-  if (submission.cores == Cores::none) {
-    plan.counter = submission.counter;
-  } else {
-    plan.extra = extra_of(submission);
-  }
-  plan.expected = submission.expected;
-  if (submission.cluster != nullptr) {
-    auto* kernels = new (arena().take(sizeof(ClusterKernels))) ClusterKernels;
-    const auto set = [&](std::size_t place, const Kernel* kernel) {
-      if (kernel == nullptr) return;
-      kernels->entry[place] = kernel->function;
-      kernels->name[place] = kernel->name;
-    };
-    set(0, submission.cluster->cube);
-    set(1, submission.cluster->vector[0]);
-    set(2, submission.cluster->vector[1]);
-    plan.cluster = kernels;
-  }
-  const std::size_t count = submission.arguments.size() + (submission.options.completion_queue ? 1 : 0);
-  if (count == 0) return;
-  std::size_t tensors = 0;
-  for (const Argument& argument : submission.arguments) tensors += argument.tensor() == nullptr ? 0U : 1U;
-  // Descriptors first: they are aligned to more than slots are.
-  const bool inline_args = count <= Task::kInlineArguments;
-  const std::size_t slots = inline_args ? 0 : count;
-  auto* memory = static_cast<std::byte*>(arena().take(tensors * sizeof(ChipTensor) + slots * sizeof(std::int64_t)));
-  auto* descriptors = reinterpret_cast<ChipTensor*>(memory);
-  plan.args =
-      inline_args ? task.inline_args.data() : reinterpret_cast<std::int64_t*>(memory + tensors * sizeof(ChipTensor));
-  plan.arg_count = static_cast<std::uint32_t>(count);
-  plan.tensor_count = static_cast<std::uint32_t>(tensors);
-  std::size_t tensor = 0;
-  std::size_t scalar = tensors;
-  for (const Argument& argument : submission.arguments) {
-    if (argument.tensor() == nullptr) {
-      plan.args[scalar++] = argument.slot();
-      continue;
-    }
-    ChipTensor* descriptor = new (descriptors + tensor) ChipTensor(graph::to_chip_tensor(*argument.tensor()));
-    plan.args[tensor++] = reinterpret_cast<std::int64_t>(descriptor);
-  }
-}
 
 void GraphState::fill(OwnCore& own, const Submission& submission) {
   KernelCall& call = own.seat.call;
@@ -320,19 +194,6 @@ TaskId GraphState::collect(const Submission& submission) {
   return id;
 }
 
-void GraphState::remember(const Task& task, const Submission& submission) {
-  std::size_t tensor = 0;
-  for (const Argument& argument : submission.arguments) {
-    if (argument.tensor() == nullptr) continue;
-    capture_->add_descriptor(*argument.tensor(), argument.access(),
-                             *reinterpret_cast<ChipTensor*>(task.plan.args[tensor++]));
-  }
-  capture_->add_submission(submission.arguments, edges_);
-  if (const TaskExtra* extra = task.plan.extras(); extra != nullptr && extra->has_predicate) {
-    capture_->add_descriptor(submission.options.only_if->element, Access::in, *extra->element);
-  }
-}
-
 void GraphState::run_batch() {
   parts_.batch->run();
   parts_.map.forget_before(newest() + 1);
@@ -387,60 +248,6 @@ Tensor GraphState::submit_notification_wait(const std::int32_t* signal, std::int
   return token;
 }
 
-Tensor GraphState::output(DType dtype, std::span<const std::int64_t> shape, const Place& where) {
-  std::uint64_t bytes = size_of(dtype);
-  for (const std::int64_t extent : shape) {
-    if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes)) {
-      fail(Code::invalid_argument, "an output with an extent of {} at {}:{} is not possible", extent, where.file,
-           where.line);
-    }
-  }
-  // Its producer is the next task.
-  while (true) {
-    if (const auto buffer = parts_.heap.try_allocate(bytes, newest() + 1)) {
-      if (parts_.profiler != nullptr) {
-        std::uint64_t& most = parts_.profiler->high_water.output_bytes;
-        most = std::max(most, parts_.heap.bytes_in_use());
-      }
-      if (capture_ != nullptr) capture_->add_output(*buffer);
-      if (is_checked()) {
-        parts_.memory.note_fresh(reinterpret_cast<const void*>(buffer->address), buffer->bytes);
-      }
-      return Tensor(*buffer, dtype, shape);
-    }
-    if (capture_ != nullptr) {
-      fail(Situation::output_heap_full,
-           "an output of {} bytes does not fit beside the {} bytes of the captured graph's others", bytes,
-           parts_.heap.bytes_in_use());
-    }
-    const TaskId last = parts_.heap.must_complete();
-    if (parts_.batch != nullptr) {
-      run_batch();
-      continue;
-    }
-    while (scheduler_->oldest_incomplete() <= last) {
-      // Throws if it failed: a failed task stays the oldest until the run ends.
-      scheduler_->wait(scheduler_->oldest_incomplete());
-    }
-    parts_.heap.forget_before(scheduler_->oldest_incomplete());
-  }
-}
-
-Tensor GraphState::filled_output(DType dtype, std::span<const std::int64_t> shape, const void* value,
-                                 const Place& where) {
-  const Tensor made = output(dtype, shape, where);
-  ElementBytes element{};
-  std::memcpy(element.data(), value, size_of(dtype));
-  fill(made, element);
-  return made;
-}
-
-void GraphState::fill(const Tensor& output, const ElementBytes& value) {
-  if (capture_ != nullptr) return capture_->fill_before_runs(output, value);
-  // The tasks that used these bytes before are complete.
-  fill_elements(*parts_.device->memory(), output, value);
-}
-
 std::uint64_t GraphState::open_scope(Edges edges, const Place& where) {
   edges_ = edges;
   return parts_.heap.open_scope(where);
@@ -449,61 +256,6 @@ std::uint64_t GraphState::open_scope(Edges edges, const Place& where) {
 void GraphState::close_scope(std::uint64_t scope, Edges edges_after) {
   parts_.heap.close_scope(scope);
   edges_ = edges_after;
-}
-
-Tensor GraphState::element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position) const {
-  if (tensor.dtype() != dtype) {
-    fail(Code::invalid_argument, "an element of {} was asked for as {}", tensor.describe(), name_of(dtype));
-  }
-  if (static_cast<int>(position.size()) != tensor.dims()) {
-    fail(Situation::tensor_shape, "{} numbers name no element of {}", position.size(), tensor.describe());
-  }
-  Tensor at = tensor;
-  for (std::size_t dim = 0; dim < position.size(); ++dim) {
-    at = at.slice_dim(static_cast<int>(dim), position[dim], position[dim] + 1);
-  }
-  return at;
-}
-
-void GraphState::wait_for(const Tensor& tensor, graph::Use access, const char* action) {
-  if (tensor.buffer().id != 0) parts_.heap.use(tensor.buffer(), 0);
-  std::vector<TaskId> earlier;
-  const auto live = [&](TaskId id) {
-    if (collects()) return id > collected_from();
-    return is_checked() || scheduler_->live(id);
-  };
-  parts_.map.query(graph::view_of(tensor), access, live, [&](TaskId id) { earlier.push_back(id); });
-  if (capture_ != nullptr && (!earlier.empty() || tensor.buffer().id != 0)) {
-    fail(
-        Code::invalid_argument,
-        "{} of {}: tasks of the graph that is being captured use it, and nothing runs meanwhile; do it before or after "
-        "Chip::run()",
-        action, tensor.describe());
-  }
-  for (const TaskId id : earlier) wait(id);
-}
-
-void GraphState::note_host_access(const Tensor& element, CheckedUse use, const char* operation) const {
-  if (!is_checked()) return;
-  parts_.memory.note_touch(reinterpret_cast<const void*>(element.address()), {.row_bytes = size_of(element.dtype())},
-                           use, operation, {});
-}
-
-void GraphState::get_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position, void* into) {
-  const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Use::read, "get");
-  note_host_access(at, CheckedUse::read, "get");
-  parts_.device->memory()->copy_out(into, at.address(), size_of(dtype));
-}
-
-void GraphState::set_element(const Tensor& tensor, DType dtype, std::span<const std::int64_t> position,
-                             const void* from) {
-  const Tensor at = element(tensor, dtype, position);
-  wait_for(at, graph::Use::write, "set");
-  note_host_access(at, CheckedUse::write, "set");
-  parts_.device->memory()->copy_in(at.address(), from, size_of(dtype));
-  // It may be what a deferred task waits for.
-  parts_.memory.tell_change(reinterpret_cast<const void*>(at.address()));
 }
 
 }  // namespace baton::chip
