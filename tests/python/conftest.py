@@ -19,6 +19,14 @@ def ops():
     return baton.kernels(HERE / "kernels" / "ops.cpp")
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["processes", "inproc"])
+def node(request):
+    """Three small chips, as processes and in this one."""
+    with baton.Worker(level=3, platform="a2a3sim", device_ids=[0, 1, 2], num_sub_workers=2, inproc=request.param,
+                      clusters=1, chip_threads=1) as made:
+        yield made
+
+
 @pytest.fixture
 def chip():
     with baton.Chip(clusters=2, threads=2) as made:
