@@ -36,6 +36,8 @@ struct ChipOptions {
   std::string platform = "a2a3sim";
   /// Which one, of a platform that has several.
   int device = 0;
+  /// Of how many `device` is one: where there are fewer of them, each is a part of one. 0: as many as there are.
+  int device_count = 0;
   /// 0: as many as the platform has.
   int clusters = 0;
   /// Threads that run cores. 0: as many as there are processors for each rank of the job, at least 1. On a fiber the

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of everything in this header. A library is loaded only where this number is the same. */
-#define BATON_PLATFORM_VERSION 2u
+#define BATON_PLATFORM_VERSION 3u
 #define BATON_PLATFORM_EXPORT __attribute__((visibility("default")))
 
 /* A device as its platform knows it, a kernel that one has loaded, and a graph of tasks that it has taken. */
@@ -101,6 +101,12 @@ typedef struct BatonRunOptions {
   size_t extent_count;
   uint64_t wait_limit_ns; /* of a wait for a signal */
   uint64_t run_limit_ns;  /* of a task; 0: none */
+  void* context;          /* for the two below, which are called by the thread that runs the graph */
+  /* Asked again and again. Not 0: somebody has ended whose signals tasks may wait for, and waits that do not hold end
+   * with an error. NULL: nobody does. */
+  int (*has_lost_peers)(void* context);
+  /* Writes what people call an address, for messages. NULL: they have no name for it. */
+  void (*name_address)(void* context, uint64_t address, char* text, size_t bytes);
 } BatonRunOptions;
 
 /* A window of a device: memory of each member of a group that the devices of all members reach. */
@@ -182,6 +188,10 @@ typedef int BatonWindowLeave(BatonDeviceWindow* window); /* baton_window_leave *
 typedef int BatonWindowClose(BatonDeviceWindow* window); /* baton_window_close */
 /* As many clusters as `clusters`, from now on: cores may get smaller then. Right after baton_device_open(). */
 typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */
+/* In place of baton_device_open(): device `device_id` of `device_count`. Where there are fewer, each is a part of one.
+ */
+typedef int BatonDeviceOpenPart(int device_id, int device_count,
+                                BatonDevice** device_out); /* baton_device_open_part */
 /* What DLPack calls the memory of the device: the type of the device and its number there. */
 typedef int BatonDeviceDlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out); /* baton_device_dlpack */
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 #include "base/fail.hpp"
 #include "base/processors.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/health.hpp"
 #include "comm/kernel_record.hpp"
 #include "comm/window_state.hpp"
 
@@ -152,6 +154,15 @@ ParkingPlace WindowMemory::parking_place() const {
 std::uint32_t WindowMemory::deaths() const noexcept {
   // Pairs with the announcement of a death. Sequentially consistent because it is tested before sleeping.
   return world_->control().changes.load(std::memory_order_seq_cst);
+}
+
+std::string WindowMemory::lost_peer() const {
+  if (deaths() == 0) return {};
+  std::vector<std::uint32_t> ranks(world_->size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  const auto dead = comm::first_death(world_->control(), ranks);
+  if (!dead) return {};
+  return fmt::format("rank {} died: {}", *dead, comm::describe_end(world_->control(), *dead));
 }
 
 void WindowMemory::throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const {

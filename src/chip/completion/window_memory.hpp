@@ -37,6 +37,7 @@ class WindowMemory final : public LocalMemory {
   void take_changes(FunctionRef<void(std::uint64_t)> changed) override;
   void tell_change(const void* address) override;
   [[nodiscard]] std::uint32_t deaths() const noexcept override;
+  [[nodiscard]] std::string lost_peer() const override;
   void throw_if_hopeless(const std::int32_t* signal, std::int32_t value) const override;
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override { return world_->wait_timeout(); }
   [[nodiscard]] int processors() const noexcept override;

@@ -50,6 +50,8 @@ class LocalMemory : public GlobalMemory {
   void take_changes(FunctionRef<void(std::uint64_t)> changed) override;
   void tell_change(const void* address) override;
   [[nodiscard]] std::uint32_t deaths() const noexcept override { return 0; }
+  /// The rank that died first, and how; empty while all live or have left.
+  [[nodiscard]] virtual std::string lost_peer() const { return {}; }
   void throw_if_hopeless(const std::int32_t* /*signal*/, std::int32_t /*value*/) const override {}
   [[nodiscard]] std::chrono::nanoseconds wait_timeout() const noexcept override;
   [[nodiscard]] int processors() const noexcept override;

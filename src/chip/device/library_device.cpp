@@ -115,12 +115,17 @@ std::uint32_t cores_of(Cores cores) {
 
 }  // namespace
 
-OpenDevice::OpenDevice(const std::string& platform, int id, int clusters) : library_(platform) {
-  if (clusters < 0) fail(Code::invalid_argument, "a chip cannot have {} clusters", clusters);
-  library_.check("baton_device_open", library_.open(id, &device_));
-  if (clusters == 0) return;
+OpenDevice::OpenDevice(const std::string& platform, const Wanted& wanted) : library_(platform) {
+  if (wanted.clusters < 0) fail(Code::invalid_argument, "a chip cannot have {} clusters", wanted.clusters);
+  if (wanted.device_count > 0 && library_.open_part) {
+    library_.check("baton_device_open_part", library_.open_part(wanted.device, wanted.device_count, &device_));
+  } else {
+    library_.check("baton_device_open", library_.open(wanted.device, &device_));
+  }
+  if (wanted.clusters == 0) return;
   try {
-    library_.check("baton_device_set_clusters", library_.set_clusters(device_, static_cast<std::uint32_t>(clusters)));
+    library_.check("baton_device_set_clusters",
+                   library_.set_clusters(device_, static_cast<std::uint32_t>(wanted.clusters)));
   } catch (...) {
     static_cast<void>(library_.close(device_));
     throw;
@@ -189,6 +194,34 @@ BatonDeviceTask LibraryDevice::task_of(const Task& task, std::vector<BatonDevice
   return out;
 }
 
+int LibraryDevice::has_lost_peers(void* self) noexcept {
+  try {
+    return static_cast<const LibraryDevice*>(self)->known_.lost_peer().empty() ? 0 : 1;
+  } catch (...) {  // no memory for a text
+    return 1;
+  }
+}
+
+void LibraryDevice::name_address(void* self, std::uint64_t address, char* text, std::size_t bytes) noexcept {
+  try {
+    const LocalMemory& known = static_cast<const LibraryDevice*>(self)->known_;
+    const std::string name = known.name_of(reinterpret_cast<const void*>(address));
+    const std::size_t count = std::min(name.size(), bytes - 1);
+    std::memcpy(text, name.data(), count);
+    text[count] = '\0';
+  } catch (...) {  // no memory for a text
+    *text = '\0';
+  }
+}
+
+std::exception_ptr LibraryDevice::with_lost_peer(const Error& error) const {
+  const std::string peer = error.code() == Code::peer_died ? known_.lost_peer() : "";
+  if (peer.empty()) return std::current_exception();
+  std::vector<std::string> notes = error.notes();
+  notes.push_back(peer);
+  return std::make_exception_ptr(Error(error.code(), error.message(), std::move(notes)));
+}
+
 std::shared_ptr<void> LibraryDevice::make(CapturedTasks& graph) {
   const auto count = static_cast<std::size_t>(graph.newest());
   std::vector<std::vector<BatonDeviceArgument>> arguments(count);
@@ -232,13 +265,17 @@ void LibraryDevice::run(CapturedTasks& graph) {
   const BatonRunOptions options{.extents = extents.data(),
                                 .extent_count = extents.size(),
                                 .wait_limit_ns = static_cast<std::uint64_t>(limits_.wait.count()),
-                                .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count())};
+                                .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count()),
+                                .context = this,
+                                .has_lost_peers = &has_lost_peers,
+                                .name_address = &name_address};
   std::uint32_t failed = BATON_NO_TASK;
   try {
     library.check("baton_graph_run", library.graph_run(taken.graph, &options, &failed));
-  } catch (const Error&) {
-    if (failed >= graph.newest()) throw;
-    raise(graph, TaskId{failed} + 1, std::current_exception());
+  } catch (const Error& error) {
+    const std::exception_ptr cause = with_lost_peer(error);
+    if (failed >= graph.newest()) std::rethrow_exception(cause);
+    raise(graph, TaskId{failed} + 1, cause);
   }
 }
 

@@ -16,8 +16,13 @@ namespace baton::chip {
 /// A device of a library, until the last one lets go: of it, of its memory, of a graph that it has taken.
 class OpenDevice {
  public:
-  /// `clusters` as in ChipOptions.
-  OpenDevice(const std::string& platform, int id, int clusters);
+  /// Numbers as in ChipOptions.
+  struct Wanted {
+    int device = 0;
+    int device_count = 0;
+    int clusters = 0;
+  };
+  OpenDevice(const std::string& platform, const Wanted& wanted);
   OpenDevice(const OpenDevice&) = delete;
   OpenDevice& operator=(const OpenDevice&) = delete;
   ~OpenDevice() { static_cast<void>(library_.close(device_)); }
@@ -54,6 +59,11 @@ class LibraryDevice final : public Device {
   [[nodiscard]] BatonDeviceKernel* kernel_for(BatonKernelFunction entry, const char* name);
   [[nodiscard]] BatonDeviceTask task_of(const Task& task, std::vector<BatonDeviceArgument>& arguments);
   [[nodiscard]] std::shared_ptr<void> make(CapturedTasks& graph);
+  /// The error that is handled now; a wait that ended because of a rank that died names it.
+  [[nodiscard]] std::exception_ptr with_lost_peer(const Error& error) const;
+  // Of BatonRunOptions.
+  static int has_lost_peers(void* self) noexcept;
+  static void name_address(void* self, std::uint64_t address, char* text, std::size_t bytes) noexcept;
 
   std::shared_ptr<OpenDevice> open_;
   int clusters_;

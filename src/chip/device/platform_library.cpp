@@ -91,6 +91,7 @@ PlatformLibrary::PlatformLibrary(const std::string& platform)
       window_open(library_.optional<BatonWindowOpen>("baton_window_open")),
       window_leave(library_.optional<BatonWindowLeave>("baton_window_leave")),
       window_close(library_.optional<BatonWindowClose>("baton_window_close")),
+      open_part(library_.optional<BatonDeviceOpenPart>("baton_device_open_part")),
       comm_init(library_.optional<void*(int, int, void*, const char*)>("comm_init")),
       comm_alloc_windows(library_.optional<int(void*, size_t, uint64_t*)>("comm_alloc_windows")),
       comm_get_local_window_base(library_.optional<int(void*, uint64_t*)>("comm_get_local_window_base")),

@@ -49,8 +49,10 @@ std::optional<std::uint64_t> seed_of(const ChipOptions& chip) { return chip.seed
 std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory, std::optional<int> rank) {
   const std::chrono::nanoseconds kernel_timeout = chip.kernel_timeout.value_or(options().kernel_limit());
   if (!is_simulated(chip.platform)) {
+    const OpenDevice::Wanted wanted{
+        .device = chip.device, .device_count = chip.device_count, .clusters = chip.clusters};
     auto device =
-        std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, chip.device, chip.clusters),
+        std::make_unique<LibraryDevice>(std::make_shared<OpenDevice>(chip.platform, wanted),
                                         RunLimits{.wait = memory.wait_timeout(), .task = kernel_timeout}, memory);
     if (rank && !device->has_windows()) {
       fail(Code::unsupported, "a chip of platform {} cannot be a rank among others: it has no windows",

@@ -144,7 +144,7 @@ TEST(PlatformLibrary, MayLackOptionalFunctionsUntilTheyAreCalled) {
 
 TEST(PlatformLibrary, OfAnotherVersionIsRefusedBeforeItRuns) {
   EXPECT_THAT(message_of([] { ChipWorker worker(PLATFORM_OLD); }, baton::Code::unsupported),
-              HasSubstr("has version 4711 of the platform interface; this Baton has 2"));
+              HasSubstr("has version 4711 of the platform interface; this Baton has 3"));
 }
 
 TEST(PlatformLibrary, ThatIsMissingOrNoLibraryIsToldWithItsPath) {
