@@ -190,8 +190,7 @@ typedef int BatonWindowClose(BatonDeviceWindow* window); /* baton_window_close *
 typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */
 /* In place of baton_device_open(): device `device_id` of `device_count`. Where there are fewer, each is a part of one.
  */
-typedef int BatonDeviceOpenPart(int device_id, int device_count,
-                                BatonDevice** device_out); /* baton_device_open_part */
+typedef int BatonDeviceOpenPart(int device_id, int device_count, BatonDevice** device_out); /* baton_device_open_part */
 /* What DLPack calls the memory of the device: the type of the device and its number there. */
 typedef int BatonDeviceDlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out); /* baton_device_dlpack */
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include <baton/chip.hpp>
 #include <baton/worker.hpp>
 
 #include "base/deadline.hpp"
@@ -62,6 +63,9 @@ class Chips {
 [[nodiscard]] std::unique_ptr<Chips> start_process_chips(const WorkerOptions& options, DeathListener on_death);
 /// All in this process.
 [[nodiscard]] std::unique_ptr<Chips> start_inproc_chips(const WorkerOptions& options);
+
+/// What chip `chip` of a node is made of.
+[[nodiscard]] ChipOptions chip_options(const WorkerOptions& options, std::size_t chip);
 
 /// The segment of `chips` chips, ready for use. `memory` is zeroed.
 [[nodiscard]] wire::MailboxSizes mailbox_sizes() noexcept;

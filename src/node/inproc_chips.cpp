@@ -1,7 +1,10 @@
-// Chips in the process of their node, as fibers of a few threads.
+// Chips in the process of their node: simulated ones as fibers of a few threads, others with threads of their own,
+// which the libraries of their platforms may block.
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include <baton/options.hpp>
@@ -9,6 +12,7 @@
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 #include "base/processors.hpp"
+#include "chip/cores/profile.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/domain_state.hpp"
 #include "node/chip_server.hpp"
@@ -21,19 +25,15 @@ class InprocChips final : public Chips {
  public:
   explicit InprocChips(const WorkerOptions& options)
       : count_(options.devices.size()),
+        on_fibers_(chip::is_simulated(options.platform)),
         segment_(comm::create_memfd(wire::kNodeSegmentName, wire::node_segment_bytes(count_, mailbox_sizes()))),
         memory_(comm::map_memfd(segment_, wire::node_segment_bytes(count_, mailbox_sizes()))),
-        job_(std::make_shared<inproc::Job>(static_cast<std::uint32_t>(count_), "node", comm::Hosting::fibers)),
+        job_(std::make_shared<inproc::Job>(static_cast<std::uint32_t>(count_), "node",
+                                           on_fibers_ ? comm::Hosting::fibers : comm::Hosting::threads)),
         buffers_(count_) {
     write_node_header(memory_->address(), static_cast<std::uint32_t>(count_));
-    const ChipOptions chip{.platform = options.platform,
-                           .clusters = options.clusters,
-                           .threads = options.chip_threads,
-                           .task_window = options.chip_task_window,
-                           .output_heap_bytes = options.output_heap_bytes,
-                           .kernel_timeout = options.kernel_timeout};
     for (std::uint32_t rank = 0; rank < count_; ++rank) job_->enter(rank);
-    thread_ = std::thread([this, chip] { run(chip); });
+    thread_ = std::thread([this, options] { on_fibers_ ? run_fibers(options) : run_threads(options); });
     try {
       await_start();
     } catch (...) {
@@ -64,25 +64,47 @@ class InprocChips final : public Chips {
   void kill(std::size_t /*chip*/) noexcept override {}
 
  private:
-  void run(const ChipOptions& chip) {
-    const int threads = options().seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
+  void run_fibers(const WorkerOptions& options) {
+    const std::optional<std::uint64_t> seed = baton::options().seed;
+    const int threads = seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
     FiberPool pool({.threads = threads,
-                    .seed = options().seed,
+                    .seed = seed,
                     .place = {&job_->control().doorbell, FutexScope::process,
                               crowding_of(static_cast<std::size_t>(threads) + 1)}});
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
-      pool.add([this, rank, &chip] { run_chip(rank, chip); });
+      pool.add([this, rank, &options] {
+        run_chip(rank, options, [](const std::shared_ptr<ChipServer>& server) {
+          // It ends by itself, after this fiber or before.
+          spawn_fiber([server] { server->run_control(); });
+        });
+      });
     }
     pool.run();
   }
 
-  void run_chip(std::uint32_t rank, const ChipOptions& chip) {
-    auto world = std::make_shared<comm::World>(inproc::connect(job_, rank), rank, job_->name(), options().wait_timeout);
+  void run_threads(const WorkerOptions& options) {
+    std::vector<std::thread> chips;
+    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+      chips.emplace_back([this, rank, &options] {
+        std::thread control;
+        run_chip(rank, options, [&](const std::shared_ptr<ChipServer>& server) {
+          control = std::thread([server] { server->run_control(); });
+        });
+        control.join();
+      });
+    }
+    for (std::thread& chip : chips) chip.join();
+  }
+
+  /// `serve`: lets the control messages be served beside its tasks.
+  void run_chip(std::uint32_t rank, const WorkerOptions& options,
+                const std::function<void(const std::shared_ptr<ChipServer>&)>& serve) {
+    auto world =
+        std::make_shared<comm::World>(inproc::connect(job_, rank), rank, job_->name(), baton::options().wait_timeout);
     const auto server = std::make_shared<ChipServer>(header(), Domain(comm::DomainState::of_world(world)),
                                                      buffers_[rank], FutexScope::process);
-    // It ends by itself, after this fiber or before.
-    spawn_fiber([server] { server->run_control(); });
-    static_cast<void>(server->run_tasks(chip, [](wire::ChipPhase) {}));
+    serve(server);
+    static_cast<void>(server->run_tasks(chip_options(options, rank), [](wire::ChipPhase) {}));
     world->leave(comm::Farewell::leave);
   }
 
@@ -125,6 +147,7 @@ class InprocChips final : public Chips {
   }
 
   std::size_t count_;
+  bool on_fibers_;
   UniqueFd segment_;
   std::shared_ptr<comm::SharedMemory> memory_;
   std::shared_ptr<inproc::Job> job_;

@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -110,16 +111,12 @@ class ProcessChips final : public Chips {
                        .job = "node-" + job::random_name(),
                        .launcher = launcher_,
                        .node = this_process(),
-                       .chip = {.platform = options.platform,
-                                .clusters = options.clusters,
-                                .threads = options.chip_threads,
-                                .task_window = options.chip_task_window,
-                                .output_heap_bytes = options.output_heap_bytes,
-                                .kernel_timeout = options.kernel_timeout}};
+                       .chip = {}};
     MessageWriter message;
-    put_start(message, start);
-    const auto record = message.finish();
     for (std::size_t i = 0; i < count_; ++i) {
+      start.chip = chip_options(options, i);
+      put_start(message, start);
+      const auto record = message.finish();
       if (StreamWriter(views_of(header(), i).control).write(record).bytes != record.size()) {
         fail(Code::internal, "the first message to a chip, {} bytes, does not fit its mailbox", record.size());
       }
@@ -282,6 +279,19 @@ class ProcessChips final : public Chips {
 
 std::unique_ptr<Chips> start_process_chips(const WorkerOptions& options, DeathListener on_death) {
   return std::make_unique<ProcessChips>(options, std::move(on_death));
+}
+
+ChipOptions chip_options(const WorkerOptions& options, std::size_t chip) {
+  // Devices that nobody uses are left alone, whether they are whole or parts of others.
+  const int highest = *std::max_element(options.devices.begin(), options.devices.end());
+  return {.platform = options.platform,
+          .device = options.devices[chip],
+          .device_count = highest + 1,
+          .clusters = options.clusters,
+          .threads = options.chip_threads,
+          .task_window = options.chip_task_window,
+          .output_heap_bytes = options.output_heap_bytes,
+          .kernel_timeout = options.kernel_timeout};
 }
 
 wire::MailboxSizes mailbox_sizes() noexcept {

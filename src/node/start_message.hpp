@@ -36,6 +36,8 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   writer.put(start.node.pid);
   writer.put(start.node.start_time);
   writer.put_text(start.chip.platform);
+  writer.put(start.chip.device);
+  writer.put(start.chip.device_count);
   writer.put(start.chip.clusters);
   writer.put(start.chip.threads);
   writer.put(start.chip.task_window);
@@ -51,6 +53,8 @@ inline void put_start(MessageWriter& writer, const StartMessage& start) {
   start.node.pid = reader.get<std::uint32_t>();
   start.node.start_time = reader.get<std::uint64_t>();
   start.chip.platform = reader.get_text();
+  start.chip.device = reader.get<int>();
+  start.chip.device_count = reader.get<int>();
   start.chip.clusters = reader.get<int>();
   start.chip.threads = reader.get<int>();
   start.chip.task_window = reader.get<std::uint64_t>();

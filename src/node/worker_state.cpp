@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "base/recorder.hpp"
+#include "chip/runtime/platform_kind.hpp"
 #include "comm/health.hpp"
 #include "node/inside_run.hpp"
 
@@ -33,6 +34,7 @@ WorkerOptions checked(WorkerOptions options) {
     }
     options.isolation = Isolation::inproc;
   }
+  if (chip::shares_devices(options.platform)) options.isolation = Isolation::inproc;
   if (options.devices.empty() || options.devices.size() > kDomainRankMask) {
     fail(Code::invalid_argument, "a node of {} chips is not possible", options.devices.size());
   }
