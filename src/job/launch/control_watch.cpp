@@ -23,8 +23,14 @@ void ControlWatch::receive() {
     }
     // The ranks may meet again, as another job: what is watched is the first one.
     if (memory_) continue;
+    // A rank may start processes that make a job of their own, which has its own number of ranks.
+    const std::size_t bytes = wire::control_bytes(ranks_, ranks_);
+    if (letter->mail.bytes != bytes) {
+      log::debug("process {} is a rank of another job than this one", letter->sender_pid);
+      continue;
+    }
     try {
-      auto memory = comm::map_memfd(letter->descriptor, wire::control_bytes(ranks_, ranks_));
+      auto memory = comm::map_memfd(letter->descriptor, bytes);
       if (const char* defect = wire::control_defect(memory->address(), memory->bytes())) {
         fail(Code::protocol, "a control segment came that cannot be read: {}", defect);
       }

@@ -1,5 +1,6 @@
 // A rank for the tests of the command line: joins, says so, and then does what its argument says.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -79,12 +80,23 @@ void run_carelessly(const std::string& what) {
   me.barrier(kLong);
 }
 
+/// Starts three processes, and is a job of four ranks with them.
+void make_own_job() {
+  const std::string name = "shm:own-of-" + std::to_string(::getpid());
+  int rank = 0;
+  while (rank < 3 && ::fork() == 0) ++rank;
+  auto me = baton::join(name, rank, 4);
+  me.barrier(kLong);
+  while (::wait(nullptr) > 0) continue;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "leave";
   if (what.starts_with("uncaught")) run_carelessly(what);
   try {
+    if (what == "own_job") return make_own_job(), 0;
     auto me = baton::join();
     auto signals = me.signals("scratch", 8);
     say("joined " + std::to_string(::getpid()));

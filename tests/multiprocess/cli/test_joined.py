@@ -38,6 +38,12 @@ def test_processes_that_join_a_second_job(baton, rank_program):
     baton.assert_nothing_left()
 
 
+def test_processes_of_a_rank_that_are_a_job_of_their_own(baton, rank_program):
+    result = baton.run("run", "-n", "1", rank_program, "own_job")
+    assert (result.returncode, result.stderr) == (0, b"")
+    baton.assert_nothing_left()
+
+
 def test_the_others_learn_how_a_rank_died(baton, rank_program):
     result = baton.run("run", "-n", "3", "--grace", "100s", rank_program, "die")
     assert result.returncode == 128 + signal.SIGKILL
