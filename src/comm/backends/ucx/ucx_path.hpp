@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -15,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/parking.hpp"
 #include "comm/backends/ucx/ucx_worker.hpp"
 #include "comm/delivery.hpp"
@@ -58,6 +60,10 @@ class UcxPath final : public comm::Path {
   [[nodiscard]] int event_fd() const noexcept { return worker_->event_fd(); }
 
  private:
+  static constexpr unsigned kMessageNumber = 1;
+  /// UCX gives memory back soon after a connection was closed by force.
+  static constexpr std::chrono::seconds kReturnTime{5};
+
   /// A message on its way out. Others wait for it, or it is its own and ends with its completion.
   struct Sending {
     wire::PathHeader header{};
@@ -92,6 +98,7 @@ class UcxPath final : public comm::Path {
     std::vector<std::byte> buffer;
   };
   struct Peer {
+    UcxPath* path = nullptr;
     PeerRecord record;
     ucp_ep_h endpoint = nullptr;
     std::atomic<bool> failed{false};
@@ -116,6 +123,8 @@ class UcxPath final : public comm::Path {
   [[nodiscard]] wire::PathHeader header_for(wire::PathKind kind, std::uint32_t rank) const noexcept;
   [[nodiscard]] std::string describe(std::uint32_t rank) const;
   [[nodiscard]] bool is_gone(std::uint32_t rank) const noexcept;
+  /// Whether nothing comes from this rank any more: it is gone, or the connection to it broke.
+  [[nodiscard]] bool is_lost(std::uint32_t rank) const noexcept;
   /// Whether no post of this host is on its way. Sequentially consistent, as a test before a sleep must be.
   [[nodiscard]] bool posts_are_done() const noexcept;
   void ring() noexcept;
@@ -152,10 +161,9 @@ class UcxPath final : public comm::Path {
   void settle_loss(std::uint32_t rank, const char* what);
   [[noreturn]] void throw_timeout(std::uint32_t rank, const char* what, std::size_t bytes) const;
   /// Until UCX does not touch what `is_over` tells of any more. Gives the path up.
-  template <class IsOver>
-  void abandon(std::uint32_t rank, const IsOver& is_over) noexcept;
+  void abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept;
 
-  // Incoming: ucx_receive.cpp. All under the lock.
+  // Incoming: ucx_receive.cpp, ucx_connect.cpp. All under the lock.
   static ucs_status_t on_message(void* path, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t bytes, const ucp_am_recv_param_t* param);
   static void on_sent(void* request, ucs_status_t status, void* sending);

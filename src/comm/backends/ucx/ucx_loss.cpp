@@ -1,0 +1,74 @@
+// What becomes of messages that did not reach their rank.
+#include <numeric>
+
+#include "base/fail.hpp"
+#include "base/log.hpp"
+#include "comm/backends/ucx/ucx_path.hpp"
+#include "comm/health.hpp"
+
+namespace baton::ucx {
+namespace {
+
+/// A connection ends when the rank at its other end does, and the news of that may come later than the end of the
+/// connection.
+constexpr std::chrono::seconds kNewsTime{3};
+
+}  // namespace
+
+std::string UcxPath::describe(std::uint32_t rank) const {
+  return fmt::format("rank {} ({})", rank, comm::describe_process(place_.control, rank));
+}
+
+bool UcxPath::is_gone(std::uint32_t rank) const noexcept {
+  const wire::RankState state = comm::state_of(place_.control, rank);
+  return state == wire::RankState::left || state == wire::RankState::dead;
+}
+
+bool UcxPath::is_lost(std::uint32_t rank) const noexcept {
+  // Pairs with the stores in on_failure() and disconnect(); sequentially consistent because it is tested before
+  // sleeping.
+  return is_gone(rank) || peers_[rank].failed.load(std::memory_order_seq_cst);
+}
+
+void UcxPath::abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept {
+  const std::lock_guard lock(mutex_);
+  disconnect(peers_[rank]);
+  const Deadline deadline = Deadline::after(kReturnTime);
+  while (!is_over() && !deadline.passed()) work();
+  if (!is_over()) log::warn("UCX did not give back memory that was on its way to {}", describe(rank));
+}
+
+void UcxPath::settle_loss(std::uint32_t rank, const char* what) {
+  const auto news = [&] {
+    progress();
+    return is_gone(rank);
+  };
+  const bool known = wait_until(parking_, news, Deadline::after(kNewsTime), [] {});
+  const wire::RankState state = comm::state_of(place_.control, rank);
+  if (known && state == wire::RankState::left) return;
+  if (known) {
+    std::vector<std::uint32_t> all(peers_.size());
+    std::iota(all.begin(), all.end(), 0U);
+    const std::uint32_t first = comm::first_death(place_.control, all).value_or(rank);
+    std::vector<std::string> notes;
+    for (const std::uint32_t dead : {first, rank}) {
+      if (!notes.empty() && dead == first) continue;
+      notes.push_back(fmt::format("{} died: {}", describe(dead), comm::describe_end(place_.control, dead)));
+    }
+    throw Error(Code::peer_died,
+                first == rank
+                    ? fmt::format("rank {}: {} did not reach {}, which died", place_.rank, what, describe(rank))
+                    : fmt::format("rank {}: {} did not reach {}, which ended after rank {} had died", place_.rank, what,
+                                  describe(rank), first),
+                std::move(notes));
+  }
+  fail(Code::peer_died, "rank {}: {} did not reach {}: the connection broke ({})", place_.rank, what, describe(rank),
+       ucx_.ucs_status_string(peers_[rank].failure));
+}
+
+void UcxPath::throw_timeout(std::uint32_t rank, const char* what, std::size_t bytes) const {
+  fail(Code::wait_timeout, "rank {}: {} of {} bytes did not reach {} in time; nothing more can be sent there",
+       place_.rank, what, bytes, describe(rank));
+}
+
+}  // namespace baton::ucx

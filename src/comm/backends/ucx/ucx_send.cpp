@@ -1,0 +1,190 @@
+// What a rank sends to ranks of other hosts.
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.hpp"
+#include "comm/backends/ucx/ucx_path.hpp"
+
+namespace baton::ucx {
+
+wire::PathHeader UcxPath::header_for(wire::PathKind kind, std::uint32_t rank) const noexcept {
+  wire::PathHeader header{};
+  header.magic = wire::kPathMagic;
+  header.version = wire::kPathVersion;
+  header.kind = kind;
+  header.source = place_.rank;
+  header.pass = peers_[rank].record.pass;
+  return header;
+}
+
+bool UcxPath::start(std::uint32_t rank, Sending& sending) {
+  Peer& peer = peers_[rank];
+  if (is_gone(rank) || peer.failed.load(std::memory_order_relaxed) || !connect(peer, rank)) return false;
+  sending.path = this;
+  if (sending.header.kind != wire::PathKind::applied) sending.header.sequence = ++peer.sent;
+  sending.header.applied = peer.done_here;
+  if (sending.header.kind == wire::PathKind::put) peer.last_put = peer.sent;
+  if (sending.header.kind == wire::PathKind::post) peer.posts.push_back(peer.sent);
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.cb.send = &UcxPath::on_sent;
+  param.user_data = &sending;
+  ucs_status_ptr_t request = ucx_.ucp_am_send_nbx(peer.endpoint, kMessageNumber, &sending.header, sizeof sending.header,
+                                                  sending.payload, sending.header.bytes, &param);
+  if (UCS_PTR_IS_PTR(request)) return true;
+  on_sent(nullptr, UCS_PTR_STATUS(request), &sending);
+  return true;
+}
+
+void UcxPath::on_sent(void* request, ucs_status_t status, void* sending) {
+  auto& sent = *static_cast<Sending*>(sending);
+  UcxPath& path = *sent.path;
+  if (request != nullptr) path.ucx_.ucp_request_free(request);
+  sent.status = status;
+  // Pairs with the load in send(): what it waits for does not touch the payload any more. Sequentially consistent
+  // because the doorbell is rung after it.
+  sent.done.store(true, std::memory_order_seq_cst);
+  if (!sent.is_its_own) path.ring();
+}
+
+bool UcxPath::start_own(std::uint32_t rank, std::unique_ptr<Sending> sending) {
+  Peer& peer = peers_[rank];
+  const bool is_first = peer.sent == 0 && sending->header.kind == wire::PathKind::flush;
+  const bool at_once = is_first || sending->header.kind == wire::PathKind::applied;
+  if (!at_once && !ask(rank)) return false;
+  sending->is_its_own = true;
+  own_.push_back(std::move(sending));
+  if (!at_once && !is_known(peer)) {
+    peer.unsent.push_back(own_.back().get());
+    return true;
+  }
+  if (start(rank, *own_.back())) return true;
+  own_.pop_back();
+  return false;
+}
+
+void UcxPath::send_unsent() noexcept {
+  for (const std::uint32_t rank : std::exchange(met_, {})) {
+    for (Sending* sending : std::exchange(peers_[rank].unsent, {})) {
+      // Without the peer there is nobody to see it.
+      if (!start(rank, *sending)) drop_unsent(*sending);
+    }
+  }
+}
+
+void UcxPath::drop_unsent(Sending& sending) noexcept {
+  if (sending.header.kind == wire::PathKind::post) note_posts_done(1);
+  sending.done.store(true, std::memory_order_relaxed);  // own_ forgets it
+}
+
+bool UcxPath::send(std::uint32_t rank, Sending& sending, const char* what, const Deadline& deadline) {
+  // Who is known stays so.
+  const bool known = is_known(peers_[rank]);
+  if (!known && !make_acquaintance(rank, what, deadline)) return false;
+  bool started = false;
+  {
+    const std::lock_guard lock(mutex_);
+    started = start(rank, sending);
+  }
+  if (!started) {
+    settle_loss(rank, what);
+    return false;
+  }
+  // Pairs with the store in on_sent(); sequentially consistent because it is tested before sleeping.
+  const auto is_done = [&] { return sending.done.load(std::memory_order_seq_cst); };
+  const auto is_over = [&] {
+    if (is_done()) return true;
+    progress();
+    return is_done() || is_lost(rank);
+  };
+  const bool in_time = is_over() || wait_until(parking_, is_over, deadline, [] {});
+  if (is_done() && sending.status == UCS_OK) [[likely]]
+    return true;
+  if (!is_done()) abandon(rank, is_done);
+  if (!in_time) throw_timeout(rank, what, sending.header.bytes);
+  settle_loss(rank, what);
+  return false;
+}
+
+void UcxPath::put(const comm::FarPlace& to, const void* source, std::size_t bytes, const comm::FarSignal& signal,
+                  const Deadline& deadline) {
+  if (bytes == 0 && signal.change == wire::SignalChange::none) return;
+  Sending sending;
+  sending.header = header_for(wire::PathKind::put, to.rank);
+  sending.header.window = to.window;
+  sending.header.offset = to.offset;
+  sending.header.bytes = bytes;
+  sending.header.change = signal.change;
+  sending.header.signals = signal.window;
+  sending.header.signal_offset = signal.offset;
+  sending.header.value = signal.value;
+  sending.payload = source;
+  static_cast<void>(send(to.rank, sending, bytes == 0 ? "a notify" : "a put", deadline));
+}
+
+void UcxPath::get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) {
+  if (bytes == 0) return;
+  auto getting = std::make_shared<Getting>();
+  getting->target = static_cast<std::byte*>(target);
+  getting->bytes = bytes;
+  Sending sending;
+  sending.header = header_for(wire::PathKind::get, from.rank);
+  sending.header.window = from.window;
+  sending.header.offset = from.offset;
+  sending.header.value = static_cast<std::int64_t>(bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    sending.header.request = next_get_++;
+    gets_[sending.header.request] = getting;
+  }
+  // Pairs with the store in finish(); sequentially consistent because it is tested before sleeping.
+  const auto is_done = [&] { return getting->done.load(std::memory_order_seq_cst); };
+  // The memory is the caller's again, however this ends.
+  const auto take_back = [&] {
+    bool arrives = false;
+    {
+      const std::lock_guard lock(mutex_);
+      arrives = getting->arrives;
+      if (!arrives) gets_.erase(sending.header.request);
+    }
+    if (arrives && !is_done()) abandon(from.rank, is_done);
+  };
+  try {
+    const bool sent = send(from.rank, sending, "a get", deadline);
+    const auto is_over = [&] {
+      if (is_done()) return true;
+      progress();
+      return is_done() || is_lost(from.rank);
+    };
+    const bool in_time = sent && (is_over() || wait_until(parking_, is_over, deadline, [] {}));
+    if (!is_done()) {
+      if (sent && !in_time) throw_timeout(from.rank, "a get", bytes);
+      settle_loss(from.rank, "a get");
+      fail(Code::peer_left, "rank {} wanted {} bytes of {}, which has left", place_.rank, bytes, describe(from.rank));
+    }
+  } catch (...) {
+    take_back();
+    throw;
+  }
+  if (getting->refused) {
+    fail(Code::released, "rank {} wanted {} bytes of a window that {} has released", place_.rank, bytes,
+         describe(from.rank));
+  }
+}
+
+void UcxPath::post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) {
+  auto sending = std::make_unique<Sending>();
+  sending->header = header_for(wire::PathKind::post, rank);
+  sending->header.window = topic;
+  sending->header.bytes = bytes.size();
+  sending->copy.assign(bytes.begin(), bytes.end());
+  sending->payload = sending->copy.data();
+  const std::lock_guard lock(mutex_);
+  // Before it can be done. Pairs with the load in posts_are_done(), in ranks of this host that leave: they have passed
+  // a barrier after this.
+  wire::RankBlock& block = wire::rank_block(place_.control, place_.rank);
+  block.posts.fetch_add(1, std::memory_order_seq_cst);
+  if (!start_own(rank, std::move(sending))) note_posts_done(1);
+}
+
+}  // namespace baton::ucx
