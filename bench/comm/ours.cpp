@@ -3,15 +3,14 @@
 
 #include <cstdio>
 #include <exception>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include <comm/ping_pong.hpp>
 #include <support/arguments.hpp>
 #include <support/measure.hpp>
 #include <support/process.hpp>
+#include <support/put_channel.hpp>
 
 namespace {
 
@@ -34,38 +33,9 @@ class Agreement {
   baton::Window<double> values_;
 };
 
-/// put_signal from private memory into the partner's window; without bytes, the signal alone.
-class PutChannel {
- public:
-  PutChannel(baton::Domain& domain, std::size_t bytes)
-      : partner_(bench::partner_of(domain.rank())), source_(bytes), signals_(domain.signals("bench.signals", 1)) {
-    if (bytes > 0) window_ = domain.window<std::byte>("bench.payload", bytes);
-    for (std::byte& touched : window_) touched = std::byte{0};
-    domain.barrier();
-  }
-
-  void send() const {
-    if (source_.empty()) {
-      signals_.notify(partner_, 0);
-    } else {
-      window_.put_signal(partner_, 0, source_, signals_, 0);
-    }
-  }
-  void receive() { signals_.wait(0, baton::WaitCmp::ge, ++expected_); }
-  std::vector<std::byte>& source() { return source_; }
-  [[nodiscard]] std::span<const std::byte> received() const { return {window_.begin(), window_.end()}; }
-
- private:
-  int partner_;
-  std::vector<std::byte> source_;
-  baton::Signals signals_;
-  baton::Window<std::byte> window_;
-  std::int32_t expected_ = 0;
-};
-
 bench::Measured pairs(baton::Domain domain, const bench::Arguments& arguments) {
   Agreement agree(domain);
-  PutChannel channel(domain, arguments.bytes);
+  bench::PutChannel channel(domain, arguments.bytes);
   return bench::ping_pong(
       channel, domain.rank(), arguments.budget, [&] { domain.barrier(); }, agree);
 }

@@ -5,12 +5,12 @@
 #include <exception>
 #include <span>
 #include <stdexcept>
-#include <vector>
 
 #include <comm/ping_pong.hpp>
 #include <support/arguments.hpp>
 #include <support/measure.hpp>
 #include <support/process.hpp>
+#include <support/put_channel.hpp>
 
 namespace {
 
@@ -37,40 +37,10 @@ class Agreement {
   std::int32_t rounds_ = 0;
 };
 
-/// put_signal from private memory into the partner's window; without bytes, the signal alone.
-class PutChannel {
- public:
-  PutChannel(baton::Domain& domain, std::size_t bytes)
-      : partner_(bench::partner_of(domain.rank())), source_(bytes), signals_(domain.signals("bench.signals", 1)) {
-    if (bytes > 0) window_ = domain.window<std::byte>("bench.payload", bytes);
-    for (std::byte& touched : window_) touched = std::byte{0};
-    domain.barrier();
-  }
-
-  void send() const {
-    if (source_.empty()) {
-      signals_.notify(partner_, 0);
-    } else {
-      window_.put_signal(partner_, 0, source_, signals_, 0);
-    }
-  }
-  void receive() { receive(1); }
-  void receive(std::int32_t more) { signals_.wait(0, baton::WaitCmp::ge, expected_ += more); }
-  std::vector<std::byte>& source() { return source_; }
-  [[nodiscard]] std::span<const std::byte> received() const { return {window_.begin(), window_.end()}; }
-
- private:
-  int partner_;
-  std::vector<std::byte> source_;
-  baton::Signals signals_;
-  baton::Window<std::byte> window_;
-  std::int32_t expected_ = 0;
-};
-
 /// One way of a message and its answer.
 bench::Measured there_and_back(baton::Domain& domain, const bench::Arguments& arguments) {
   Agreement agree(domain);
-  PutChannel channel(domain, arguments.bytes);
+  bench::PutChannel channel(domain, arguments.bytes);
   return bench::ping_pong(
       channel, domain.rank(), arguments.budget, [&] { domain.barrier(); }, agree);
 }
@@ -78,7 +48,7 @@ bench::Measured there_and_back(baton::Domain& domain, const bench::Arguments& ar
 /// One message of many that follow each other, until the last has come.
 bench::Measured one_way(baton::Domain& domain, const bench::Arguments& arguments) {
   Agreement agree(domain);
-  PutChannel channel(domain, arguments.bytes);
+  bench::PutChannel channel(domain, arguments.bytes);
   auto done = domain.signals("bench.done", 1);
   std::int32_t batches = 0;
   const auto run = [&](std::int64_t n) {
