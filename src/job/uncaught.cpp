@@ -3,22 +3,19 @@
 #include <cxxabi.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <typeinfo>
 #include <vector>
 
 #include <baton/join.hpp>
 
+#include "base/demangled.hpp"
+
 namespace baton::job {
 namespace {
 
 std::string name_of(const std::type_info* type) {
-  if (type == nullptr) return "an exception of unknown type";
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(type->name(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && name ? name.get() : type->name();
+  return type == nullptr ? "an exception of unknown type" : demangled(type->name());
 }
 
 /// The memberships of this process, each of which ends its life elsewhere.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "chip/cores/sim/code_name.hpp"
 #include "chip/cores/sim/source_line.hpp"
 #include "chip_fixture.hpp"
 #include "kernels.hpp"
@@ -101,6 +102,18 @@ TEST(Crashes, ByAnExceptionOfAnyTypeAreErrors) {
   const auto [code, message] = crashes.run(throw_kernel, "throws", {4});
   EXPECT_EQ(code, Code::out_of_memory);
   EXPECT_THAT(message, AllOf(HasSubstr("kernel 'throws' on vector core 0.1"), HasSubstr("host memory")));
+}
+
+TEST(Crashes, NameKernelsAsTheirAuthorsDo) {
+  EXPECT_EQ(name_of_code("_ZNK19baton_body_of_scale3runEf"), "scale");
+  EXPECT_EQ(name_of_code("_ZNK4mine19baton_body_of_scale3runEf"), "scale");
+  EXPECT_EQ(name_of_code("_ZZNK19baton_body_of_scale3runEfENKUliE_clEi"), "scale");  // a lambda in it
+  EXPECT_EQ(name_of_code("baton_kernel_scale"), "scale");
+  EXPECT_EQ(name_of_code("_ZN4mine6helperEi"), "mine::helper(int)");
+  EXPECT_EQ(name_of_code("kernel_entry"), "kernel_entry");
+  EXPECT_EQ(name_of_code("f"), "f");
+  EXPECT_EQ(name_of_code("my_baton_kernel_scale"), "my_baton_kernel_scale");
+  EXPECT_EQ(name_of_code(nullptr), "?");
 }
 
 /// A crash elsewhere reaches the handler that was there before: here, the default.

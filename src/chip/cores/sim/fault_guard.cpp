@@ -22,6 +22,7 @@
 #include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
 #include "base/thrown.hpp"
+#include "chip/cores/sim/code_name.hpp"
 #include "chip/cores/sim/source_line.hpp"
 #include "chip/cores/sim/throw_witness.hpp"
 
@@ -207,12 +208,11 @@ std::optional<Dl_info> module_of(const void* address) {
   return info;
 }
 
-std::string_view symbol_of(const Dl_info& info) { return info.dli_sname == nullptr ? "?" : info.dli_sname; }
-
 std::string describe_line(const void* instruction, const Dl_info& module) {
-  if (const auto line = source_line(instruction)) return fmt::format("at {} in {}", *line, symbol_of(module));
+  const std::string name = name_of_code(module.dli_sname);
+  if (const auto line = source_line(instruction)) return fmt::format("at {} in {}", *line, name);
   const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(module.dli_fbase);
-  return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", symbol_of(module), module.dli_fname, offset);
+  return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", name, module.dli_fname, offset);
 }
 
 std::span<void* const> callers_of(const FaultGuard& guard) {
@@ -249,7 +249,7 @@ std::string describe_throw(const FaultGuard& guard, const void* kernel) {
   const auto callers = callers_of(guard);
   const auto throws = [](const void* caller) {
     const auto module = module_of(caller);
-    const std::string_view symbol = module ? symbol_of(*module) : "";
+    const std::string_view symbol = module && module->dli_sname != nullptr ? module->dli_sname : "";
     return symbol == "__cxa_throw" || symbol == "__cxa_rethrow";
   };
   const auto before = std::ranges::find_if(callers, throws) - callers.begin();
@@ -266,7 +266,7 @@ std::string describe_place(const FaultGuard& guard, const void* kernel) {
   if (!home || !caller || module->dli_fbase == home->dli_fbase || caller->dli_fbase != home->dli_fbase) {
     return describe_line(guard.instruction, *module);
   }
-  return fmt::format("in {}, called {}", symbol_of(*module), describe_call(guard.caller));
+  return fmt::format("in {}, called {}", name_of_code(module->dli_sname), describe_call(guard.caller));
 }
 
 std::string_view what_happened(int signal) {
