@@ -2,30 +2,30 @@
 
 namespace baton::check {
 
-Actor Actors::add(std::uint32_t rank, Activity activity) {
-  ranks_.push_back(rank);
-  are_programs_.push_back(activity == 0);
+Actor Actors::add(const Origin& origin) {
+  ranks_.push_back(origin.rank);
+  are_programs_.push_back(origin.activity == 0);
   return static_cast<Actor>(ranks_.size() - 1);
 }
 
-Actors::Entered Actors::of(std::uint32_t rank, Activity activity) {
-  Chip& chip = chips_[group_of(rank, activity)];
-  const auto known = chip.activities.find(activity);
+Actors::Entered Actors::of(const Origin& origin) {
+  Chip& chip = chips_[group_of(origin)];
+  const auto known = chip.activities.find(origin.activity);
   if (known != chip.activities.end()) return {known->second};
   Entered entered{0, !chip.free.empty()};
   if (entered.again) {
     entered.actor = chip.free.back();
     chip.free.pop_back();
   } else {
-    entered.actor = add(rank, activity);
+    entered.actor = add(origin);
   }
-  chip.activities.emplace(activity, entered.actor);
+  chip.activities.emplace(origin.activity, entered.actor);
   return entered;
 }
 
-Actors::Entered Actors::begin(std::uint32_t rank, Activity activity, std::uint64_t chip_id, std::uint64_t task,
+Actors::Entered Actors::begin(const Origin& origin, std::uint64_t chip_id, std::uint64_t task,
                               std::span<const std::uint64_t> earlier) {
-  const Group group = group_of(rank, activity);
+  const Group group = group_of(origin);
   groups_.try_emplace(chip_id, group);
   Chip& chip = chips_[group];
   for (const std::uint64_t before : earlier) {
@@ -33,11 +33,11 @@ Actors::Entered Actors::begin(std::uint32_t rank, Activity activity, std::uint64
     if (ended == chip.of_tasks.end() || ended->second.empty()) continue;
     const Actor actor = ended->second.back();
     ended->second.pop_back();
-    chip.activities.emplace(activity, actor);
+    chip.activities.emplace(origin.activity, actor);
     chip.of_tasks[task].push_back(actor);
     return {actor};
   }
-  const Entered entered = of(rank, activity);
+  const Entered entered = of(origin);
   chip.of_tasks[task].push_back(entered.actor);
   return entered;
 }

@@ -1,5 +1,8 @@
 // Who does what is recorded: numbers for the programs of ranks and for the activities of their chips.
 //
+// A rank is one of its process: nodes that run beside each other have chips of the same numbers, which have nothing to
+// do with each other.
+//
 // A chip has an activity for each execution of a kernel. Clocks have an entry for each actor: so a task goes on with
 // the number of one that it waits for, and once a program has waited for all tasks of a chip, their numbers are free
 // again.
@@ -8,8 +11,8 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/event.hpp"
@@ -17,6 +20,13 @@
 #include "check/history.hpp"
 
 namespace baton::check {
+
+/// Who recorded an event.
+struct Origin {
+  std::uint32_t process = 0;  // as the trace counts them
+  std::uint32_t rank = 0;
+  Activity activity = 0;
+};
 
 class Actors {
  public:
@@ -27,9 +37,9 @@ class Actors {
   };
 
   /// Who does it. One that was not there before begins, apart from all others.
-  Entered of(std::uint32_t rank, Activity activity);
+  Entered of(const Origin& origin);
   /// The activity begins to run a task of the chip that waits for `earlier`.
-  Entered begin(std::uint32_t rank, Activity activity, std::uint64_t chip_id, std::uint64_t task,
+  Entered begin(const Origin& origin, std::uint64_t chip_id, std::uint64_t task,
                 std::span<const std::uint64_t> earlier);
   /// All activities of the chip are before whatever it does next. Calls left(actor) for each.
   void end_all(std::uint64_t chip_id, FunctionRef<void(Actor)> left);
@@ -38,15 +48,17 @@ class Actors {
   [[nodiscard]] bool is_program(Actor actor) const { return are_programs_[actor]; }
 
  private:
-  /// Numbers of one chip: its rank, and which of the chips of its process it is.
-  using Group = std::pair<std::uint32_t, std::uint64_t>;
+  /// Numbers of one chip: its process and rank, and which of the chips of the process it is.
+  using Group = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
   struct Chip {
     std::vector<Actor> free;
     std::map<Activity, Actor> activities;
     std::unordered_map<std::uint64_t, std::vector<Actor>> of_tasks;  // that nobody went on with
   };
-  [[nodiscard]] static Group group_of(std::uint32_t rank, Activity activity) { return {rank, activity >> 40U}; }
-  [[nodiscard]] Actor add(std::uint32_t rank, Activity activity);
+  [[nodiscard]] static Group group_of(const Origin& origin) {
+    return {origin.process, origin.rank, origin.activity >> 40U};
+  }
+  [[nodiscard]] Actor add(const Origin& origin);
 
   std::map<Group, Chip> chips_;
   std::unordered_map<std::uint64_t, Group> groups_;  // by the id of the chip

@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace baton::check {
+namespace {
+
+Origin origin_of(const EventRecord& recorded, std::uint32_t process) { return {process, recorded.rank, recorded.end}; }
+
+}  // namespace
 
 bool RecordedHistory::wants(const EventRecord& event) noexcept {
   return event.kind == EventKind::joined || event.kind == EventKind::left || event.kind == EventKind::edge ||
@@ -31,22 +36,25 @@ void RecordedHistory::receive(Actor actor, std::uint64_t token, std::uint64_t ne
   give(event, std::max(needs, handed == handed_.end() ? 0 : handed->second));
 }
 
-Actor RecordedHistory::actor_of(const EventRecord& recorded) {
-  const Actors::Entered entered = actors_.of(recorded.rank, recorded.end);
+Actor RecordedHistory::actor_of(const EventRecord& recorded, std::uint32_t process) {
+  const Actors::Entered entered = actors_.of(origin_of(recorded, process));
   // Other activities begin with what they take.
   if (entered.again || recorded.end == 0) finder_.enter(entered.actor);
   return entered.actor;
 }
 
-void RecordedHistory::begin_task(const EventRecord& begun) {
+void RecordedHistory::begin_task(const EventRecord& begun, std::uint32_t process) {
   const TaskKey key{begun.b, begun.a};
   chips_.try_emplace(tasks_token(key.chip), key.chip);
-  const auto earlier = earlier_.find(key);
-  const std::span<const std::uint64_t> before =
-      earlier == earlier_.end() ? std::span<const std::uint64_t>() : earlier->second;
+  std::span<const std::uint64_t> before;
+  if (const auto edges = edges_.find(key); edges != edges_.end()) {
+    before = edges->second.earlier;
+    edges->second.were_used = true;
+  }
+  const Origin origin = origin_of(begun, process);
   // The program of a chip runs tasks of a node.
   const Actors::Entered entered =
-      begun.end == 0 ? actors_.of(begun.rank, 0) : actors_.begin(begun.rank, begun.end, key.chip, key.task, before);
+      begun.end == 0 ? actors_.of(origin) : actors_.begin(origin, key.chip, key.task, before);
   if (entered.again) finder_.enter(entered.actor);
   receive(entered.actor, task_token(key.chip, key.task, TaskMoment::submitted), 1);
   for (const std::uint64_t task : before) {
@@ -56,22 +64,24 @@ void RecordedHistory::begin_task(const EventRecord& begun) {
 
 void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
   switch (recorded.kind) {
-    case EventKind::joined: return finder_.enter(actors_.of(recorded.rank, 0).actor);
-    case EventKind::left: return finder_.leave(actors_.of(recorded.rank, 0).actor);
-    case EventKind::edge: earlier_[{recorded.c, recorded.a}].push_back(recorded.b); return;
-    case EventKind::begun: return begin_task(recorded);
+    case EventKind::joined: return finder_.enter(actors_.of({process, recorded.rank}).actor);
+    case EventKind::left: return finder_.leave(actors_.of({process, recorded.rank}).actor);
+    case EventKind::edge: edges_[{recorded.c, recorded.a}].earlier.push_back(recorded.b); return;
+    case EventKind::begun: return begin_task(recorded, process);
     case EventKind::take: {
-      receive(actor_of(recorded), recorded.a, recorded.b);
+      receive(actor_of(recorded, process), recorded.a, recorded.b);
       const auto chip = chips_.find(recorded.a);
       if (chip == chips_.end()) return;
       actors_.end_all(chip->second, [this](Actor actor) { finder_.leave(actor); });
-      std::erase_if(earlier_, [&](const auto& entry) { return entry.first.chip == chip->second; });
+      // A node may have another run under way, whose tasks are still to begin.
+      std::erase_if(edges_,
+                    [&](const auto& entry) { return entry.first.chip == chip->second && entry.second.were_used; });
       return;
     }
     case EventKind::hand: {
       Event event;
       event.kind = Kind::hand;
-      event.actor = actor_of(recorded);
+      event.actor = actor_of(recorded, process);
       event.subject = recorded.a;
       ++handed_[recorded.a];
       return give(event);
@@ -88,7 +98,7 @@ Event RecordedHistory::access_of(const EventRecord& recorded, std::uint32_t proc
   const CheckedBytes bytes = unpack(recorded);
   names_.memory(bytes, text(recorded.object));
   Event event;
-  event.actor = actor_of(recorded);
+  event.actor = actor_of(recorded, process);
   event.place = names_.place(text(recorded.place));
   event.subject = bytes.memory;
   event.begin = bytes.begin;

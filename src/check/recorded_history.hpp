@@ -41,9 +41,15 @@ class RecordedHistory {
     std::size_t operator()(const TaskKey& key) const noexcept { return mix(key.chip, key.task); }
   };
 
+  /// What a task waits for.
+  struct Edges {
+    std::vector<std::uint64_t> earlier;
+    bool were_used = false;  // the task has begun
+  };
+
   [[nodiscard]] Event access_of(const EventRecord& recorded, std::uint32_t process);
-  [[nodiscard]] Actor actor_of(const EventRecord& recorded);
-  void begin_task(const EventRecord& begun);
+  [[nodiscard]] Actor actor_of(const EventRecord& recorded, std::uint32_t process);
+  void begin_task(const EventRecord& begun, std::uint32_t process);
   /// After as many have handed it over as were recorded before, at least `needs`: some may be held back. A deferred
   /// task is ended by its kernel and by each of its conditions.
   void receive(Actor actor, std::uint64_t token, std::uint64_t needs);
@@ -54,9 +60,9 @@ class RecordedHistory {
   Names names_;
   Actors actors_;
   Reordering reordering_;
-  std::unordered_map<TaskKey, std::vector<std::uint64_t>, HashTask> earlier_;  // what each task waits for
-  std::unordered_map<std::uint64_t, std::uint64_t> chips_;                     // by the token of all their tasks
-  std::unordered_map<std::uint64_t, std::uint64_t> handed_;                    // how often each token was, so far
+  std::unordered_map<TaskKey, Edges, HashTask> edges_;
+  std::unordered_map<std::uint64_t, std::uint64_t> chips_;   // by the token of all their tasks
+  std::unordered_map<std::uint64_t, std::uint64_t> handed_;  // how often each token was, so far
   std::uint64_t events_ = 0;
   std::uint64_t accesses_ = 0;
 };

@@ -49,7 +49,7 @@ class NotedEdges {
     for (graph::TaskId id = group->second; id < group->second + members.size; ++id) note(id);
   }
 
-  /// The run has ended.
+  /// All runs have ended.
   void clear() {
     groups_.clear();
     by_first_.clear();

@@ -297,7 +297,8 @@ void WorkerState::execute(const std::shared_ptr<RunState>& run, const Orchestrat
       checked_.awaited_all({});
       map_.forget_before(first_);
     }
-    edges_.clear();
+    // Another run may go on, and submit more tasks behind those of its groups.
+    if (active_ == 1) edges_.clear();
     result = run->root_cause();
     note_run(*run, began, result ? EventOutcome::failed : EventOutcome::done);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <latch>
 
 #include <baton/worker.hpp>
 
@@ -117,6 +118,35 @@ TEST_P(Nodes, WhoComesAfterAGroupIsAfterAllOfItsMembers) {
       submit(o, 0, x.index(1), Instruction::load, TensorArgType::inout);
       submit(o, 1, x.index(0), Instruction::load, TensorArgType::inout);
     });
+  });
+  EXPECT_EQ(recorded.failure, "");
+  EXPECT_EQ(recorded.text(), "");
+  EXPECT_EQ(recorded.findings.accesses, 4U);
+}
+
+/// A run that ends beside another one leaves alone what is known of the other's groups.
+TEST_P(Nodes, GroupsAreKnownUntilTheirOwnRunEnds) {
+  const Recorded recorded = run_node(GetParam(), [&](Worker& node) {
+    const Tensor x = node.create_buffer(DType::float32, {2, kNumbers}, "x");
+    const auto member = [&](int row) {
+      return TaskArgs()
+          .add_tensor(x.index(row), TensorArgType::no_dep)
+          .add_scalar(static_cast<std::int32_t>(Instruction::store))
+          .add_tensor(x, TensorArgType::inout);
+    };
+    std::latch group_is_made(1);
+    std::latch other_has_ended(1);
+    RunHandle run = node.submit([&](Orchestration& o) {
+      o.submit_next_level_group(touch_tensor_of, std::vector{member(0), member(1)}, std::vector{0, 1});
+      group_is_made.count_down();
+      other_has_ended.wait();
+      submit(o, 0, x.index(1), Instruction::load, TensorArgType::inout);
+      submit(o, 1, x.index(0), Instruction::load, TensorArgType::inout);
+    });
+    group_is_made.wait();
+    node.run([](Orchestration&) {});
+    other_has_ended.count_down();
+    run.result();
   });
   EXPECT_EQ(recorded.failure, "");
   EXPECT_EQ(recorded.text(), "");
