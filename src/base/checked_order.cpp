@@ -17,8 +17,8 @@ void note_hand(const CheckedActor& by, std::uint64_t token) noexcept {
   events::record(event_of(EventKind::hand, by, token));
 }
 
-void note_take(const CheckedActor& by, std::uint64_t token, std::uint64_t givers) noexcept {
-  events::record(event_of(EventKind::take, by, token, givers));
+void note_take(const CheckedActor& by, std::uint64_t token) noexcept {
+  events::record(event_of(EventKind::take, by, token));
 }
 
 CheckedTasks CheckedTasks::of_this_process() noexcept {

@@ -17,9 +17,10 @@ struct CheckedActor {
   Activity activity = 0;
 };
 
+/// Before who takes it can know.
 void note_hand(const CheckedActor& by, std::uint64_t token) noexcept;
-/// After so many have handed it over.
-void note_take(const CheckedActor& by, std::uint64_t token, std::uint64_t givers = 1) noexcept;
+/// After all who hand it over.
+void note_take(const CheckedActor& by, std::uint64_t token) noexcept;
 
 /// Whose tasks: the scheduler of a chip, or a node. The number is the same in all processes, and nobody else's.
 struct CheckedTasks {

@@ -108,9 +108,9 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::touch, "touch", EventLevel::check, EventClass::mark, "window", {"memory", "owner, use", "begin", "end"}},
     {EventKind::change, "change", EventLevel::check, EventClass::mark, "window", {"memory", "owner, operation", "offset", "value"}},
     {EventKind::saw, "saw", EventLevel::check, EventClass::mark, "window", {"memory", "owner, comparison", "offset", "value"}},
-    // Who takes a token comes after all who handed it over, of whom there are so many.
+    // Who takes a token comes after all who have handed it over.
     {EventKind::hand, "hand", EventLevel::check, EventClass::mark, "", {"token"}},
-    {EventKind::take, "take", EventLevel::check, EventClass::mark, "", {"token", "givers"}},
+    {EventKind::take, "take", EventLevel::check, EventClass::mark, "", {"token"}},
     // Several touches of one instruction: rows of a matrix.
     {EventKind::touch_rows, "touch rows", EventLevel::check, EventClass::mark, "window", {"memory", "owner, use", "begin", "rows"}},
     // An activity begins that runs a task: after its submission, and after the tasks that it has edges to.
@@ -135,6 +135,12 @@ static_assert(detail::kinds_are_in_order());
 [[nodiscard]] constexpr const EventKindInfo& info_of(EventKind kind) noexcept {
   const auto index = static_cast<std::size_t>(kind);
   return kEventKinds[index < kEventKindCount ? index : 0];
+}
+
+/// Whether `baton check` reads events of this kind. Their times are those of CheckClock (base/check_clock.hpp).
+[[nodiscard]] constexpr bool is_for_checks(EventKind kind) noexcept {
+  return kind == EventKind::joined || kind == EventKind::left || kind == EventKind::edge ||
+         info_of(kind).level == EventLevel::check;
 }
 
 /// How it ended.

@@ -47,7 +47,8 @@ struct Writer {
   EventArea::Ring* ring = nullptr;
   std::unique_ptr<EventArea::Ring> own_ring;  // where `ring` is, unless others can read it
   RingWriter traced;
-  FileMapping chunk;             // where `traced` writes
+  FileMapping chunk;  // where `traced` writes
+  std::shared_ptr<TraceHeader> header;
   std::uint64_t trace = 0;       // trace_number of `chunk`
   std::uint64_t room_until = 0;  // events of `traced` that do not overwrite what is nowhere else
   // Not thread-local: there is little room for what is, in a library that a program loads late.
@@ -228,6 +229,7 @@ bool Registry::make_room(Writer& writer) {
     // In a forked child the session is its parent's.
     if (session->texts.data() == nullptr) enter_session();
     writer.chunk = session->file.add_chunk(ChunkKind::live, session->process, writer.thread);
+    writer.header = session->file.shared_header();
     auto& chunk = *static_cast<EventChunk*>(writer.chunk.data());
     writer.traced = RingWriter(chunk.ring, chunk.slots, kChunkEvents, kEventClaim);
     writer.room_until = kChunkEvents;
@@ -248,6 +250,12 @@ void record(const EventRecord& event) noexcept {
   if (!tracing()) return;
   const bool has_room = writer->traces_now() && writer->traced.written() < writer->room_until;
   if (!has_room && !registry().make_room(*writer)) return;
+  if (is_for_checks(event.kind) && recorded_level.load(std::memory_order_relaxed) == EventLevel::check) {
+    EventRecord checked = event;
+    checked.begin = writer->header->check_clock.read(event.begin);
+    if (info_of(event.kind).level != EventLevel::check) checked.end = checked.begin;
+    return writer->traced.write(words_of(checked));
+  }
   writer->traced.write(words);
 }
 

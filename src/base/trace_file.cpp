@@ -119,7 +119,7 @@ void TraceFile::begin() {
     errno = error;
     fail_system(fmt::format("giving {} its first bytes", path_));
   }
-  header_ = FileMapping(fd_.get(), 0, kTraceHeaderBytes, path_);
+  header_ = std::make_shared<FileMapping>(fd_.get(), 0, kTraceHeaderBytes, path_);
   TraceHeader& to = header();
   to.version = kTraceVersion;
   to.event_bytes = sizeof(EventRecord);
@@ -141,7 +141,7 @@ void TraceFile::join() {
   if (status.st_size < static_cast<off_t>(kTraceHeaderBytes)) {
     fail(Code::protocol, "{} is in use, but is not a trace", path_);
   }
-  header_ = FileMapping(fd_.get(), 0, kTraceHeaderBytes, path_);
+  header_ = std::make_shared<FileMapping>(fd_.get(), 0, kTraceHeaderBytes, path_);
   if (header().magic != kTraceMagic || header().version != kTraceVersion) {
     fail(Code::protocol, "{} is being written by another version of Baton, or is not a trace", path_);
   }

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "base/check_clock.hpp"
 #include "base/event_ring.hpp"
 #include "base/text_arena.hpp"
 #include "base/unique_fd.hpp"
@@ -44,6 +46,7 @@ struct TraceHeader {
   std::int64_t created_ns;  // CLOCK_REALTIME
   char boot_id[40];         // while it is the same, the clocks of the host run on
   char host[64];
+  alignas(64) CheckClock check_clock;
 };
 inline constexpr std::size_t kTraceHeaderBytes = 4096;
 static_assert(sizeof(TraceHeader) <= kTraceHeaderBytes);
@@ -110,6 +113,8 @@ class TraceFile {
   ~TraceFile() { stamp(); }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The first bytes of the file, which may outlive this object.
+  [[nodiscard]] std::shared_ptr<TraceHeader> shared_header() const noexcept { return {header_, &header()}; }
   /// The number of a process that has not written yet.
   [[nodiscard]] std::uint32_t add_process() noexcept;
   /// The next chunk, zero but for its header. It is on the disk's account: writing to it cannot fail. Throws Error
@@ -122,7 +127,7 @@ class TraceFile {
   void stamp() noexcept;
 
  private:
-  [[nodiscard]] TraceHeader& header() const noexcept { return *static_cast<TraceHeader*>(header_.data()); }
+  [[nodiscard]] TraceHeader& header() const noexcept { return *static_cast<TraceHeader*>(header_->data()); }
   /// False: the file is not the one of that name any more.
   [[nodiscard]] bool try_open();
   void begin();
@@ -134,7 +139,7 @@ class TraceFile {
   /// Says that the file is in use. Apart from `fd_`, because a mapping keeps what it was made from open.
   UniqueFd lock_;
   UniqueFd fd_;
-  FileMapping header_;
+  std::shared_ptr<FileMapping> header_;
 };
 
 /// The identity of this boot of the host; empty where the system does not tell.

@@ -1,6 +1,5 @@
 #include "check/recorded_history.hpp"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -11,29 +10,20 @@ Origin origin_of(const EventRecord& recorded, std::uint32_t process) { return {p
 
 }  // namespace
 
-bool RecordedHistory::wants(const EventRecord& event) noexcept {
-  return event.kind == EventKind::joined || event.kind == EventKind::left || event.kind == EventKind::edge ||
-         info_of(event.kind).level == EventLevel::check;
-}
+bool RecordedHistory::wants(const EventRecord& event) noexcept { return is_for_checks(event.kind); }
 
-void RecordedHistory::give(const Event& event, std::uint64_t needs) {
+void RecordedHistory::give(const Event& event) {
   ++events_;
   if (event.kind == Kind::access) ++accesses_;
-  reordering_.add(event, needs, [this](const Event& next) { finder_.add(next); });
+  finder_.add(event);
 }
 
-void RecordedHistory::finish() {
-  reordering_.finish([this](const Event& next) { finder_.add(next); });
-  finder_.finish();
-}
-
-void RecordedHistory::receive(Actor actor, std::uint64_t token, std::uint64_t needs) {
+void RecordedHistory::receive(Actor actor, std::uint64_t token) {
   Event event;
   event.kind = Kind::receive;
   event.actor = actor;
   event.subject = token;
-  const auto handed = handed_.find(token);
-  give(event, std::max(needs, handed == handed_.end() ? 0 : handed->second));
+  give(event);
 }
 
 Actor RecordedHistory::actor_of(const EventRecord& recorded, std::uint32_t process) {
@@ -56,9 +46,9 @@ void RecordedHistory::begin_task(const EventRecord& begun, std::uint32_t process
   const Actors::Entered entered =
       begun.end == 0 ? actors_.of(origin) : actors_.begin(origin, key.chip, key.task, before);
   if (entered.again) finder_.enter(entered.actor);
-  receive(entered.actor, task_token(key.chip, key.task, TaskMoment::submitted), 1);
+  receive(entered.actor, task_token(key.chip, key.task, TaskMoment::submitted));
   for (const std::uint64_t task : before) {
-    receive(entered.actor, task_token(key.chip, task, TaskMoment::ended), 1);
+    receive(entered.actor, task_token(key.chip, task, TaskMoment::ended));
   }
 }
 
@@ -69,7 +59,7 @@ void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
     case EventKind::edge: edges_[{recorded.c, recorded.a}].earlier.push_back(recorded.b); return;
     case EventKind::begun: return begin_task(recorded, process);
     case EventKind::take: {
-      receive(actor_of(recorded, process), recorded.a, recorded.b);
+      receive(actor_of(recorded, process), recorded.a);
       const auto chip = chips_.find(recorded.a);
       if (chip == chips_.end()) return;
       actors_.end_all(chip->second, [this](Actor actor) { finder_.leave(actor); });
@@ -83,7 +73,6 @@ void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
       event.kind = Kind::hand;
       event.actor = actor_of(recorded, process);
       event.subject = recorded.a;
-      ++handed_[recorded.a];
       return give(event);
     }
     default: give(access_of(recorded, process));

@@ -9,7 +9,6 @@
 #include "check/actors.hpp"
 #include "check/names.hpp"
 #include "check/race_finder.hpp"
-#include "check/reordering.hpp"
 
 namespace baton::check {
 
@@ -21,9 +20,9 @@ class RecordedHistory {
   /// What it needs of a trace.
   [[nodiscard]] static bool wants(const EventRecord& event) noexcept;
 
-  /// In the order of their times.
+  /// In the order of their times: no event is before one that it came after (base/check_clock.hpp).
   void add(const EventRecord& recorded, std::uint32_t process);
-  void finish();
+  void finish() { finder_.finish(); }
 
   [[nodiscard]] const Names& names() const noexcept { return names_; }
   [[nodiscard]] const Actors& actors() const noexcept { return actors_; }
@@ -50,19 +49,15 @@ class RecordedHistory {
   [[nodiscard]] Event access_of(const EventRecord& recorded, std::uint32_t process);
   [[nodiscard]] Actor actor_of(const EventRecord& recorded, std::uint32_t process);
   void begin_task(const EventRecord& begun, std::uint32_t process);
-  /// After as many have handed it over as were recorded before, at least `needs`: some may be held back. A deferred
-  /// task is ended by its kernel and by each of its conditions.
-  void receive(Actor actor, std::uint64_t token, std::uint64_t needs);
-  void give(const Event& event, std::uint64_t needs = 0);
+  void receive(Actor actor, std::uint64_t token);
+  void give(const Event& event);
 
   const TraceReader& trace_;
   RaceFinder& finder_;
   Names names_;
   Actors actors_;
-  Reordering reordering_;
   std::unordered_map<TaskKey, Edges, HashTask> edges_;
-  std::unordered_map<std::uint64_t, std::uint64_t> chips_;   // by the token of all their tasks
-  std::unordered_map<std::uint64_t, std::uint64_t> handed_;  // how often each token was, so far
+  std::unordered_map<std::uint64_t, std::uint64_t> chips_;  // by the token of all their tasks
   std::uint64_t events_ = 0;
   std::uint64_t accesses_ = 0;
 };

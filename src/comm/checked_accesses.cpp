@@ -101,7 +101,7 @@ void note_arrival(DomainState& domain, std::uint64_t epoch) {
 }
 
 void note_passing(DomainState& domain, std::uint64_t epoch) {
-  note_take({domain.world().rank()}, barrier_token(domain, epoch), domain.size());
+  note_take({domain.world().rank()}, barrier_token(domain, epoch));
 }
 
 }  // namespace baton::comm

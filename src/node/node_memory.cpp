@@ -155,20 +155,23 @@ void WorkerState::check_copy(const Tensor& tensor, std::size_t bytes) const {
 
 void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Use access) {
   std::vector<graph::TaskId> users;
+  std::vector<graph::TaskId> noted;
   const bool checked = is_checked();
   map_.query(
       graph::view_of(tensor), access, [&](graph::TaskId id) { return checked || live(id); },
       [&](graph::TaskId id) {
-        if (checked) edges_.for_each_member(id, [&](graph::TaskId one) { checked_.awaited({}, one); });
+        if (checked) edges_.for_each_member(id, [&](graph::TaskId one) { noted.push_back(one); });
         if (!live(id)) return;
         // The members of an entangled group hide each other.
         if (!unit(id).entangled) return users.push_back(id);
         for (graph::TaskId one = 0; one < unit(id).group_size; ++one) users.push_back(unit(id).group_first + one);
       });
-  if (users.empty()) return;
-  static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] {
-    return std::none_of(users.begin(), users.end(), [this](graph::TaskId id) { return live(id); });
-  }));
+  if (!users.empty()) {
+    static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] {
+      return std::none_of(users.begin(), users.end(), [this](graph::TaskId id) { return live(id); });
+    }));
+  }
+  for (const graph::TaskId id : noted) checked_.awaited({}, id);
 }
 
 void WorkerState::note_copy(const Tensor& tensor, std::size_t bytes, CheckedUse use, const char* operation) {
