@@ -13,28 +13,10 @@
 #include "access_kernels.hpp"
 #include "support/recorded.hpp"
 #include "support/scale.hpp"
+#include "uses.hpp"
 
 namespace baton::test {
 namespace {
-
-enum class Does { read, write, atomic };
-
-Does does(Instruction instruction) {
-  switch (instruction) {
-    case Instruction::load:
-    case Instruction::put_from_there:
-    case Instruction::get_from_there:
-    case Instruction::put_async_from_there:
-    case Instruction::get_async_from_there: return Does::read;
-    case Instruction::add:
-    case Instruction::put_adding: return Does::atomic;
-    default: return Does::write;
-  }
-}
-
-bool conflict(Instruction a, Instruction b) {
-  return does(a) == Does::write || does(b) == Does::write || does(a) != does(b);
-}
 
 /// All pairs of instructions, or some of them.
 void for_each_pair(const std::function<void(Instruction, Instruction)>& judge) {
@@ -214,7 +196,7 @@ TEST_P(Tasks, AreJudgedRightly) {
       chip.begin();
       order.run(chip, first, second);
     });
-    expect(recorded, conflict(first, second) && !order.orders, first, second, order.name);
+    expect(recorded, conflict(use_of(first), use_of(second)) && !order.orders, first, second, order.name);
   });
 }
 
@@ -324,7 +306,7 @@ TEST_P(Chips, AreJudgedRightly) {
   for (int first_rank = 0; first_rank < 2; ++first_rank) {
     for_each_pair([&](Instruction first, Instruction second) {
       const Recorded recorded = run_two(first_rank, [&](const TwoChips& chips) { order.run(chips, first, second); });
-      expect(recorded, conflict(first, second) && !order.orders, first, second, order.name);
+      expect(recorded, conflict(use_of(first), use_of(second)) && !order.orders, first, second, order.name);
     });
   }
 }

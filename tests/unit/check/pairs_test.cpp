@@ -8,6 +8,7 @@
 #include <baton/inproc.hpp>
 
 #include "support/recorded.hpp"
+#include "uses.hpp"
 
 namespace baton::test {
 namespace {
@@ -19,37 +20,34 @@ constexpr int kThird = 3;
 constexpr std::size_t kShared = 4;
 constexpr std::size_t kOther = 8;
 
-enum class Does { read, write, atomic };
-
 struct Operation {
   const char* name;
   bool is_local;  // the owner of the bytes makes it
-  Does does;
+  CheckedUse use;
   std::function<void(const Window<int>&)> make;
 };
 
 const Operation kOperations[] = {
-    {"put", false, Does::write, [](const Window<int>& x) { x.put(kOwner, kShared, 1); }},
-    {"get", false, Does::read,
+    {"put", false, CheckedUse::write, [](const Window<int>& x) { x.put(kOwner, kShared, 1); }},
+    {"get", false, CheckedUse::read,
      [](const Window<int>& x) {
        int got = 0;
        x.get(kOwner, kShared, std::span(&got, 1));
      }},
-    {"store", true, Does::write, [](const Window<int>& x) { x.note_write(&x[kShared], sizeof(int)); }},
-    {"load", true, Does::read, [](const Window<int>& x) { x.note_read(&x[kShared], sizeof(int)); }},
-    {"store to a peer", false, Does::write,
+    {"store", true, CheckedUse::write, [](const Window<int>& x) { x.note_write(&x[kShared], sizeof(int)); }},
+    {"load", true, CheckedUse::read, [](const Window<int>& x) { x.note_read(&x[kShared], sizeof(int)); }},
+    {"store to a peer", false, CheckedUse::write,
      [](const Window<int>& x) { x.note_write(&x.peer(kOwner)[kShared], sizeof(int)); }},
-    {"load from a peer", false, Does::read,
+    {"load from a peer", false, CheckedUse::read,
      [](const Window<int>& x) { x.note_read(&x.peer(kOwner)[kShared], sizeof(int)); }},
-    {"put from there", true, Does::read, [](const Window<int>& x) { x.put(1, kOther, std::span(&x[kShared], 1)); }},
-    {"get to there", true, Does::write, [](const Window<int>& x) { x.get(1, kOther, std::span(&x[kShared], 1)); }},
-    {"notify", false, Does::atomic, [](const Window<int>& x) { x.notify(kOwner, kShared * sizeof(int)); }},
-    {"notify of oneself", true, Does::atomic, [](const Window<int>& x) { x.notify(kOwner, kShared * sizeof(int)); }},
+    {"put from there", true, CheckedUse::read,
+     [](const Window<int>& x) { x.put(1, kOther, std::span(&x[kShared], 1)); }},
+    {"get to there", true, CheckedUse::write,
+     [](const Window<int>& x) { x.get(1, kOther, std::span(&x[kShared], 1)); }},
+    {"notify", false, CheckedUse::atomic, [](const Window<int>& x) { x.notify(kOwner, kShared * sizeof(int)); }},
+    {"notify of oneself", true, CheckedUse::atomic,
+     [](const Window<int>& x) { x.notify(kOwner, kShared * sizeof(int)); }},
 };
-
-bool conflict(const Operation& a, const Operation& b) {
-  return a.does == Does::write || b.does == Does::write || a.does != b.does;
-}
 
 /// What is between the two accesses.
 struct Surroundings {
@@ -171,7 +169,7 @@ TEST_P(Pairs, AreJudgedRightly) {
   for (const Operation& first : kOperations) {
     for (const Operation& second : kOperations) {
       if (first.is_local && second.is_local) continue;  // one rank has an order of its own
-      const bool expected = conflict(first, second) && !mechanism.orders;
+      const bool expected = conflict(first.use, second.use) && !mechanism.orders;
       const Recorded recorded = run_pair(first, second, mechanism);
       EXPECT_EQ(recorded.failure, "");
       EXPECT_EQ(!recorded.findings.races.empty(), expected)
