@@ -57,6 +57,8 @@ struct ChipOptions {
   std::optional<InPlace> in_place = std::nullopt;
   /// Without it: as BATON_PROFILE says.
   std::optional<ProfileMode> profile = std::nullopt;
+  /// The folder for Graph::dump(). Without it: BATON_DUMP.
+  std::optional<std::string> dump = std::nullopt;
 };
 
 /// How a graph is built.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -172,6 +173,14 @@ class BATON_API Graph {
                       Place where = Place::here()) {
     return submit_empty(std::span<const Argument>(arguments.begin(), arguments.size()), options, where);
   }
+
+  /// A task that reads the tensor and writes it into a file of NumPy's, if ChipOptions::dump or BATON_DUMP names a
+  /// folder; otherwise a task without a kernel. The file's name has the rank, the chip, the run and the number of the
+  /// dump in it, and `name`. In a captured graph, each run writes a file.
+  TaskId dump(const Tensor& tensor, std::string_view name, std::span<const TaskId> after = {},
+              Place where = Place::here());
+  /// Whether dumps are written.
+  [[nodiscard]] bool dumps() const noexcept;
 
   /// Submits all tasks of a captured graph, without calling its orchestration: with other memory where `bindings` say
   /// so, and with outputs of their own, which live until the last of these tasks is complete. Edges to other tasks of

@@ -72,6 +72,8 @@ struct BATON_API Options {
   /// BATON_OUTPUT_HEAP: memory of a chip for the outputs that its runtime allocates. "256MiB".
   std::uint64_t output_heap_bytes = std::uint64_t{256} << 20U;
 
+  /// BATON_DUMP: the folder into which chips write what Graph::dump() names. Without it: nothing is written.
+  std::optional<std::string> dump;
   /// BATON_PROFILE: nothing for "off", "summary", or the file to which chips write a record of each task.
   std::optional<std::string> profile;
 

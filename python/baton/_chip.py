@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, Sequence
 
 from baton import _core
@@ -34,6 +35,7 @@ class Chip:
     seed               what a chip leaves open follows from it; None: BATON_SEED
     kernel_timeout     seconds that a kernel may run before it is interrupted, which is an error; 0: as long as it likes;
                        None: BATON_KERNEL_TIMEOUT
+    dump               the folder for graph.dump(); None: BATON_DUMP
     profile            "summary" or "records": task_profile() tells what tasks did; None: BATON_PROFILE
 
     Kernels work on NumPy arrays in place (and on anything else with the buffer protocol or DLPack), or on tensors of
@@ -43,10 +45,12 @@ class Chip:
 
     def __init__(self, platform: str = "a2a3sim", *, device: int = 0, domain: Any = None, clusters: int = 0,
                  threads: int = 0, task_window: int = 0, output_heap_bytes: int = 0, seed: int | None = None,
-                 profile: str | None = None, kernel_timeout: float | None = None):
+                 profile: str | None = None, kernel_timeout: float | None = None,
+                 dump: str | os.PathLike[str] | None = None):
         of_domain = getattr(domain, "_core", domain)
         self._core = _core.make_chip(of_domain, platform, device, clusters, threads, task_window,
-                                     output_heap_bytes, seed, profile, kernel_timeout)
+                                     output_heap_bytes, seed, profile, kernel_timeout,
+                                     None if dump is None else os.fspath(dump))
         self.platform = platform
 
     def run(self, orchestration: Callable[[Graph], Any] | Kernel | CapturedGraph | LibraryOrchestration | ChipProgram,

@@ -26,7 +26,8 @@ namespace {
 std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const std::string& platform, int device,
                                     int clusters, int threads, std::uint64_t task_window,
                                     std::uint64_t output_heap_bytes, std::optional<std::uint64_t> seed,
-                                    const std::optional<std::string>& profile, std::optional<double> kernel_timeout) {
+                                    const std::optional<std::string>& profile, std::optional<double> kernel_timeout,
+                                    const std::optional<std::string>& dump) {
   ChipOptions options{.platform = platform,
                       .device = device,
                       .clusters = clusters,
@@ -34,7 +35,8 @@ std::shared_ptr<ChipHost> make_chip(const std::optional<Domain>& domain, const s
                       .task_window = task_window,
                       .output_heap_bytes = output_heap_bytes,
                       .kernel_timeout = nanoseconds_of(kernel_timeout),
-                      .seed = seed};
+                      .seed = seed,
+                      .dump = dump};
   if (profile) options.profile = profile_mode_named(*profile);
   return std::make_shared<ChipHost>(domain, options);
 }
@@ -207,7 +209,8 @@ void bind_chip(nb::module_& module) {
       .def_prop_ro("vector_cores", [](ChipHost& host) { return host.chip().vector_cores(); });
   module.def("make_chip", make_chip, nb::arg("domain").none(), nb::arg("platform"), nb::arg("device"),
              nb::arg("clusters"), nb::arg("threads"), nb::arg("task_window"), nb::arg("output_heap_bytes"),
-             nb::arg("seed").none(), nb::arg("profile").none(), nb::arg("kernel_timeout").none());
+             nb::arg("seed").none(), nb::arg("profile").none(), nb::arg("kernel_timeout").none(),
+             nb::arg("dump").none());
 }
 
 }  // namespace baton::python

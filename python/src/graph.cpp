@@ -190,6 +190,15 @@ TaskId submit_empty(GraphHandle& handle, const nb::args& given, const nb::kwargs
                               [=](Graph& graph) { return graph.submit_empty(arguments->get(), options, where); });
 }
 
+TaskId dump(GraphHandle& handle, const nb::object& tensor, const std::string& name, const std::vector<TaskId>& after) {
+  static_cast<void>(handle.graph());
+  const Place where = calling_place();
+  const Array array = array_of(tensor, "what is dumped", Writable::no, Layout::strided, Lies::anywhere);
+  handle.host().use(array);
+  return submit_interruptibly(handle,
+                              [=, view = array.get()](Graph& graph) { return graph.dump(view, name, after, where); });
+}
+
 Array submit_notification_wait(GraphHandle& handle, const nb::object& signal, std::int32_t expected) {
   const Array array = array_of(signal, "the signal", Writable::no, Layout::strided, Lies::anywhere);
   handle.host().use(array);
@@ -247,6 +256,11 @@ void bind_graph(nb::module_& module) {
            nb::sig("def submit_empty(self, *args: object, priority: int = 0, after: Sequence[int] = (), tokens: "
                    "Sequence[Tensor] = ()) -> int"),
            "Submits a task without a kernel: only edges. Arguments are marked: IN(x), OUT(x).")
+      .def("dump", dump, nb::arg("tensor"), nb::arg("name"), nb::kw_only(), nb::arg("after") = nb::tuple(),
+           nb::sig("def dump(self, tensor: object, name: str, *, after: Sequence[int] = ()) -> int"),
+           "A task that reads the tensor and writes it into a file of NumPy's, if Chip(dump=...) or BATON_DUMP names a "
+           "folder; otherwise it only reads. The file is called rank0-chip0-run1-0001-NAME.npy. Returns the number of "
+           "the task.")
       .def("submit_notification_wait", submit_notification_wait, nb::arg("signal"), nb::arg("expected"),
            "A task that completes when the signal, an int32, is at least `expected`. Returns a token: a task that "
            "takes it as an input, or in tokens=, waits for that.")

@@ -91,6 +91,9 @@ constexpr Row kOptions[] = {
      }},
     {{"BATON_OUTPUT_HEAP", kBytesForm, "256MiB", "Memory of a chip for the outputs that its runtime allocates."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.output_heap_bytes = parse_bytes(i.name, text); }},
+    {{"BATON_DUMP", "a folder", "",
+      "Where chips write the tensors that graphs dump, as files of NumPy's; without it, nothing is written."},
+     [](Options& o, const OptionInfo& i, std::string_view text) { o.dump = parse_name(i.name, text, i.form); }},
     {{"BATON_PROFILE", kProfileForm, "off",
       "Times of tasks: a table when a chip ends, or a file of records (a rank of `baton run` appends its number)."},
      [](Options& o, const OptionInfo& i, std::string_view text) {

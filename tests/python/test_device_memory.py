@@ -13,12 +13,16 @@ from conftest import HERE, OnlyDlpack
 KIND, DEVICE = 12, 3
 
 
-@pytest.fixture
-def apart():
+def apart_library():
     path = pathlib.Path(os.environ.get("TEST_BUILD_DIR", ".")) / "lib" / "libbaton_apart.so"
     if not path.exists():
         pytest.skip("the platform of this test is not built")
-    with baton.Chip(str(path)) as made:
+    return str(path)
+
+
+@pytest.fixture
+def apart():
+    with baton.Chip(apart_library()) as made:
         yield made
 
 
@@ -49,6 +53,21 @@ def test_copies_go_through_the_chip(apart, scale):
 def test_bfloat16_is_copied_by_its_bits_or_as_ml_dtypes_has_it(apart):
     x = apart.tensor(np.array([1, 0x3F80], dtype="u2")).reinterpret("bfloat16")
     assert list(apart.copy_out(x).view("u2")) == [1, 0x3F80]
+
+
+def test_dumps_are_copied_out_when_their_tasks_have_run(scale, tmp_path):
+    with baton.Chip(apart_library(), dump=tmp_path) as chip:
+        x, y = chip.tensor(np.arange(6, dtype="f4")), chip.alloc(6)
+
+        def orchestration(graph):
+            for factor in (2.0, 3.0):
+                graph.submit(scale, x, y, factor)
+                graph.dump(y.reshape([2, 3])[:, 1:], "y")
+
+        chip.run(orchestration)
+        seen = [np.load(file).tolist() for file in sorted(tmp_path.iterdir())]
+        assert seen == [[[2, 4], [8, 10]], [[3, 6], [12, 15]]]
+        assert "dump in Chip::run()" in refusal(lambda: chip.capture(orchestration), baton.Code.unsupported)
 
 
 def test_captured_graphs_run_on_other_memory(apart, scale):

@@ -5,7 +5,7 @@
 
 #include <chip_tensor.h>
 
-enum : uint32_t { BATON_ORCHESTRATION_ABI_VERSION = 1 };
+enum : uint32_t { BATON_ORCHESTRATION_ABI_VERSION = 2 };
 
 /// A tensor that does not exist yet: contiguous, in memory of the runtime.
 struct BatonCreateInfo {
@@ -76,6 +76,7 @@ struct BatonTaskRequest {
   uint32_t start_together;
   uint32_t completion_queue;        // 1: the last scalar becomes the address of the task's completion queue
   const BatonPredicate* predicate;  // null: none
+  uint64_t dumped_scalars;          // bit i: the author wants to see scalar i
   const char* error;                // what went wrong when the arguments were added; null: nothing
   BatonPlaceInSource where;
 };

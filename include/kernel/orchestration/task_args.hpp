@@ -127,19 +127,21 @@ class TaskArguments {
   void set_allow_early_resolve(bool = true) {}
   void set_task_timing_slot(int) {}
 
-  /// These, which were added before, are to be seen in dumps; none named: all.
+  /// These, which were added before, are to be seen in dumps; none named: all. Scalars are known by their values.
   template <typename... Added>
   void dump(const Added&... added) {
     if constexpr (sizeof...(Added) == 0) {
       for (uint32_t i = 0; i < tensor_count_; ++i) tensors_[i].dump = 1;
+      for (uint32_t i = 0; i < scalar_count_; ++i) dumped_scalars_ |= bit_of(i);
     } else {
-      (mark_for_dump(&added), ...);
+      (mark_for_dump(added), ...);
     }
   }
 
   void reset() {
     tensor_count_ = scalar_count_ = after_count_ = 0;
     after_ = nullptr;
+    dumped_scalars_ = 0;
     launch_spec = {};
     predicate_ = {};
     has_error = false;
@@ -165,6 +167,7 @@ class TaskArguments {
     asked.after_count = after_count_;
     asked.blocks = launch_spec.block_num();
     asked.start_together = launch_spec.require_sync_start() ? 1 : 0;
+    asked.dumped_scalars = dumped_scalars_;
     asked.error = has_error ? error_msg : nullptr;
     asked.where = where;
     if (predicate_.op != PredicateOp::NONE) {
@@ -201,20 +204,32 @@ class TaskArguments {
     if (tensor_count_ == kMaxTensors) return set_error("more tensors than there is room for");
     tensors_[tensor_count_++] = {object, use, 0};
   }
-  void mark_for_dump(const void* object) {
-    for (uint32_t i = 0; i < tensor_count_; ++i) {
-      if (tensors_[i].object == object) {
+  template <typename Added>
+  void mark_for_dump(const Added& added) {
+    bool found = false;
+    if constexpr (std::is_arithmetic_v<Added> || std::is_enum_v<Added>) {
+      for (uint32_t i = 0; i < scalar_count_; ++i) {
+        if (scalars_[i] != to_u64(added)) continue;
+        dumped_scalars_ |= bit_of(i);
+        found = true;
+      }
+    } else {
+      for (uint32_t i = 0; i < tensor_count_; ++i) {
+        if (tensors_[i].object != &added) continue;
         tensors_[i].dump = 1;
-        return;
+        found = true;
       }
     }
-    set_error("dump: this was not added before");
+    if (!found) set_error("dump: this was not added before");
   }
+  /// Arguments of tasks have fewer scalars than that; those of others are not dumped.
+  static uint64_t bit_of(uint32_t scalar) { return scalar < 64 ? uint64_t{1} << scalar : 0; }
 
   uint32_t tensor_count_ = 0;
   uint32_t scalar_count_ = 0;
   uint32_t after_count_ = 0;
   const PTO2TaskId* after_ = nullptr;
+  uint64_t dumped_scalars_ = 0;
   CoreTaskPredicate predicate_;
   BatonTensorArgument tensors_[kMaxTensors];
   uint64_t scalars_[kMaxScalars];

@@ -7,6 +7,7 @@ from typing import Any
 
 _RINGS = 4
 _LIMITS = {"ring_task_window": 4, "ring_heap": 1024, "ring_dep_pool": 4}
+_INSTEAD = {"enable_dump_args": "; BATON_DUMP=FOLDER writes what orchestrations dump"}
 _DIAGNOSTICS = ("enable_chip_swimlane", "enable_dump_args", "enable_pmu", "enable_dep_gen", "enable_scope_stats")
 
 
@@ -79,7 +80,8 @@ class CallConfig:
         for name in _DIAGNOSTICS:
             if getattr(self, name) and name not in self._told:
                 self._told.add(name)
-                print(f"baton.compat: CallConfig.{name} is accepted, but no file is written", file=sys.stderr)
+                print(f"baton.compat: CallConfig.{name} is accepted, but no file is written{_INSTEAD.get(name, '')}",
+                      file=sys.stderr)
         return self
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "chip/orchestration/argument_dumps.hpp"
 #include "chip/orchestration/failure.hpp"
 #include "chip/orchestration/tensors.hpp"
 
@@ -154,6 +155,8 @@ PTO2TaskId Run::submit(const BatonTaskRequest& asked, ChipTensor* outputs) {
   check(asked);
   TaskOptions options = options_of(asked);
   const Place where = place_of(asked);
+  ArgumentDumps dumps(graph_, asked);
+  if (dumps.wanted()) dumps.before(options.after);
   std::array<baton::Tensor, 32> tensors;
   std::vector<Argument> arguments;
   arguments.reserve(asked.tensor_count + asked.scalar_count);
@@ -182,7 +185,8 @@ PTO2TaskId Run::submit(const BatonTaskRequest& asked, ChipTensor* outputs) {
   for (std::uint32_t i = 0; i < asked.scalar_count; ++i) {
     arguments.emplace_back(static_cast<std::int64_t>(asked.scalars[i]));
   }
-  const PTO2TaskId task{submit_kernels(asked, arguments, options)};
+  PTO2TaskId task{submit_kernels(asked, arguments, options)};
+  if (dumps.wanted()) task.raw = dumps.after(task.raw, tensors);
   for (std::uint32_t i = 0; i < created; ++i) {
     outputs[i].owner_task_id = task;
     outputs[i].manual_dep = only_creator.at(i) ? 1 : 0;

@@ -91,6 +91,7 @@ ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memor
       profiler_(profiler_for(chip, rank)),
       is_rank_(rank.has_value()),
       event_rank_(event_rank(rank)),
+      dumps_(chip.dump ? chip.dump : options().dump, event_rank_),
       device_(device_for(chip, *memory_, rank)),
       heap_bytes_(device_->memory(), heap_bytes_of(chip)),
       heap_(heap_bytes_.buffer(), kChipAlignment, "BATON_OUTPUT_HEAP"),
@@ -194,8 +195,8 @@ void ChipState::note_host_access(const Tensor& tensor, CheckedUse use, const cha
 CapturedGraph ChipState::capture(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                  const Place& where) {
   auto captured = std::make_unique<CapturedState>(*this, memory_, OwnedBuffer(device_->memory(), heap_bytes_.bytes()));
-  GraphState state({device_.get(), captured->map(), captured->heap(), *memory_, this, event_rank_}, options.edges,
-                   captured.get());
+  GraphState state({device_.get(), captured->map(), captured->heap(), *memory_, this, event_rank_, dumps_},
+                   options.edges, captured.get());
   Graph graph(state);
   const std::uint64_t scope = captured->heap().open_scope(where);
   orchestration(graph);
@@ -211,15 +212,17 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
   closing_->sweep();
   graph.bind(bindings);
   graph.fill_outputs(bytes());
+  dumps_.begin_run();
   const ProfiledRun profiled(profiler_of_run());
   device_->run(graph.tasks());
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
+  dumps_.begin_run();
   const ProfiledRun profiled(profiler_of_run());
   if (device_->stream() == nullptr) return run_in_batches(orchestration, options, where);
   Scheduler& scheduler = *device_->stream();
-  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, profiler_.get()}, options.edges);
+  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, dumps_, profiler_.get()}, options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;
@@ -247,7 +250,8 @@ void ChipState::run(const std::function<void(Graph&)>& orchestration, const Grap
 void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration, const GraphOptions& options,
                                const Place& where) {
   closing_->sweep();
-  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, profiler_.get(), &batch_}, options.edges);
+  GraphState state({device_.get(), map_, heap_, *memory_, this, event_rank_, dumps_, profiler_.get(), &batch_},
+                   options.edges);
   Graph graph(state);
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;

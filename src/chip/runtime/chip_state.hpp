@@ -65,6 +65,7 @@ class ChipState {
   std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled, or traced
   bool is_rank_;
   std::uint32_t event_rank_;
+  Dumps dumps_;
   std::unique_ptr<Device> device_;
   std::shared_ptr<ClosingWindows> closing_ = std::make_shared<ClosingWindows>();  // windows have a share
   OwnedBuffer heap_bytes_;

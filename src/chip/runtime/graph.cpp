@@ -77,6 +77,12 @@ TaskId Graph::submit_empty(std::span<const Argument> arguments, const TaskOption
   return state_->submit({.arguments = arguments, .options = options, .where = where});
 }
 
+TaskId Graph::dump(const Tensor& tensor, std::string_view name, std::span<const TaskId> after, Place where) {
+  return state_->dump(tensor, name, after, where);
+}
+
+bool Graph::dumps() const noexcept { return state_->dumps(); }
+
 void Graph::submit_graph(CapturedGraph& graph, std::span<const Binding> bindings, Place where) {
   state_->submit_graph(*graph.state_, bindings, where);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <baton/graph.hpp>
 
@@ -14,6 +15,7 @@
 #include "chip/graph/tensor_map.hpp"
 #include "chip/runtime/batch.hpp"
 #include "chip/runtime/captured_state.hpp"
+#include "chip/runtime/dump.hpp"
 #include "chip/sched/scheduler.hpp"
 
 namespace baton::chip {
@@ -26,6 +28,7 @@ struct GraphParts {
   LocalMemory& memory;
   const ChipState* chip;
   std::uint32_t event_rank;
+  Dumps& dumps;
   Profiler* profiler = nullptr;  // null unless tasks are profiled
   Batch* batch = nullptr;        // of a device that takes whole graphs
 };
@@ -52,6 +55,10 @@ class GraphState {
       : parts_(parts), scheduler_(parts.device->stream()), edges_(edges), capture_(capture) {}
 
   TaskId submit(const Submission& submission);
+  TaskId dump(const Tensor& tensor, std::string_view name, std::span<const TaskId> after, const Place& where);
+  [[nodiscard]] bool dumps() const noexcept { return parts_.dumps.wanted(); }
+  /// Of the dump that is submitted next.
+  [[nodiscard]] std::uint64_t next_dump() noexcept { return ++last_dump_; }
   void submit_graph(CapturedState& graph, std::span<const Binding> bindings, const Place& where);
   [[nodiscard]] bool full() const noexcept { return !collects() && scheduler_->full(); }
   [[nodiscard]] Tensor submit_notification_wait(const std::int32_t* signal, std::int32_t expected, const Place& where);
@@ -98,6 +105,8 @@ class GraphState {
   }
   /// Tasks up to this number are complete; those that are collected count on from there.
   [[nodiscard]] TaskId collected_from() const noexcept { return capture_ != nullptr ? 0 : parts_.batch->complete(); }
+  /// Of a device that does not run host code: waits for what is collected.
+  void dump_now(const Tensor& tensor, const std::string& name);
   /// Runs what is collected for a device.
   void run_batch();
   [[nodiscard]] Arena& arena() noexcept;
@@ -112,6 +121,7 @@ class GraphState {
   Edges edges_;
   CapturedState* capture_;
   std::uint64_t last_token_ = 0;
+  std::uint64_t last_dump_ = 0;
   /// Whether the task that is being submitted is in the map.
   bool task_is_recorded_ = false;
 };

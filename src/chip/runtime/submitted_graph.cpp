@@ -102,6 +102,7 @@ void CapturedState::submit_to(GraphState& graph, std::span<const Binding> bindin
     options.completion_queue = extra != nullptr && extra->completion_queue;
     const std::uint32_t scalars_end = plan.arg_count - (options.completion_queue ? 1 : 0);
     for (std::uint32_t i = plan.tensor_count; i < scalars_end; ++i) arguments.emplace_back(plan.args[i]);
+    if (plan.entry == dump_kernel) arguments.back() = Argument(graph.next_dump());
     if (extra != nullptr && extra->has_predicate) {
       options.only_if = Predicate{moved(*extra->element, moves), extra->comparison, extra->value};
     }

@@ -1,11 +1,9 @@
 #include "chip/cores/sim/tile_file.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <string_view>
+#include <utility>
 
-#include "base/fail.hpp"
+#include "chip/cores/npy_file.hpp"
 
 namespace baton::chip {
 namespace {
@@ -21,34 +19,13 @@ std::string path_of(std::string path, const DumpOrigin& origin) {
   return path;
 }
 
-/// Version 1.0 of the format: a magic number, the length of a Python literal, that literal, padded so that the elements
-/// begin at a multiple of 64.
-std::string header_of(const BatonDump& dump) {
-  constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
-  std::string literal =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", dump.type, dump.rows, dump.cols);
-  const std::size_t fixed = kMagic.size() + 2;
-  literal.append(63 - (fixed + literal.size()) % 64, ' ').push_back('\n');
-  std::string header(kMagic);
-  header.push_back(static_cast<char>(literal.size() & 0xffU));
-  header.push_back(static_cast<char>(literal.size() >> 8U));
-  return header + literal;
-}
-
 }  // namespace
 
 void write_tile_file(const BatonDump& dump, const DumpOrigin& origin) {
-  const std::string path = path_of(dump.path, origin);
-  const std::string header = header_of(dump);
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wbe"), std::fclose);
-  if (!file) fail_system(fmt::format("opening {} for a tile", path));
-  const std::size_t count = static_cast<std::size_t>(dump.rows * dump.cols);
-  const bool written = std::fwrite(header.data(), 1, header.size(), file.get()) == header.size() &&
-                       (count == 0 || std::fwrite(dump.elements, dump.element_bytes, count, file.get()) == count);
-  const int error_number = errno;
-  if (std::fclose(file.release()) != 0 || !written) {
-    fail_system(fmt::format("writing a tile to {}", path), written ? errno : error_number);
-  }
+  const std::int64_t shape[] = {static_cast<std::int64_t>(dump.rows), static_cast<std::int64_t>(dump.cols)};
+  NpyFile file(path_of(dump.path, origin), dump.type, shape);
+  file.write(dump.elements, static_cast<std::size_t>(dump.rows * dump.cols) * dump.element_bytes);
+  file.close();
 }
 
 }  // namespace baton::chip
