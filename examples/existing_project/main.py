@@ -1,32 +1,15 @@
 """A program of two levels of workers, written for the public runtime: chips of a node add up what they have."""
 
 import argparse
-import pathlib
 import sys
 
 import numpy as np
 
-from simpler.task_interface import (ArgDirection, CallConfig, ChipCallable, CommBufferSpec, CoreCallable, DataType,
-                                    TaskArgs, TensorArgType)
+from callables import RUNTIME, sum_ranks
+from simpler.task_interface import CallConfig, CommBufferSpec, DataType, TaskArgs, TensorArgType
 from simpler.worker import Worker
-from simpler_setup.kernel_compiler import KernelCompiler
-from simpler_setup.pto_isa import ensure_pto_isa_root
 
-HERE = pathlib.Path(__file__).resolve().parent
-RUNTIME = "tensormap_and_ringbuffer"
 COUNT = 256
-
-
-def build(platform):
-    compiler = KernelCompiler(platform=platform)
-    include_dirs = [*compiler.get_orchestration_include_dirs(RUNTIME), str(compiler.project_root / "src" / "common")]
-    kernel = compiler.compile_incore(source_path=str(HERE / "kernels" / "sum_ranks.cpp"), core_type="aiv",
-                                     pto_isa_root=ensure_pto_isa_root(), extra_include_dirs=include_dirs)
-    orchestration = compiler.compile_orchestration(runtime_name=RUNTIME, extra_include_dirs=include_dirs,
-                                                   source_path=str(HERE / "orchestration" / "sum_ranks.cpp"))
-    signature = [ArgDirection.IN, ArgDirection.OUT, ArgDirection.INOUT, ArgDirection.INOUT, ArgDirection.SCALAR]
-    return ChipCallable.build(signature=signature, func_name="sum_ranks_entry", binary=orchestration,
-                              children=[(0, CoreCallable.build(signature=signature, binary=kernel))])
 
 
 def main():
@@ -38,7 +21,7 @@ def main():
     devices = list(range(int(first), int(last or first) + 1))
 
     worker = Worker(level=3, platform=options.platform, runtime=RUNTIME, device_ids=devices, num_sub_workers=1)
-    sum_ranks = worker.register(build(options.platform))
+    summed = worker.register(sum_ranks(options.platform))
     told = worker.register(lambda args: print(f"chip 0 has {np.frombuffer(args[0].buffer, np.float32)[:3]}"))
     worker.init()
     try:
@@ -63,7 +46,7 @@ def main():
                     task.add_tensor(window["signal"].tensor((1,), DataType.INT32), TensorArgType.INOUT)
                     task.add_scalar(domain[rank].device_ctx)
                     tasks.append(task)
-                orch.submit_next_level_group(sum_ranks, tasks, config, workers=ranks)
+                orch.submit_next_level_group(summed, tasks, config, workers=ranks)
             result = TaskArgs()
             result.add_tensor(buffers[0][1].tensor((COUNT,), DataType.FLOAT32), TensorArgType.INPUT)
             orch.submit_sub(told, result)

@@ -33,9 +33,15 @@ def outcomes(done):
 def test_the_tests_of_the_example_project(platform):
     done = test_command(PROJECT, ".", "-p", platform, "-d", "0-3")
     found = outcomes(done)
-    assert done.returncode == 0 and len(found) == 4, done.stdout + done.stderr
+    assert done.returncode == 0 and len(found) == 13, done.stdout + done.stderr
     assert all(outcome == "passed" for outcome, _ in found.values())
     assert "-" in found["test_blend.py::TestBlendOnTwoChips::test_run"][1]
+
+
+def test_the_program_for_one_chip():
+    done = subprocess.run([sys.executable, "-m", "baton.compat", str(PROJECT / "hello.py"), "-p", "a5sim", "-d", "2"],
+                          capture_output=True, text=True, timeout=220)
+    assert (done.returncode, done.stdout) == (0, "hello from a chip\n"), done.stderr
 
 
 def test_one_of_them_as_a_program():
@@ -136,4 +142,4 @@ def test_plain_pytest(tmp_path):
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "baton.compat.pytest_plugin",
                            "--noconftest", "--platform", "a5sim", "-W", "error", str(PROJECT)], cwd=tmp_path,
                           capture_output=True, text=True, timeout=220)
-    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "13 passed" in done.stdout, done.stdout + done.stderr

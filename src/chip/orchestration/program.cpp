@@ -47,13 +47,18 @@ void bind(const kernel::KernelLibrary& library) {
   bind_table(&kTable);
 }
 
+/// Of what the caller passed, before the orchestration began.
+[[noreturn]] void refuse(const std::string& detail) {
+  const Error refusal = failure(PTO2_ERROR_INVALID_ARGS, detail, "");
+  print(refusal);
+  throw Error(refusal);
+}
+
 void check_count(const PTO2OrchestrationConfig& config, const ChipArgs& args) {
   const std::size_t given = args.tensor_count() + args.scalar_count();
   if (config.expected_arg_count <= 0 || given >= static_cast<std::size_t>(config.expected_arg_count)) return;
-  throw failure(PTO2_ERROR_INVALID_ARGS,
-                fmt::format("{} tensors and {} scalars were given, and the orchestration expects {} arguments",
-                            args.tensor_count(), args.scalar_count(), config.expected_arg_count),
-                "");
+  refuse(fmt::format("{} tensors and {} scalars were given, and the orchestration expects {} arguments",
+                     args.tensor_count(), args.scalar_count(), config.expected_arg_count));
 }
 
 }  // namespace
@@ -107,7 +112,7 @@ void Program::submit(Graph& graph, const ChipArgs& args) const {
   for (std::size_t i = 0; i < args.scalar_count(); ++i) {
     list.add_bits(static_cast<std::uint64_t>(args.scalar<std::int64_t>(i)));
   }
-  if (list.has_error) throw failure(PTO2_ERROR_INVALID_ARGS, list.error_msg, "");
+  if (list.has_error) refuse(list.error_msg);
   Run run(graph, *this);
   if (config_ != nullptr) check_count(config_(list), args);
   entry_(list);
