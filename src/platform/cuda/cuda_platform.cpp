@@ -11,7 +11,7 @@
 
 // Handles are addresses of these.
 struct BatonDevice {
-  baton::cuda::Gpu gpu;
+  std::unique_ptr<baton::cuda::Gpu> gpu;
 };
 struct BatonDeviceGraph {
   baton::cuda::Graph graph;
@@ -34,13 +34,6 @@ int guarded(const baton::cuda::Gpu& gpu, Body&& body) noexcept {
   });
 }
 
-/// The driver may return before bytes are in the memory of the GPU; work on its default stream comes after them, that
-/// on streams of others, who know the memory by DLPack, does not.
-void finish(const char* what) {
-  const auto& driver = baton::cuda::Driver::get();
-  driver.check(what, driver.stream_wait(nullptr));
-}
-
 }  // namespace
 
 extern "C" {
@@ -49,7 +42,11 @@ BATON_PLATFORM_EXPORT uint32_t baton_platform_version(void) { return BATON_PLATF
 BATON_PLATFORM_EXPORT const char* baton_platform_last_error(void) { return last_error().c_str(); }
 
 BATON_PLATFORM_EXPORT int baton_device_open(int device_id, BatonDevice** device_out) {
-  return guarded([&] { *device_out = new BatonDevice{baton::cuda::Gpu(device_id)}; });
+  return guarded([&] { *device_out = new BatonDevice{baton::cuda::Gpu::whole(device_id)}; });
+}
+
+BATON_PLATFORM_EXPORT int baton_device_open_part(int device_id, int device_count, BatonDevice** device_out) {
+  return guarded([&] { *device_out = new BatonDevice{baton::cuda::Gpu::part(device_id, device_count)}; });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
@@ -57,64 +54,49 @@ BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
 }
 
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
-  out->clusters = static_cast<uint32_t>(device->gpu.core_count() / kCoresOfCluster);
+  out->clusters = static_cast<uint32_t>(device->gpu->core_count() / kCoresOfCluster);
   out->memory = BATON_MEMORY_DEVICE;
   return 0;
 }
 
 BATON_PLATFORM_EXPORT int baton_device_set_clusters(BatonDevice* device, uint32_t clusters) {
-  return guarded(device->gpu, [&] { device->gpu.divide(static_cast<int>(clusters) * kCoresOfCluster); });
+  return guarded(*device->gpu, [&] { device->gpu->divide(static_cast<int>(clusters) * kCoresOfCluster); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_dlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out) {
   *type_out = baton::MemoryPlace::kCuda;
-  *number_out = device->gpu.ordinal();
+  *number_out = device->gpu->shared().ordinal();
   return 0;
 }
 
 BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {
-  return guarded(device->gpu, [&] {
-    baton::cuda::GpuMemory memory(bytes);
-    finish("clearing memory of the GPU");
-    *address_out = memory.address();
-    device->gpu.memory.emplace(memory.address(), std::move(memory));
-  });
+  return guarded(*device->gpu, [&] { *address_out = device->gpu->alloc(bytes); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_free(BatonDevice* device, uint64_t address) {
-  return guarded(device->gpu, [&] {
-    if (device->gpu.memory.erase(address) == 0) {
-      throw baton::Error(baton::Code::released, "no live memory has this address");
-    }
-  });
+  return guarded(*device->gpu, [&] { device->gpu->free(address); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_copy_in(BatonDevice* device, uint64_t to, const void* from, size_t bytes) {
-  return guarded(device->gpu, [&] {
-    const auto& driver = baton::cuda::Driver::get();
-    driver.check("copying to the GPU", driver.copy_in(to, from, bytes));
-    finish("copying to the GPU");
-  });
+  return guarded(*device->gpu, [&] { device->gpu->copy_in("copying to the GPU", to, from, bytes); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_copy_out(BatonDevice* device, void* to, uint64_t from, size_t bytes) {
-  return guarded(device->gpu, [&] {
-    const auto& driver = baton::cuda::Driver::get();
-    driver.check("copying from the GPU", driver.copy_out(to, from, bytes));
-  });
+  return guarded(*device->gpu, [&] { device->gpu->copy_out("copying from the GPU", to, from, bytes); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const char* path, const char* name,
                                                    BatonDeviceKernel** kernel_out) {
-  return guarded(device->gpu,
-                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->gpu.load(path, name)); });
+  return guarded(*device->gpu,
+                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->gpu->shared().load(path, name)); });
 }
 
 BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,
                                            const uint64_t* first_predecessor, const uint32_t* predecessors,
                                            BatonDeviceGraph** graph_out) {
-  return guarded(device->gpu, [&] {
-    *graph_out = new BatonDeviceGraph{baton::cuda::Graph(device->gpu, {tasks, count}, first_predecessor, predecessors)};
+  return guarded(*device->gpu, [&] {
+    *graph_out =
+        new BatonDeviceGraph{baton::cuda::Graph(*device->gpu, {tasks, count}, first_predecessor, predecessors)};
   });
 }
 

@@ -15,6 +15,7 @@ using Module = void*;
 using Function = void*;
 using Stream = void*;
 using LinkState = void*;
+using MemoryPool = void*;
 
 inline constexpr Result kNotReady = 600;
 
@@ -30,6 +31,22 @@ enum class FunctionAttribute : int { registers = 4, shared_bytes = 8, shared_per
 enum class JitInput : int { cubin = 0, ptx = 1 };
 enum class JitOption : int { error_text = 5, error_text_bytes = 6 };
 inline constexpr int kLimitOfStack = 0;
+enum class PoolAttribute : int { release_threshold = 4 };
+
+/// CUmemPoolProps.
+struct PoolProperties {
+  static constexpr int kPinned = 1;  // of allocation_type: it stays where it is
+  static constexpr int kDevice = 1;  // of location_type
+  int allocation_type;
+  int handle_types;
+  int location_type;
+  int location;
+  void* security;
+  std::size_t most_bytes;
+  std::uint16_t usage;
+  unsigned char reserved[54];
+};
+static_assert(sizeof(PoolProperties) == 88);
 
 /// The functions of libcuda.so.1 that are used here. Throws Error (unsupported) that says what is missing.
 struct Driver {
@@ -50,11 +67,22 @@ struct Driver {
   Result (*context_limit)(int limit, std::size_t value);
   Result (*alloc)(DevicePointer* address, std::size_t bytes);
   Result (*free)(DevicePointer address);
+  Result (*pool_create)(MemoryPool* pool, const PoolProperties* properties);
+  Result (*pool_set)(MemoryPool pool, PoolAttribute attribute, void* value);
+  Result (*pool_destroy)(MemoryPool pool);
+  Result (*pool_alloc)(DevicePointer* address, std::size_t bytes, MemoryPool pool, Stream stream);
+  Result (*pool_free)(DevicePointer address, Stream stream);
+  Result (*can_access_peer)(int* reaches, DeviceNumber device, DeviceNumber peer);
+  Result (*enable_peer_access)(Context peer, unsigned flags);
+  Result (*host_register)(void* pages, std::size_t bytes, unsigned flags);
+  Result (*host_unregister)(void* pages);
   Result (*host_alloc)(void** memory, std::size_t bytes, unsigned flags);
   Result (*host_free)(void* memory);
-  Result (*copy_in)(DevicePointer to, const void* from, std::size_t bytes);
-  Result (*copy_out)(void* to, DevicePointer from, std::size_t bytes);
-  Result (*set_bytes)(DevicePointer to, unsigned char value, std::size_t bytes);
+  // These are under way when they return, but for copies of memory that the driver has not pinned.
+  Result (*copy_in)(DevicePointer to, const void* from, std::size_t bytes, Stream stream);
+  Result (*copy_out)(void* to, DevicePointer from, std::size_t bytes, Stream stream);
+  Result (*set_bytes)(DevicePointer to, unsigned char value, std::size_t bytes, Stream stream);
+  Result (*set_words)(DevicePointer to, unsigned value, std::size_t words, Stream stream);
   Result (*stream_create)(Stream* stream, unsigned flags);
   Result (*stream_destroy)(Stream stream);
   Result (*stream_query)(Stream stream);
@@ -67,6 +95,8 @@ struct Driver {
   Result (*module_load)(Module* module, const void* image);
   Result (*module_unload)(Module module);
   Result (*module_function)(Function* function, Module module, const char* name);
+  /// Null before CUDA 12.4, where asking for a function loads it.
+  Result (*function_load)(Function function);
   Result (*module_global)(DevicePointer* address, std::size_t* bytes, Module module, const char* name);
   Result (*function_attribute)(int* value, FunctionAttribute attribute, Function function);
   Result (*set_function_attribute)(Function function, FunctionAttribute attribute, int value);

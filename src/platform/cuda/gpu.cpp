@@ -6,10 +6,6 @@
 
 #include <baton/error.hpp>
 
-#include <pto/target/cuda/run.hpp>
-
-#include "platform/cuda/program.hpp"
-
 namespace baton::cuda {
 namespace {
 
@@ -20,95 +16,123 @@ constexpr std::array<std::uint64_t, kBufferTypes> kBuffers = {192 * kKiB, 512 * 
 /// A tile begins at a multiple of this, and smaller cores than with so much of Vec are of no use.
 constexpr std::uint64_t kTileAlignment = 512;
 constexpr int kLeastVec = 8 * kKiB;
-/// For kernels that call deeply: the linker cannot foresee calls through pointers.
-constexpr std::size_t kStackBytes = 8 * kKiB;
 
-}  // namespace
-
-GpuMemory::GpuMemory(std::size_t bytes) : bytes_(bytes) {
-  const Driver& driver = Driver::get();
-  driver.check("allocating memory of the GPU", driver.alloc(&address_, std::max<std::size_t>(bytes, 1)));
-  driver.check("clearing memory of the GPU", driver.set_bytes(address_, 0, std::max<std::size_t>(bytes, 1)));
-}
-
-GpuMemory::~GpuMemory() {
-  if (address_ != 0) Driver::get().free(address_);
-}
-
-int Gpu::attribute(DeviceAttribute which) const {
-  int value = 0;
-  Driver::get().check("asking the GPU", Driver::get().device_attribute(&value, which, device_));
-  return value;
-}
-
-Gpu::Gpu(int ordinal) : ordinal_(ordinal) {
+int gpu_count() {
   const Driver& driver = Driver::get();
   int count = 0;
   driver.check("counting GPUs", driver.device_count(&count));
+  return count;
+}
+
+/// Opened, and in use by the calling thread.
+std::shared_ptr<SharedGpu> opened(int ordinal) {
+  std::shared_ptr<SharedGpu> gpu = SharedGpu::open(ordinal);
+  gpu->make_current();
+  return gpu;
+}
+
+}  // namespace
+
+GpuMemory::GpuMemory(const SharedGpu& gpu, Stream stream, std::size_t bytes) : bytes_(bytes), stream_(stream) {
+  const Driver& driver = Driver::get();
+  const std::size_t taken = std::max<std::size_t>(bytes, 1);
+  driver.check("allocating memory of the GPU", driver.pool_alloc(&address_, taken, gpu.pool(), stream));
+  driver.check("clearing memory of the GPU", driver.set_bytes(address_, 0, taken, stream));
+  driver.check("clearing memory of the GPU", driver.stream_wait(stream));
+}
+
+GpuMemory::~GpuMemory() {
+  if (address_ != 0) Driver::get().pool_free(address_, stream_);
+}
+
+OwnedStream::OwnedStream(Waits waits) {
+  constexpr unsigned kForNobody = 1;  // CU_STREAM_NON_BLOCKING
+  const Driver& driver = Driver::get();
+  driver.check("making a stream", driver.stream_create(&stream_, waits == Waits::for_nobody ? kForNobody : 0));
+}
+
+std::unique_ptr<Gpu> Gpu::whole(int ordinal) {
+  const int count = gpu_count();
   if (ordinal < 0 || ordinal >= count) {
     throw Error(Code::out_of_range, fmt::format("there is no GPU {}: this machine has {}", ordinal, count));
   }
-  driver.check("finding the GPU", driver.device_get(&device_, ordinal));
-  const int major = attribute(DeviceAttribute::major);
-  if (major < 9) {
-    throw Error(Code::unsupported, fmt::format("GPU {} has compute capability {}.{}; 9.0 or later is needed", ordinal,
-                                               major, attribute(DeviceAttribute::minor)));
+  return std::unique_ptr<Gpu>(new Gpu(ordinal, 1, OwnedStream::Waits::for_default_stream));
+}
+
+std::unique_ptr<Gpu> Gpu::part(int id, int count) {
+  const int gpus = gpu_count();
+  if (id < 0 || id >= count) throw Error(Code::out_of_range, fmt::format("device {} is not one of {}", id, count));
+  if (gpus == 0) throw Error(Code::unsupported, "this machine has no NVIDIA GPU");
+  const int ordinal = id % gpus;
+  const int parts = (count - ordinal + gpus - 1) / gpus;
+  // Kernels of one chip may wait for those of another: neither may wait for the default stream, nor make it wait.
+  return std::unique_ptr<Gpu>(new Gpu(ordinal, parts, OwnedStream::Waits::for_nobody));
+}
+
+Gpu::Gpu(int ordinal, int parts, OwnedStream::Waits waits)
+    : shared_(opened(ordinal)),
+      multiprocessors_(shared_->attribute(DeviceAttribute::multiprocessors) / parts),
+      runs_(waits),
+      copies_(waits),
+      failure_(*shared_) {
+  if (multiprocessors_ == 0) {
+    throw Error(Code::out_of_range,
+                fmt::format("GPU {} does not have a multiprocessor for each of {} chips", ordinal, parts));
   }
-  architecture_ = fmt::format("sm_{}{}a", major, attribute(DeviceAttribute::minor));
-  divide(attribute(DeviceAttribute::multiprocessors));
-  driver.check("opening the GPU", driver.context_retain(&context_, device_));
-  make_current();
-  driver.check("setting the stack of kernels", driver.context_limit(kLimitOfStack, kStackBytes));
-  // Runs begin after what others have begun on the default stream: PyTorch and CuPy work there.
-  constexpr unsigned kAfterDefaultStream = 0;
-  driver.check("making a stream", driver.stream_create(&stream_, kAfterDefaultStream));
+  divide(multiprocessors_);
+}
+
+Gpu::~Gpu() {
+  Driver::get().context_set(shared_->context());
+  memory_.clear();
 }
 
 void Gpu::divide(int cores) {
-  const int multiprocessors = attribute(DeviceAttribute::multiprocessors);
-  const int share = (cores + multiprocessors - 1) / multiprocessors;
+  const int share = (cores + multiprocessors_ - 1) / multiprocessors_;
   threads_ = cuda::threads_of_core(static_cast<std::uint32_t>(share));
-  const int shared = std::min(attribute(DeviceAttribute::shared_bytes_with_consent),
-                              attribute(DeviceAttribute::shared_bytes_of_multiprocessor) / share -
-                                  attribute(DeviceAttribute::shared_bytes_of_driver)) -
+  const int shared = std::min(shared_->attribute(DeviceAttribute::shared_bytes_with_consent),
+                              shared_->attribute(DeviceAttribute::shared_bytes_of_multiprocessor) / share -
+                                  shared_->attribute(DeviceAttribute::shared_bytes_of_driver)) -
                      static_cast<int>(kControlBytes);
   if (threads_ == 0 || shared < kLeastVec) {
     throw Error(Code::out_of_range, fmt::format("{} multiprocessors do not have memory and registers for {} cores",
-                                                multiprocessors, cores));
+                                                multiprocessors_, cores));
   }
   cores_ = cores;
   buffer_bytes_ = kBuffers;
   buffer_bytes_[0] = std::min(buffer_bytes_[0], static_cast<std::uint64_t>(shared) / kTileAlignment * kTileAlignment);
 }
 
-Gpu::~Gpu() {
-  const Driver& driver = Driver::get();
-  driver.context_set(context_);
-  memory.clear();
-  program_.reset();
-  if (stream_ != nullptr) driver.stream_destroy(stream_);
-  driver.context_release(device_);
+DevicePointer Gpu::alloc(std::size_t bytes) {
+  GpuMemory made = memory(bytes);
+  const DevicePointer address = made.address();
+  const std::lock_guard lock(mutex_);
+  memory_.emplace(address, std::move(made));
+  return address;
 }
 
-LoadedKernel* Gpu::load(const std::string& path, const std::string& name) {
-  std::unique_ptr<Image>& image = images_[path];
-  if (!image) image = std::make_unique<Image>(path);
-  const std::string symbol = image->symbol_of(name);
-  const auto found = std::ranges::find_if(
-      kernels_, [&](const auto& kernel) { return kernel->image == image.get() && kernel->symbol == symbol; });
-  if (found != kernels_.end()) return found->get();
-  kernels_.push_back(std::make_unique<LoadedKernel>(LoadedKernel{image.get(), name, symbol}));
-  program_.reset();
-  return kernels_.back().get();
+void Gpu::free(DevicePointer address) {
+  const std::lock_guard lock(mutex_);
+  if (memory_.erase(address) == 0) throw Error(Code::released, "no live memory has this address");
 }
 
-std::shared_ptr<const Program> Gpu::program() {
-  if (!program_) {
-    std::vector<const LoadedKernel*> kernels;
-    for (const auto& kernel : kernels_) kernels.push_back(kernel.get());
-    program_ = std::make_shared<Program>(*this, kernels);
-  }
-  return program_;
+void Gpu::copy_in(const char* what, DevicePointer to, const void* from, std::size_t bytes) const {
+  Driver::get().check(what, Driver::get().copy_in(to, from, bytes, copies_.get()));
+  copies_.wait(what);
+}
+
+void Gpu::copy_out(const char* what, void* to, DevicePointer from, std::size_t bytes) const {
+  Driver::get().check(what, Driver::get().copy_out(to, from, bytes, copies_.get()));
+  copies_.wait(what);
+}
+
+void Gpu::clear(const char* what, DevicePointer to, std::size_t bytes) const {
+  Driver::get().check(what, Driver::get().set_bytes(to, 0, bytes, copies_.get()));
+  copies_.wait(what);
+}
+
+void Gpu::set_word(const char* what, DevicePointer to, unsigned value) const {
+  Driver::get().check(what, Driver::get().set_words(to, value, 1, copies_.get()));
 }
 
 }  // namespace baton::cuda

@@ -1,100 +1,88 @@
-// One GPU, opened: its context, its memory, and the numbers of its cores.
+// A chip: a GPU, or a part of one. Its streams, its memory, and the numbers of its cores.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "platform/cuda/driver.hpp"
-#include "platform/cuda/image.hpp"
+#include <pto/target/cuda/run.hpp>
+
+#include "platform/cuda/gpu_memory.hpp"
+#include "platform/cuda/shared_gpu.hpp"
 
 namespace baton::cuda {
 
 /// Types of tiles: Vec, Mat, Left, Right, Acc, Bias, Scaling.
 inline constexpr std::size_t kBufferTypes = 7;
 
-/// A function of a device that a library brought.
-struct LoadedKernel {
-  const Image* image;
-  std::string name;
-  std::string symbol;
-};
-
-/// Memory of a GPU that ends with this object.
-class GpuMemory {
+/// A stream that ends with this object.
+class OwnedStream {
  public:
-  GpuMemory() = default;
-  /// Zeroed.
-  explicit GpuMemory(std::size_t bytes);
-  GpuMemory(GpuMemory&& other) noexcept : address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
-  GpuMemory& operator=(GpuMemory&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  GpuMemory(const GpuMemory&) = delete;
-  GpuMemory& operator=(const GpuMemory&) = delete;
-  ~GpuMemory();
-
-  [[nodiscard]] DevicePointer address() const noexcept { return address_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  template <class Element>
-  [[nodiscard]] Element* as() const noexcept {
-    return reinterpret_cast<Element*>(address_);
-  }
+  /// Waits for what others do on the default stream, where PyTorch and CuPy work, and they for it; or for nobody.
+  enum class Waits : std::uint8_t { for_default_stream, for_nobody };
+  explicit OwnedStream(Waits waits);
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  ~OwnedStream() { Driver::get().stream_destroy(stream_); }
+  [[nodiscard]] Stream get() const noexcept { return stream_; }
+  /// Until it is done.
+  void wait(const char* what) const { Driver::get().check(what, Driver::get().stream_wait(stream_)); }
 
  private:
-  DevicePointer address_ = 0;
-  std::size_t bytes_ = 0;
+  Stream stream_ = nullptr;
 };
 
-class Program;
-
+/// Memory and copies: any thread. The rest: one at a time.
 class Gpu {
  public:
-  explicit Gpu(int ordinal);
+  /// GPU `ordinal`, whole.
+  static std::unique_ptr<Gpu> whole(int ordinal);
+  /// Device `id` of `count`: of the GPUs that there are each is divided into as many parts as it takes.
+  static std::unique_ptr<Gpu> part(int id, int count);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
   ~Gpu();
 
-  /// The calling thread works with this GPU from now on.
-  void make_current() const { Driver::get().check("using the GPU", Driver::get().context_set(context_)); }
-  /// Its number on this machine.
-  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  void make_current() const { shared_->make_current(); }
+  [[nodiscard]] SharedGpu& shared() const noexcept { return *shared_; }
   /// Each of them is a thread block. At first there is one for each multiprocessor.
   [[nodiscard]] int core_count() const noexcept { return cores_; }
   /// Another number of cores, before anything runs: those that share a multiprocessor share its memory and its lanes.
   void divide(int cores);
   [[nodiscard]] unsigned threads_of_core() const noexcept { return threads_; }
   [[nodiscard]] const std::array<std::uint64_t, kBufferTypes>& buffer_bytes() const noexcept { return buffer_bytes_; }
-  /// As compilers call it: sm_90a.
-  [[nodiscard]] const std::string& architecture() const noexcept { return architecture_; }
-  [[nodiscard]] Stream stream() const noexcept { return stream_; }
+  /// What graphs run on.
+  [[nodiscard]] Stream stream() const noexcept { return runs_.get(); }
+  /// What became of the graph that ran last.
+  [[nodiscard]] Failure* failure() const noexcept { return failure_.get(); }
 
-  [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
-  /// All kernels that are loaded, linked; the same one until another kernel is loaded.
-  [[nodiscard]] std::shared_ptr<const Program> program();
-
-  std::map<DevicePointer, GpuMemory> memory;
+  /// Zeroed.
+  [[nodiscard]] GpuMemory memory(std::size_t bytes) const { return {*shared_, copies_.get(), bytes}; }
+  [[nodiscard]] DevicePointer alloc(std::size_t bytes);
+  void free(DevicePointer address);
+  // Done when they return.
+  void copy_in(const char* what, DevicePointer to, const void* from, std::size_t bytes) const;
+  void copy_out(const char* what, void* to, DevicePointer from, std::size_t bytes) const;
+  void clear(const char* what, DevicePointer to, std::size_t bytes) const;
+  /// Under way when it returns, beside what runs.
+  void set_word(const char* what, DevicePointer to, unsigned value) const;
 
  private:
-  [[nodiscard]] int attribute(DeviceAttribute which) const;
+  Gpu(int ordinal, int parts, OwnedStream::Waits waits);
 
-  int ordinal_;
-  DeviceNumber device_ = 0;
-  Context context_ = nullptr;
-  Stream stream_ = nullptr;
+  std::shared_ptr<SharedGpu> shared_;
+  int multiprocessors_;
+  OwnedStream runs_;
+  OwnedStream copies_;
+  PinnedRecord<Failure> failure_;
   int cores_ = 0;
   unsigned threads_ = 0;
-  std::string architecture_;
   std::array<std::uint64_t, kBufferTypes> buffer_bytes_{};
-  std::map<std::string, std::unique_ptr<Image>> images_;
-  std::vector<std::unique_ptr<LoadedKernel>> kernels_;
-  std::shared_ptr<const Program> program_;
+  std::mutex mutex_;
+  std::map<DevicePointer, GpuMemory> memory_;  // guarded by mutex_
 };
 
 }  // namespace baton::cuda

@@ -1,6 +1,7 @@
 #include "platform/cuda/graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -34,6 +35,19 @@ class Layout {
   std::size_t bytes_ = 0;
 };
 
+/// What the core wrote, with the name of the signal in place of its address.
+std::string with_name(const Failure& failure, const BatonRunOptions& options) {
+  std::string text = failure.text;
+  if (failure.signal == 0 || options.name_address == nullptr) return text;
+  constexpr std::size_t kLongestName = 256;
+  std::array<char, kLongestName> name{};
+  options.name_address(options.context, failure.signal, name.data(), name.size());
+  const std::string address = fmt::format("address {}", failure.signal);
+  const std::size_t at = text.find(address);
+  if (name[0] != '\0' && at != std::string::npos) text.replace(at, address.size(), name.data());
+  return text;
+}
+
 }  // namespace
 
 Graph::Description Graph::described(const BatonDeviceTask& task) {
@@ -58,7 +72,7 @@ Graph::Description Graph::described(const BatonDeviceTask& task) {
 
 Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64_t* first_predecessor,
              const std::uint32_t* predecessors)
-    : gpu_(gpu), program_(gpu.program()) {
+    : gpu_(gpu), program_(gpu.shared().program()) {
   std::vector<std::vector<std::uint32_t>> before(tasks.size());
   std::vector<std::uint32_t> blocks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -72,10 +86,15 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   // Cores without work are not started.
   std::erase_if(placement_.cores, [](const std::vector<Unit>& units) { return units.empty(); });
   core_count_ = static_cast<std::uint32_t>(placement_.cores.size());
-  arrivals_ = GpuMemory(tasks.size() * kArrivalStride * sizeof(std::uint32_t) + sizeof(std::uint32_t));
-  run_.arrivals = arrivals_.as<std::uint32_t>();
+  Layout layout;
+  const std::size_t words_at = layout.take((tasks.size() * kArrivalStride + 2) * sizeof(std::uint32_t));
+  const std::size_t conditions_at = layout.take(core_count_ * std::size_t{kConditionBytes});
+  arrivals_ = gpu.memory(layout.bytes());
+  run_.arrivals = reinterpret_cast<std::uint32_t*>(arrivals_.address() + words_at);
   run_.stop = run_.arrivals + tasks.size() * kArrivalStride;
-  run_.failure = failure_.get();
+  run_.lost = run_.stop + 1;
+  run_.conditions = reinterpret_cast<unsigned char*>(arrivals_.address() + conditions_at);
+  run_.failure = gpu.failure();
   std::uint64_t cube_bytes = 0;
   for (std::size_t type = 0; type < kBufferTypes; ++type) {
     run_.buffer_bytes[type] = gpu.buffer_bytes()[type];
@@ -84,7 +103,7 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
     cube_bytes += gpu.buffer_bytes()[type];
   }
   run_.cube_bytes = cube_bytes;
-  if (uses_cube_) cube_buffers_ = GpuMemory(cube_bytes * core_count_);
+  if (uses_cube_) cube_buffers_ = gpu.memory(cube_bytes * core_count_);
   run_.cube_buffers = cube_buffers_.as<unsigned char>();
 }
 
@@ -117,7 +136,7 @@ void Graph::upload() {
   const std::size_t tensors_at = layout.take(tensors * sizeof(ChipTensor));
   const std::size_t slots_at = layout.take(slots * sizeof(std::int64_t));
   const std::size_t successors_at = layout.take(successors * sizeof(std::uint32_t));
-  if (description_.bytes() < layout.bytes()) description_ = GpuMemory(layout.bytes());
+  if (description_.bytes() < layout.bytes()) description_ = gpu_.memory(layout.bytes());
   const DevicePointer base = description_.address();
   std::vector<std::byte> image(layout.bytes());
   const auto write = [&](std::size_t at, const auto& record) {
@@ -183,8 +202,7 @@ void Graph::upload() {
     }
   }
   write(first_at + placement_.cores.size() * sizeof count, count);
-  const Driver& driver = Driver::get();
-  driver.check("copying a graph to the GPU", driver.copy_in(base, image.data(), image.size()));
+  gpu_.copy_in("copying a graph to the GPU", base, image.data(), image.size());
   run_.packets = reinterpret_cast<const Packet*>(base + packets_at);
   run_.tensors = reinterpret_cast<const unsigned char*>(base + packet_tensors_at);
   run_.packet_tensors = static_cast<std::uint32_t>(with_packet);
@@ -201,9 +219,8 @@ void Graph::write_extents(const BatonRunOptions& options) {
   extents_there_.clear();
   for (const BatonDeviceExtent& extent : given) extents_there_.push_back({extent.address, extent.bytes});
   const std::size_t bytes = extents_there_.size() * sizeof(Extent);
-  if (extents_.bytes() < bytes) extents_ = GpuMemory(2 * bytes);
-  const Driver& driver = Driver::get();
-  driver.check("telling the GPU of buffers", driver.copy_in(extents_.address(), extents_there_.data(), bytes));
+  if (extents_.bytes() < bytes) extents_ = gpu_.memory(2 * bytes);
+  gpu_.copy_in("telling the GPU of buffers", extents_.address(), extents_there_.data(), bytes);
   run_.extents = extents_.as<const Extent>();
   run_.extent_count = static_cast<std::uint32_t>(extents_there_.size());
 }
@@ -214,22 +231,27 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   if (!uploaded_) upload();
   write_extents(options);
   run_.number = ++runs_;
+  run_.spans_gpus = gpu_.shared().spans_gpus() ? 1 : 0;
   run_.wait_limit_ns = options.wait_limit_ns;
   run_.run_limit_ns = options.run_limit_ns;
   const Driver& driver = Driver::get();
   void* parameters[] = {&run_};
   const auto shared = static_cast<unsigned>(kControlBytes + run_.buffer_bytes[0]);
-  driver.check("starting a graph",
-               driver.launch_together(program_->run_graph(), core_count_, 1, 1, gpu_.threads_of_core(), 1, 1, shared,
-                                      gpu_.stream(), parameters));
-  wait(options.run_limit_ns);
-  if (failure_->is_set != 0) raise(failed_task);
+  {
+    const SharedGpu::Running running(gpu_.shared());
+    driver.check("starting a graph",
+                 driver.launch_together(program_->run_graph(), core_count_, 1, 1, gpu_.threads_of_core(), 1, 1, shared,
+                                        gpu_.stream(), parameters));
+    wait(options);
+  }
+  if (gpu_.failure()->is_set != 0) raise(options, failed_task);
 }
 
-void Graph::wait(std::uint64_t limit_ns) {
+void Graph::wait(const BatonRunOptions& options) {
   const Driver& driver = Driver::get();
   const auto start = std::chrono::steady_clock::now();
-  const std::chrono::nanoseconds limit = std::chrono::nanoseconds(limit_ns) + kGrace;
+  const std::chrono::nanoseconds limit = std::chrono::nanoseconds(options.run_limit_ns) + kGrace;
+  bool has_lost_peers = false;
   for (std::uint64_t looks = 0;; ++looks) {
     const Result result = driver.stream_query(gpu_.stream());
     if (result == 0) return;
@@ -242,7 +264,11 @@ void Graph::wait(std::uint64_t limit_ns) {
     }
     constexpr std::uint64_t kLooksBetweenClocks = 64;
     if (looks % kLooksBetweenClocks != 0) continue;
-    if (limit_ns != 0 && std::chrono::steady_clock::now() - start > limit) {
+    if (!has_lost_peers && options.has_lost_peers != nullptr && options.has_lost_peers(options.context) != 0) {
+      has_lost_peers = true;
+      gpu_.set_word("telling the GPU of a lost peer", reinterpret_cast<DevicePointer>(run_.lost), 1);
+    }
+    if (options.run_limit_ns != 0 && std::chrono::steady_clock::now() - start > limit) {
       throw Error(Code::wait_timeout,
                   fmt::format("a kernel has run for more than {} s on the GPU, which cannot interrupt it",
                               std::chrono::duration<double>(limit).count()),
@@ -252,21 +278,20 @@ void Graph::wait(std::uint64_t limit_ns) {
   }
 }
 
-void Graph::raise(std::uint32_t& failed_task) {
-  const Failure failure = *failure_.get();
-  *failure_.get() = {};
+void Graph::raise(const BatonRunOptions& options, std::uint32_t& failed_task) {
+  Failure failure = *gpu_.failure();
+  *gpu_.failure() = {};
   // The run ended in the middle: the next one begins anew.
-  const Driver& driver = Driver::get();
-  driver.check("clearing a graph", driver.set_bytes(arrivals_.address(), 0, arrivals_.bytes()));
+  gpu_.clear("clearing a graph", arrivals_.address(), arrivals_.bytes());
   runs_ = 0;
   failed_task = failure.task < tasks_.size() ? failure.task : BATON_NO_TASK;
   const LoadedKernel* kernel = failed_task == BATON_NO_TASK ? nullptr : tasks_[failed_task].kernel;
   std::string place = failure.instruction;
   if (failure.line != 0) place += fmt::format(" at {}:{}", failure.file, failure.line);
   if (!place.empty()) place += ": ";
+  const std::string who = kernel == nullptr ? "a task without a kernel" : fmt::format("kernel '{}'", kernel->name);
   throw Error(static_cast<Code>(failure.code),
-              fmt::format("kernel '{}' on core {} of the GPU: {}{}", kernel == nullptr ? "" : kernel->name,
-                          failure.core, place, failure.text));
+              fmt::format("{} on core {} of the GPU: {}{}", who, failure.core, place, with_name(failure, options)));
 }
 
 }  // namespace baton::cuda

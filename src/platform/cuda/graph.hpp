@@ -18,28 +18,6 @@ struct ChipTensor;
 
 namespace baton::cuda {
 
-/// Memory of the host that the GPU writes to.
-template <class Record>
-class PinnedRecord {
- public:
-  PinnedRecord() {
-    constexpr unsigned kMapped = 2;
-    void* memory = nullptr;
-    Driver::get().check("allocating memory that GPU and host share",
-                        Driver::get().host_alloc(&memory, sizeof(Record), kMapped));
-    record_ = new (memory) Record{};
-  }
-  PinnedRecord(const PinnedRecord&) = delete;
-  PinnedRecord& operator=(const PinnedRecord&) = delete;
-  ~PinnedRecord() { Driver::get().host_free(record_); }
-  [[nodiscard]] Record* operator->() const noexcept { return record_; }
-  /// Host and GPU have the same addresses.
-  [[nodiscard]] Record* get() const noexcept { return record_; }
-
- private:
-  Record* record_;
-};
-
 class Graph {
  public:
   Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64_t* first_predecessor,
@@ -66,8 +44,8 @@ class Graph {
   [[nodiscard]] static Description described(const BatonDeviceTask& task);
   void upload();
   void write_extents(const BatonRunOptions& options);
-  void wait(std::uint64_t limit_ns);
-  [[noreturn]] void raise(std::uint32_t& failed_task);
+  void wait(const BatonRunOptions& options);
+  [[noreturn]] void raise(const BatonRunOptions& options, std::uint32_t& failed_task);
 
   Gpu& gpu_;
   std::shared_ptr<const Program> program_;
@@ -83,7 +61,6 @@ class Graph {
   GpuMemory extents_;
   GpuMemory cube_buffers_;
   std::vector<Extent> extents_there_;
-  PinnedRecord<Failure> failure_;
 };
 
 }  // namespace baton::cuda

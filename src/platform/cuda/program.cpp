@@ -8,8 +8,6 @@
 
 #include <baton/error.hpp>
 
-#include <pto/target/cuda/run.hpp>
-
 namespace baton::cuda {
 namespace {
 
@@ -18,7 +16,7 @@ constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
 constexpr const char* kTable = "baton_cuda_functions";
 
 /// A table of the functions' addresses, which only code of the device knows.
-std::string table_of(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
+std::string table_of(const SharedGpu& gpu, std::span<const LoadedKernel* const> kernels) {
   std::string declared;
   std::string listed;
   for (const LoadedKernel* kernel : kernels) {
@@ -68,7 +66,7 @@ class Linker {
 
 }  // namespace
 
-Program::Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
+Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kernels) {
   const Driver& driver = Driver::get();
   Linker linker;
   std::set<const Image*> added;
@@ -80,9 +78,12 @@ Program::Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
   linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");
   driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
   driver.check("finding what runs graphs", driver.module_function(&run_graph_, module_, kRunGraph));
-  const auto shared = static_cast<int>(kControlBytes + gpu.buffer_bytes()[0]);
+  // Now, not at the first launch: kernels of other chips may run then.
+  if (driver.function_load != nullptr) driver.check("loading what runs graphs", driver.function_load(run_graph_));
+  // A chip says how much of it its cores get.
   driver.check("giving cores their memory",
-               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_bytes, shared));
+               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_bytes,
+                                             gpu.attribute(DeviceAttribute::shared_bytes_with_consent)));
   constexpr int kAllOfIt = 100;
   driver.check("giving cores their memory",
                driver.set_function_attribute(run_graph_, FunctionAttribute::shared_percent, kAllOfIt));
@@ -90,7 +91,8 @@ Program::Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels) {
   std::size_t bytes = 0;
   driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));
   std::vector<std::uint64_t> addresses(kernels.size());
-  driver.check("reading the table of kernels", driver.copy_out(addresses.data(), functions, bytes));
+  driver.check("reading the table of kernels", driver.copy_out(addresses.data(), functions, bytes, nullptr));
+  driver.check("reading the table of kernels", driver.stream_wait(nullptr));
   for (std::size_t i = 0; i < kernels.size(); ++i) addresses_.emplace(kernels[i], addresses[i]);
 }
 

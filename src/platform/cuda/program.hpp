@@ -5,14 +5,14 @@
 #include <span>
 
 #include "platform/cuda/driver.hpp"
-#include "platform/cuda/gpu.hpp"
+#include "platform/cuda/shared_gpu.hpp"
 
 namespace baton::cuda {
 
 /// Loaded until it ends. Graphs hold the one they were made with: addresses of functions are its own.
 class Program {
  public:
-  Program(const Gpu& gpu, std::span<const LoadedKernel* const> kernels);
+  Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kernels);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   ~Program();

@@ -110,7 +110,7 @@ PTO_OUTLINED __device__ inline bool begin_load(kernel::LineCopy copy) {
   mine.targets[slot] = {begin, end};
   if (mine.memory_changed != 0) {
     fence_copies();
-    mine.memory_changed = 0;
+    mine.memory_changed = mine.lanes_wrote = 0;
   } else {
     fence_shared_copies();
   }
@@ -129,7 +129,12 @@ PTO_OUTLINED __device__ inline bool begin_store(kernel::LineCopy copy) {
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
   if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
   if (!is_bulk(copy)) return false;
-  fence_shared_copies();
+  if (mine.lanes_wrote != 0) {
+    fence_copies();
+    mine.memory_changed = mine.lanes_wrote = 0;
+  } else {
+    fence_shared_copies();
+  }
   for (int64_t line = 0; line < copy.lines; ++line) {
     copy_from_shared(copy.memory + line * copy.memory_pitch, copy.tile + line * copy.tile_pitch,
                      static_cast<uint32_t>(copy.bytes));

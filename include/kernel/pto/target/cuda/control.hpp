@@ -13,6 +13,8 @@ namespace baton::cuda {
 inline constexpr uint32_t kBatch = 4;
 inline constexpr uint32_t kBatches = 3;
 
+inline constexpr uint32_t kLastExtents = 4;
+
 /// An instruction, or part of one, for a lane.
 using LaneWork = void (*)(const void* closure, kernel::Lanes lanes);
 
@@ -31,6 +33,7 @@ struct LoadedBytes {
 struct BulkCopies {
   uint32_t any;             // not 0: something may be under way
   uint32_t memory_changed;  // not 0: threads may have written to memory, and no fence came after that
+  uint32_t lanes_wrote;     // not 0: those of this core have
   uint64_t loaded[kLoads];  // barriers: load number i uses i % kLoads
   LoadedBytes targets[kLoads];
   uint32_t loads_begun;
@@ -48,13 +51,20 @@ struct Control {
   const Run* run;
   uint32_t task;
   uint32_t core_number;
-  /// The buffer that a kernel used last.
-  Extent last_extent;
+  /// Of a failure: as in Failure.
+  uint64_t signal;
+  /// Buffers that kernels used last: most use the same few again and again.
+  Extent last_extents[kLastExtents];
+  uint32_t next_extent;  // the one that makes room for another
   /// What the lanes do next; null: they leave.
   LaneWork work;
   BulkCopies copies;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
+  // What the kernel that runs says about its conditions; they themselves lie in Run::conditions.
+  alignas(8) uint32_t condition_count;
+  int32_t condition_error;
+  uint64_t copied;
   GlobalContext global;
   alignas(16) unsigned char closure[kernel::kClosureBytes];
   alignas(16) Packet packets[kBatches * kBatch];

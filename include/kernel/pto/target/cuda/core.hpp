@@ -15,10 +15,15 @@ __device__ inline uint64_t now_ns() {
   return now;
 }
 
-/// Pairs with release_add() and notify(): whoever sees their values sees what came before them.
+/// Of the GPU, which takes half the time, unless kernels of others take part.
+__device__ inline bool spans_gpus() { return control().run->spans_gpus != 0; }
+
+/// Pairs with notify(): whoever sees its value sees what came before it.
 template <typename Word>
 __device__ Word load_acquire_gpu(const Word* address) {
-  return __nv_atomic_load_n(const_cast<Word*>(address), __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM);
+  Word* const word = const_cast<Word*>(address);
+  if (spans_gpus()) return __nv_atomic_load_n(word, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM);
+  return __nv_atomic_load_n(word, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
 }
 
 __device__ inline bool compares(int64_t has, uint32_t comparison, int64_t value) {
@@ -62,6 +67,7 @@ __device__ [[noreturn]] __attribute__((noinline, cold)) inline void end_run(cons
     report.task = mine.task;
     report.core = mine.core_number;
     report.line = failure.place == nullptr ? 0 : failure.place->line;
+    report.signal = mine.signal;
     copy_text(report.instruction, failure.place == nullptr ? nullptr : failure.place->instruction,
               sizeof report.instruction);
     copy_text(report.file, failure.place == nullptr ? nullptr : failure.place->file, sizeof report.file);
@@ -79,10 +85,10 @@ __device__ [[noreturn]] inline void fail_at(const BatonPlace* place, BatonKernel
   end_run(BatonFailure{code, 0, place, text});
 }
 
-/// Waits until `holds()`, at most `limit_ns` (0: without limit); then, and when the run has ended elsewhere, the core
-/// leaves. `late()` reports.
-template <typename Holds, typename Late>
-__device__ void wait_until(Holds holds, uint64_t limit_ns, Late late) {
+/// Waits until `holds()`. When the run has ended elsewhere, the core leaves; `look(ns)`, told how long it has waited,
+/// may end it here.
+template <typename Holds, typename Look>
+__device__ void wait_until(Holds holds, Look look) {
   if (holds()) return;
   const uint64_t start = now_ns();
   while (true) {
@@ -90,8 +96,31 @@ __device__ void wait_until(Holds holds, uint64_t limit_ns, Late late) {
       if (holds()) return;
     }
     if (stopped()) leave();
-    if (limit_ns != 0 && now_ns() - start > limit_ns) late();
+    look(now_ns() - start);
   }
+}
+
+inline constexpr uint32_t kAtLeast = 3;  // of the comparisons above: pto::comm::WaitCmp::GE
+
+/// Waits for a signal until its limit, or until nobody may be left who changes it.
+__device__ inline void wait_for_signal(const BatonPlace& place, const int32_t* signal, uint32_t comparison,
+                                       int64_t value) {
+  // Pairs with notify().
+  const auto holds = [&] { return compares(load_acquire_gpu(signal), comparison, value); };
+  wait_until(holds, [&](uint64_t waited_ns) {
+    const Run& run = *control().run;
+    const bool lost = __nv_atomic_load_n(run.lost, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM) != 0;
+    if (!lost && waited_ns <= run.wait_limit_ns) return;
+    if (holds()) return;
+    control().signal = reinterpret_cast<uint64_t>(signal);
+    const int32_t has = load_acquire_gpu(signal);
+    if (lost) {
+      kernel::fail(place, BATON_KERNEL_PEER_DIED, "waited for the signal at address ", control().signal, " (has ", has,
+                   ", needs ", value, "), but a peer died");
+    }
+    kernel::fail(place, BATON_KERNEL_WAIT_TIMEOUT, "waited ", waited_ns / 1000000, " ms for the signal at address ",
+                 control().signal, " (has ", has, ", needs ", value, ")");
+  });
 }
 
 __device__ inline bool extent_holds(const Extent& extent, uint64_t begin, uint64_t bytes) {
@@ -106,7 +135,9 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
                                                         uint64_t nearest_bytes) {
   baton::cuda::Control& mine = baton::cuda::control();
   const auto at = reinterpret_cast<uint64_t>(begin);
-  if (baton::cuda::extent_holds(mine.last_extent, at, bytes)) return 1;
+  for (const baton::cuda::Extent& extent : mine.last_extents) {
+    if (baton::cuda::extent_holds(extent, at, bytes)) return 1;
+  }
   const baton::cuda::Run& run = *mine.run;
   // The last buffer that begins at or before the address.
   uint32_t low = 0;
@@ -120,7 +151,7 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
     }
   }
   if (low > 0 && baton::cuda::extent_holds(run.extents[low - 1], at, bytes)) {
-    mine.last_extent = run.extents[low - 1];
+    mine.last_extents[mine.next_extent++ % baton::cuda::kLastExtents] = run.extents[low - 1];
     return 1;
   }
   if (nearest_bytes != 0) nearest[0] = '\0';  // the host knows the names of buffers
@@ -161,10 +192,16 @@ __device__ inline void BatonCoreTable::notify(BatonCore*, int32_t* signal, int32
                                               const BatonPlace*) {
   baton::cuda::finish_stores();
   // Releases; pairs with load_acquire_gpu() in test() and wait().
-  if (op == 0) {
-    __nv_atomic_fetch_add(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+  if (baton::cuda::spans_gpus()) {
+    if (op == 0) {
+      __nv_atomic_fetch_add(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+    } else {
+      __nv_atomic_store_n(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+    }
+  } else if (op == 0) {
+    __nv_atomic_fetch_add(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
   } else {
-    __nv_atomic_store_n(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+    __nv_atomic_store_n(signal, value, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
   }
 }
 __device__ inline int32_t BatonCoreTable::test(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison,
@@ -175,30 +212,8 @@ __device__ inline int32_t BatonCoreTable::test(BatonCore*, const int32_t* signal
 __device__ inline void BatonCoreTable::wait(BatonCore*, const int32_t* signal, int32_t value, uint32_t comparison,
                                             const BatonPlace* place) {
   baton::cuda::control().copies.memory_changed = 1;
-  baton::cuda::wait_until(
-      [&] { return baton::cuda::compares(baton::cuda::load_acquire_gpu(signal), comparison, value); },
-      baton::cuda::control().run->wait_limit_ns,
-      [&] {
-        baton::kernel::fail(*place, BATON_KERNEL_WAIT_TIMEOUT, "waited ",
-                            baton::cuda::control().run->wait_limit_ns / 1000000, " ms for the signal at address ",
-                            reinterpret_cast<uint64_t>(signal), " (has ", baton::cuda::load_acquire_gpu(signal),
-                            ", needs ", value, ")");
-      });
+  baton::cuda::wait_for_signal(*place, signal, comparison, value);
 }
-
-__device__ inline uint64_t BatonCoreTable::session_open(BatonCore*, const BatonSession*, const BatonPlace*) {
-  return 0;
-}
-__device__ inline uint64_t BatonCoreTable::copy_submit(BatonCore*, const BatonCopy*, const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no asynchronous copies yet");
-}
-__device__ inline int32_t BatonCoreTable::copy_test(BatonCore*, uint64_t, uint64_t, const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no asynchronous copies yet");
-}
-__device__ inline void BatonCoreTable::copy_wait(BatonCore*, uint64_t, uint64_t, const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no asynchronous copies yet");
-}
-__device__ inline void BatonCoreTable::copy_defer(BatonCore*, uint64_t) {}
 
 __device__ inline int32_t BatonCoreTable::pipe_acquire(BatonCore*, const BatonPipeSlot*, const BatonPlace* place) {
   baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no pipes between cores yet");

@@ -12,12 +12,9 @@ __device__ void work_on_lane(const void* closure, kernel::Lanes lanes) {
   // In registers: what the body writes might change the closure, for all that the compiler knows.
   const Body body = *static_cast<const Body*>(closure);
   body(lanes);
-  // What it wrote may be read by a bulk copy next.
-  if constexpr (kWrites == kernel::LanesWrite::memory) {
-    fence_copies();
-  } else {
-    fence_shared_copies();
-  }
+  // A bulk copy may read what it wrote to tiles. Before one that touches memory, the director has a fence for all
+  // lanes.
+  if constexpr (kWrites == kernel::LanesWrite::tiles) fence_shared_copies();
 }
 
 }  // namespace baton::cuda
@@ -35,7 +32,7 @@ __device__ void on_lanes(Body body) {
   cuda::meet_warps();
   // Acquires what the lanes wrote.
   cuda::meet_warps();
-  if constexpr (kWrites == LanesWrite::memory) control.copies.memory_changed = 1;
+  if constexpr (kWrites == LanesWrite::memory) control.copies.memory_changed = control.copies.lanes_wrote = 1;
 }
 
 }  // namespace baton::kernel

@@ -78,6 +78,9 @@ struct Extent {
   uint64_t bytes;
 };
 
+/// Of the conditions that a kernel may leave: DEFERRED_COMPLETION_CAPACITY of DeferredCompletionEntry.
+inline constexpr uint32_t kConditionBytes = 64 * 32;
+
 /// What ended a run early. Written by whoever changes `stop` from 0 to 1, read by the host when the run is over.
 struct Failure {
   uint32_t is_set;
@@ -86,6 +89,7 @@ struct Failure {
   uint32_t core;
   uint32_t line;
   uint32_t reserved;
+  uint64_t signal;  // the address of the one that was waited for; 0: none
   char instruction[64];
   char file[256];
   char text[512];
@@ -100,9 +104,12 @@ struct Run {
   const Extent* extents;         // by address
   uint32_t extent_count;
   uint32_t packet_tensors;
-  uint32_t number;  // of runs since the arrivals were 0, this one included
-  uint32_t* stop;   // not 0: every core leaves
+  uint32_t number;      // of runs since the arrivals were 0, this one included
+  uint32_t* stop;       // not 0: every core leaves
+  uint32_t spans_gpus;  // not 0: signals may be those of another GPU
+  uint32_t* lost;       // not 0: a peer has ended, and with it waits for signals; written by the host
   Failure* failure;
+  unsigned char* conditions;    // of kernels: DEFERRED_COMPLETION_CAPACITY for each core
   unsigned char* cube_buffers;  // of all cores; null if no task needs them
   uint64_t cube_offsets[7];     // by tile type, in the part of a core
   uint64_t buffer_bytes[7];     // by tile type

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <baton/kernel_abi.hpp>
+#include <pto/target/cuda/async_copy.hpp>
+#include <pto/target/cuda/conditions.hpp>
 #include <pto/target/cuda/core.hpp>
 #include <pto/target/lanes.hpp>
 
@@ -42,7 +44,9 @@ __device__ inline void prepare_core(const Run& run) {
   mine.run = &run;
   mine.core_number = blockIdx.x;
   mine.task = ~0u;
-  mine.last_extent = Extent{0, 0};
+  mine.signal = 0;
+  for (Extent& extent : mine.last_extents) extent = Extent{0, 0};
+  mine.next_extent = 0;
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
@@ -58,8 +62,8 @@ __device__ inline void prepare_core(const Run& run) {
                                  : run.cube_buffers + blockIdx.x * run.cube_bytes + run.cube_offsets[type];
     mine.core.buffers[type] = BatonBuffer{base, is_vec || run.cube_buffers != nullptr ? run.buffer_bytes[type] : 0};
   }
-  mine.local.async_ctx = AsyncCtx{nullptr, nullptr, nullptr, 0, TaskToken{~uint64_t{0}}};
-  mine.global = GlobalContext{0, {0, 0}};
+  prepare_conditions(run);
+  mine.global = GlobalContext{0, {kOneSession, kOneSession}};
   mine.args[PTO_LOCAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.local);
   mine.args[PTO_GLOBAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.global);
 }
@@ -72,21 +76,11 @@ __device__ inline void wait_for_predecessors(const Run& run, const Packet& packe
     return static_cast<int32_t>(
         target - __nv_atomic_load_n(const_cast<uint32_t*>(arrivals), __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE));
   };
-  wait_until([&] { return missing() <= 0; }, run.run_limit_ns,
-             [&] {
-               kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", run.run_limit_ns / 1000000,
+  wait_until([&] { return missing() <= 0; },
+             [&](uint64_t waited_ns) {
+               if (run.run_limit_ns == 0 || waited_ns <= run.run_limit_ns) return;
+               kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", waited_ns / 1000000,
                             " ms for ", missing(), " of ", packet.needed, " blocks of tasks before it");
-             });
-}
-
-__device__ inline void wait_for_counter(const Run& run, const Packet& packet) {
-  const auto* counter = reinterpret_cast<const int32_t*>(packet.condition.address);
-  // Pairs with notify().
-  wait_until([&] { return load_acquire_gpu(counter) >= packet.condition.value; }, run.wait_limit_ns,
-             [&] {
-               kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", run.wait_limit_ns / 1000000,
-                            " ms for a notification at address ", packet.condition.address, " (has ",
-                            load_acquire_gpu(counter), ", needs ", packet.condition.value, ")");
              });
 }
 
@@ -129,12 +123,16 @@ __device__ inline bool run_packet(const Run& run, const Packet& packet, const un
   if (copying && (packet.flags & kIsAfter) != 0) finish_stores();
   if (packet.needed != 0) wait_for_predecessors(run, packet);
   if ((packet.flags & kHasCounter) != 0) {
-    wait_for_counter(run, packet);
+    wait_for_signal(BatonPlace{"", "", 0, 0}, reinterpret_cast<const int32_t*>(packet.condition.address), kAtLeast,
+                    packet.condition.value);
     mine.copies.memory_changed = 1;
   }
   const bool runs = (packet.flags & kHasPredicate) == 0 ||
                     compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
   if (packet.entry != 0 && runs) reinterpret_cast<void (*)(int64_t*)>(packet.entry)(mine.args);
+  // Both at once: a look at shared memory is a tenth of an empty task.
+  static_assert(offsetof(Control, condition_error) == offsetof(Control, condition_count) + sizeof(uint32_t));
+  if (*reinterpret_cast<const volatile uint64_t*>(&mine.condition_count) != 0) await_conditions();
   const bool copied = mine.copies.any != 0;
   if (copied && packet.successor_count != 0) finish_stores();
   complete(run, packet);
