@@ -21,7 +21,9 @@ TaskId GraphState::dump(const Tensor& tensor, std::string_view name, std::span<c
   std::vector<Argument> arguments = {Argument(Access::in, tensor)};
   if (!dumps()) return submit({.arguments = arguments, .options = options, .where = where});
   const std::string& kept = parts_.dumps.keep_name(name);
-  arguments.insert(arguments.end(), {Argument(&parts_.dumps), Argument(&kept), Argument(next_dump())});
+  arguments.emplace_back(reinterpret_cast<std::int64_t>(&parts_.dumps));
+  arguments.emplace_back(reinterpret_cast<std::int64_t>(&kept));
+  arguments.emplace_back(next_dump());
   return submit({.entry = dump_kernel,
                  .name = "dump",
                  .cores = Cores::vector,
