@@ -15,6 +15,9 @@
 #include <baton/inproc.hpp>
 #include <moe/layout.hpp>
 
+#include "support/recorded.hpp"
+#include "support/scale.hpp"
+
 BATON_KERNEL_DECLARE(there_and_back, baton::In<std::int32_t> problem, baton::In<float> tokens,
                      baton::In<std::int32_t> experts, baton::In<float> weights, baton::Out<std::int32_t> plan,
                      baton::Out<float> outbox, baton::Out<float> rows, baton::Out<std::int32_t> blocks,
@@ -79,14 +82,15 @@ struct Case {
 
 class MoeExchange : public testing::TestWithParam<Case> {};
 
-TEST_P(MoeExchange, EveryTokenGetsItsWeightedSumRoundAfterRound) {
-  const Layout layout(GetParam().problem);
+/// Makes some rounds: which ranks got wrong sums, and when.
+std::vector<std::string> wrong_rounds(const Case& one) {
+  const Layout layout(one.problem);
   const Problem& problem = layout.problem();
   std::mutex mutex;
   std::vector<std::string> wrong;
   baton::run_ranks(problem.ranks, [&](Domain me) {
     auto window = me.window<std::uint8_t>("moe", size(layout.window_bytes()));
-    Chip chip(me, {.clusters = 1, .threads = 1, .seed = GetParam().seed});
+    Chip chip(me, {.clusters = 1, .threads = 1, .seed = one.seed});
     const auto numbers = chip.alloc<std::int32_t>({kProblemInts}, "problem");
     const auto tokens = chip.alloc<float>({problem.tokens_at_most, problem.width}, "tokens");
     const auto experts = chip.alloc<std::int32_t>({layout.choices_at_most()}, "experts");
@@ -117,7 +121,24 @@ TEST_P(MoeExchange, EveryTokenGetsItsWeightedSumRoundAfterRound) {
     }
     me.barrier();
   });
-  EXPECT_EQ(wrong, std::vector<std::string>{});
+  return wrong;
+}
+
+TEST_P(MoeExchange, EveryTokenGetsItsWeightedSumRoundAfterRound) {
+  EXPECT_EQ(wrong_rounds(GetParam()), std::vector<std::string>{});
+}
+
+TEST_P(MoeExchange, HasNoRacesForEverySeed) {
+  Case one = GetParam();
+  if (one.problem.width > 1000) GTEST_SKIP() << "the same with fewer bytes";
+  for (int i = 0; i < test::scaled(2); ++i, one.seed += 100) {
+    std::vector<std::string> wrong;
+    const test::Recorded recorded = test::record([&] { wrong = wrong_rounds(one); });
+    ASSERT_EQ(recorded.failure, "") << "seed " << one.seed;
+    ASSERT_EQ(wrong, std::vector<std::string>{}) << "seed " << one.seed;
+    ASSERT_EQ(recorded.text(), "") << "seed " << one.seed;
+    ASSERT_GT(recorded.findings.accesses, 0U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, MoeExchange,
