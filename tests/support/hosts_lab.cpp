@@ -30,7 +30,8 @@ std::string environment_of(const char* name) {
 
 }  // namespace
 
-HostsLab::HostsLab() : prefix_(fmt::format("t{}x", ::getpid() % 1'000'000)) {
+HostsLab::HostsLab() : prefix_(fmt::format("t{}x", ::getpid())) {
+  watch();
   const int status = call("up", std::to_string(kHosts));
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPossible) {
     missing_ = "network namespaces are not permitted here: nothing is shown about jobs over several hosts";
@@ -46,6 +47,31 @@ HostsLab::~HostsLab() {
 const HostsLab& HostsLab::of_this_program() {
   static const HostsLab lab;
   return lab;
+}
+
+void HostsLab::watch() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_system("pipe2");
+  const UniqueFd read_end(ends[0]);
+  alive_.reset(ends[1]);
+  const std::string command =
+      fmt::format("read nothing; exec {}/scripts/hosts-lab down --prefix {}", BATON_SOURCE_DIR, prefix_);
+  const pid_t child = ::fork();
+  if (child < 0) fail_system("fork");
+  if (child > 0) {
+    ::waitpid(child, nullptr, 0);
+    return;
+  }
+  // Who ends this program ends its children, too, but not the child of one that has gone, in a session of its own.
+  // Nobody waits for an end of what that could write to.
+  ::setsid();
+  if (::fork() != 0) ::_exit(0);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(read_end.get(), STDIN_FILENO);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  ::_exit(1);
 }
 
 int HostsLab::call(const std::string& command, const std::string& argument) const {
@@ -65,9 +91,10 @@ std::vector<std::string> HostsLab::environment(const std::string& hub, const std
 }
 
 std::vector<std::uint32_t> spread_over_hosts(int ranks) {
-  constexpr std::uint32_t kPattern[] = {0, 1, 1, 2, 0};
+  constexpr std::uint32_t kPattern[] = {0, 1, 1, 2, 0, 0, 3, 1};
   std::vector<std::uint32_t> host_of;
-  for (int rank = 0; rank < ranks; ++rank) host_of.push_back(kPattern[static_cast<std::size_t>(rank) % 5]);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank)
+    host_of.push_back(kPattern[rank % std::size(kPattern)]);
   return host_of;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.hpp"
+
 namespace baton::test {
 
 class HostsLab {
@@ -28,15 +30,19 @@ class HostsLab {
   void mend(std::uint32_t host) const;
 
  private:
-  static constexpr std::uint32_t kHosts = 3;
+  static constexpr std::uint32_t kHosts = 4;
   HostsLab();
+  /// From now on the lab is removed when this program ends, even if it is killed.
+  void watch();
   [[nodiscard]] int call(const std::string& command, const std::string& argument) const;
 
   std::string prefix_;
   std::string missing_;
+  /// An end of a pipe: closed when this program ends.
+  UniqueFd alive_;
 };
 
-/// Ranks on two hosts or three, not the same number on each, neighbours together and apart.
+/// Ranks on two hosts, three or four, not the same number on each, neighbours together and apart.
 [[nodiscard]] std::vector<std::uint32_t> spread_over_hosts(int ranks);
 
 /// In a rank: enters its host, if it has one. Before any thread exists.
