@@ -11,6 +11,7 @@ using namespace baton::collectives;
 
 struct Arguments {
   int64_t* args;
+  int tensors = kTensorsOfCall;
 
   [[nodiscard]] const ChipTensor& tensor(int index) const { return *reinterpret_cast<const ChipTensor*>(args[index]); }
   template <class T>
@@ -19,7 +20,7 @@ struct Arguments {
   }
   template <class T>
   [[nodiscard]] T scalar(int index) const {
-    return from_u64<T>(static_cast<uint64_t>(args[5 + index]));
+    return from_u64<T>(static_cast<uint64_t>(args[tensors + index]));
   }
 };
 
@@ -74,6 +75,56 @@ void pass_message(const Arguments& call) {
   recv(me, from, call.data<T>(1), count);
 }
 
+/// A member that leaves one wait out.
+class SkippingMember : public Member<float> {
+ public:
+  using Whole = Member<float>;
+
+  SkippingMember(const Whole& whole, int32_t& waits, int32_t left_out)
+      : Whole(whole), waits_(waits), left_out_(left_out) {}
+
+  void meet() {
+    if (is_kept()) return Whole::meet();
+    arrive();
+  }
+  void meet_on_core() { meet(); }
+  void wait_step(int peer, uint64_t steps) {
+    if (is_kept()) Whole::wait_step(peer, steps);
+  }
+  void wait_posted(int from) {
+    if (is_kept()) Whole::wait_posted(from);
+  }
+  void wait_taken(int to) {
+    if (is_kept()) Whole::wait_taken(to);
+  }
+
+ private:
+  [[nodiscard]] bool is_kept() { return ++waits_ != left_out_; }
+
+  int32_t& waits_;
+  int32_t left_out_;
+};
+
+void call_without_a_wait(SkippingMember& me, const Arguments& call) {
+  const auto algorithm = call.scalar<Algorithm>(5);
+  const Work work = work_of<float>(call.scalar<int64_t>(6), call.scalar<ReduceOp>(3), call.scalar<int32_t>(4));
+  const auto* x = call.data<const std::byte>(0);
+  auto* y = call.data<std::byte>(1);
+  switch (call.scalar<Operation>(1)) {
+    case Operation::broadcast: return run_broadcast(me, work, algorithm, x, y);
+    case Operation::reduce: return run_reduce(me, work, algorithm, x, y);
+    case Operation::allreduce: return run_allreduce(me, work, algorithm, x, y);
+    case Operation::reduce_scatter: return run_reduce_scatter(me, work, algorithm, x, y);
+    case Operation::allgather: return run_allgather(me, work, algorithm, x, y);
+    case Operation::gather: return run_gather(me, work, algorithm, x, y);
+    case Operation::scatter: return run_scatter(me, work, algorithm, x, y);
+    case Operation::all_to_all: return run_all_to_all(me, work, algorithm, x, y);
+    case Operation::all_to_all_v:
+      return run_all_to_all_v(me, work_of<float>(0), x, call.data<int32_t>(4), y, call.data<int32_t>(4) + me.size());
+    default: return run_barrier(me);
+  }
+}
+
 template <class T>
 void call_with(const Arguments& call) {
   Member<T> me = member_of<T>(call);
@@ -122,6 +173,13 @@ extern "C" void collectives_test_call(std::int64_t* args) {
     case baton::Element::uint8: return call_with<uint8_t>(call);
     default: return call_with<int64_t>(call);
   }
+}
+
+extern "C" void collectives_test_call_without_a_wait(std::int64_t* args) {
+  using namespace baton::test;
+  const Arguments call{args, kTensorsOfCall + 1};
+  SkippingMember me(member_of<float>(call), *call.data<int32_t>(kTensorsOfCall), call.scalar<int32_t>(7));
+  call_without_a_wait(me, call);
 }
 
 extern "C" void collectives_test_message(std::int64_t* args) {

@@ -9,13 +9,20 @@ extern "C" {
 /// Tensors: x, y, room, signals, counts. Scalars: context, operation, element, operation on elements, root, algorithm,
 /// elements of a block. Calls the function of that name in <collectives/collectives.hpp>.
 void collectives_test_call(std::int64_t* args);
+/// The same with one more tensor and one more scalar: how many waits there were so far, and the number of the one that
+/// is left out; elements are float.
+void collectives_test_call_without_a_wait(std::int64_t* args);
 /// The same tensors. Scalars: context, the rank x goes to, element, the rank y comes from, elements; no rank: -1.
 void collectives_test_message(std::int64_t* args);
 }
 
 namespace baton::test {
 
+inline constexpr int kTensorsOfCall = 5;
 inline constexpr Kernel kCallCollective = {"call_collective", collectives_test_call, nullptr, BATON_CORE_VECTOR, 0};
+
+inline constexpr Kernel kCallWithoutAWait = {"call_without_a_wait", collectives_test_call_without_a_wait, nullptr,
+                                             BATON_CORE_VECTOR, 0};
 
 inline constexpr Kernel kPassMessage = {"pass_message", collectives_test_message, nullptr, BATON_CORE_VECTOR, 0};
 

@@ -8,6 +8,7 @@
 #include <baton/inproc.hpp>
 #include <collectives/member.hpp>
 
+#include "calling_rank.hpp"
 #include "cases.hpp"
 #include "chip_cases.hpp"
 #include "chip_kernels.hpp"
@@ -22,66 +23,13 @@ using collectives::Operation;
 
 constexpr Element kCombined[] = {Element::float32, Element::float16, Element::bfloat16, Element::int16, Element::int32};
 
-/// A rank with a chip and a room for collectives.
-class Rank {
- public:
-  Rank(Domain& me, std::size_t data_bytes, std::size_t room_bytes, ChipOptions options)
-      : me_(me),
-        buffers_(me, data_bytes),
-        signal_count_(static_cast<std::size_t>(collectives::signals_needed(me.size()))),
-        window_(me.raw_window("room", signal_count_ * 4 + room_bytes)),
-        chip_(me, options) {
-    std::byte* start = window_.local();
-    signals_ = Tensor::over(std::span(reinterpret_cast<std::int32_t*>(start), signal_count_));
-    room_ = Tensor::over(std::span(start + signal_count_ * 4, room_bytes));
-    counts_ = chip_.alloc<std::int32_t>({2 * me.size()});
-  }
-
-  /// Elements that are wrong after the call.
-  std::size_t call(const Case& one, int round) {
-    const Maker maker = [&](const Domain&, const Case& made, ConstData in, Data out) { make(made, in, out); };
-    return wrong_elements(me_, buffers_, one, round, maker);
-  }
-  Chip& chip() { return chip_; }
-
- private:
-  [[nodiscard]] static Tensor tensor_of(const void* address, std::size_t bytes) {
-    const auto* begin = static_cast<const std::byte*>(address);
-    return Tensor::over(std::span(const_cast<std::byte*>(begin), std::max<std::size_t>(1, bytes)));
-  }
-
-  void make(const Case& one, ConstData in, Data out) {
-    chip_.copy_in<std::int32_t>(counts_, std::vector<std::int32_t>(static_cast<std::size_t>(2 * me_.size()),
-                                                                   static_cast<std::int32_t>(one.count)));
-    const std::byte* from = one.operation == Operation::broadcast ? out.address() : in.address();
-    const std::size_t in_bytes = in.count() * size_of(one.element);
-    chip_.run([&](Graph& graph) {
-      const Tensor x = tensor_of(from, in_bytes);
-      const Tensor y = tensor_of(out.address(), out.count() * size_of(one.element));
-      graph.submit(kCallCollective,
-                   {Argument(Access::in, x), Argument(Access::inout, y), Argument(Access::inout, room_),
-                    Argument(Access::inout, signals_), Argument(Access::in, counts_), window_.context(), one.operation,
-                    one.element, one.op, one.root, one.algorithm, one.count});
-    });
-  }
-
-  Domain& me_;
-  Buffers buffers_;
-  std::size_t signal_count_;
-  RawWindow window_;
-  Chip chip_;
-  Tensor signals_;
-  Tensor room_;
-  Tensor counts_;
-};
-
 /// `calls` random calls in one room; all ranks draw alike.
 void random_calls(Domain me, std::uint64_t seed, int calls, std::size_t most, ChipOptions options) {
   std::mt19937_64 random(seed);
   const auto ranks = static_cast<std::size_t>(me.size());
   // From a few elements for each rank to everything at once.
   const std::size_t rooms[] = {ranks * 64, ranks * 1000, ranks * most * 16};
-  Rank rank(me, (most + 8) * 8 * ranks, rooms[seed % 3], options);
+  CallingRank rank(me, (most + 8) * 8 * ranks, rooms[seed % 3], options);
   for (int call = 0; call < calls; ++call) {
     const Case one = draw_chip_case(random, me.size(), most);
     const std::size_t wrong = rank.call(one, call);
@@ -111,7 +59,7 @@ TEST(KernelCollectives, AreRightForEveryNumberOfRanks) {
 TEST(KernelCollectives, EachAlgorithmIsRightForEveryElementAndOperation) {
   for (const int ranks : {2, 5}) {
     run_ranks(ranks, [&](Domain me) {
-      Rank rank(me, std::size_t{5000} * 8 * 5, 3000, {.clusters = 1, .threads = 1});
+      CallingRank rank(me, std::size_t{5000} * 8 * 5, 3000, {.clusters = 1, .threads = 1});
       int round = 0;
       for (const auto& [operation, algorithm] : chip_algorithms()) {
         for (const Element element : kCombined) {
