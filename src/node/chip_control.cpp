@@ -60,7 +60,7 @@ void ChipServer::open_domain(MessageReader& message, MessageWriter& reply) {
   for (int& member : members) member = message.get<std::int32_t>();
   OpenDomain open;
   open.domain = me_.subset(name, members);
-  open.window = open.domain.raw_window(name, bytes);
+  open.window = chip_->window(open.domain, name, bytes);
   std::vector<comm::NamedBuffer> buffers(message.get<std::uint32_t>());
   for (comm::NamedBuffer& buffer : buffers) {
     buffer.name = message.get_text();
@@ -92,9 +92,9 @@ void ChipServer::copy_window(MessageReader& message) {
   const CheckedActor chip{static_cast<std::uint32_t>(me_.rank())};
   if (is_checked()) note_take(chip, copy_token(copy, CopyMoment::asked));
   if (message.kind() == MessageKind::copy_in) {
-    open.window.put(open.domain.rank(), offset, views_.staging.data() + staged, bytes, Place{});
+    open.window.copy_in(offset, views_.staging.data() + staged, bytes);
   } else {
-    open.window.get(open.domain.rank(), offset, views_.staging.data() + staged, bytes, Place{});
+    open.window.copy_out(views_.staging.data() + staged, offset, bytes);
   }
   if (is_checked()) note_hand(chip, copy_token(copy, CopyMoment::made));
 }

@@ -12,6 +12,7 @@
 #include "base/fiber.hpp"
 #include "base/log.hpp"
 #include "base/processors.hpp"
+#include "chip/cores/profile.hpp"
 #include "comm/backends/shm/descriptor_message.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/memfd.hpp"
@@ -90,11 +91,12 @@ std::shared_ptr<comm::SharedMemory> map_node() {
   return memory;
 }
 
-/// Tasks and control messages: as fibers of one thread where the chip has one, else on threads of their own.
+/// Tasks and control messages: as fibers of one thread where a simulated chip has one, else on threads of their own.
 bool serve(ChipServer& server, const StartMessage& start, const comm::World& world) {
   const int threads = start.chip.threads > 0 ? start.chip.threads : std::max(1, usable_processors() / start.size);
   bool made = false;
-  if (threads > 1) {
+  // A device keeps its thread while it works.
+  if (threads > 1 || !chip::is_simulated(start.chip.platform)) {
     std::thread control([&] { server.run_control(); });
     made = server.run_tasks(start.chip, tell_start);
     if (!made) end_now(1);

@@ -77,6 +77,7 @@ bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(
     return false;
   }
   chip_ = chip.get();
+  if (!chip->memory_place().is_host()) copies_.emplace(*chip);
   mailbox_.set_phase(wire::ChipPhase::ready);
   on_start(wire::ChipPhase::ready);
   while (!stopped_) {
@@ -91,7 +92,17 @@ bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(
     deal_with(message);
     mailbox_.tell_completed(++dealt_with_);
   }
+  let_go_of_domains();
   return true;
+}
+
+void ChipServer::let_go_of_domains() {
+  std::map<std::uint64_t, OpenDomain> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ended.swap(domains_);
+  }
+  for (const auto& [id, open] : ended) watches_.forget(id);
 }
 
 void ChipServer::deal_with(MessageReader& message) {
@@ -137,6 +148,7 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   arguments_.clear();
   // Arguments refer to tensors by their addresses.
   tensors_.reserve(task.tensors);
+  if (copies_) copies_->reset();
   std::exception_ptr failure;
   const ChipCallables::Entry* entry = nullptr;
   try {
@@ -157,14 +169,20 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   tasks_.release();
   if (failure) std::rethrow_exception(failure);
   const TracedTask traced(me_, entry->name, task);
-  if (entry->program) return entry->program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
+  if (copies_) copies_->bring();
+  run(*entry, task);
+  if (copies_) copies_->take_back();
+}
+
+void ChipServer::run(const ChipCallables::Entry& callable, const TaskWire& task) {
+  if (callable.program) return callable.program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
   chip_->run([&](Graph& graph) {
-    if (entry->function != nullptr) return entry->function(graph, ChipArgs(tensors_, scalars_));
+    if (callable.function != nullptr) return callable.function(graph, ChipArgs(tensors_, scalars_));
     TaskOptions options;
     options.blocks = task.blocks;
     options.start_together = task.start_together != 0;
     options.priority = task.priority;
-    graph.submit_arguments(entry->kernel, arguments_, options, Place{});
+    graph.submit_arguments(callable.kernel, arguments_, options, Place{});
   });
 }
 
@@ -176,14 +194,20 @@ Tensor ChipServer::read_tensor(MessageReader& message, const ArgWire& arg) {
   for (std::size_t d = 0; d < dims; ++d) shape[d] = message.get<std::int64_t>();
   for (std::size_t d = 0; d < dims; ++d) strides[d] = message.get<std::int64_t>();
   const MemorySpace space = memory.buffer == kTokenBuffer ? MemorySpace::token : MemorySpace::host;
-  return Tensor({.address = address_of(memory), .bytes = memory.bytes, .space = space}, static_cast<DType>(arg.dtype),
-                Tensor::Extents(shape.data(), dims), Tensor::Extents(strides.data(), dims), arg.value);
+  const Tensor tensor({.address = address_of(memory), .bytes = memory.bytes, .space = space},
+                      static_cast<DType>(arg.dtype), Tensor::Extents(shape.data(), dims),
+                      Tensor::Extents(strides.data(), dims), arg.value);
+  if (copies_ && memory.buffer != kTokenBuffer && (memory.buffer & kDomainBuffer) == 0) {
+    const bool is_read = static_cast<TensorArgType>(arg.type) == TensorArgType::input;
+    copies_->use(memory.buffer, tensor, is_read ? DeviceCopies::Use::read : DeviceCopies::Use::write);
+  }
+  return tensor;
 }
 
 std::uint64_t ChipServer::address_of(const MemoryWire& memory) {
   if (memory.buffer == kTokenBuffer) return memory.begin;
   if ((memory.buffer & kDomainBuffer) == 0) {
-    return reinterpret_cast<std::uint64_t>(buffer(memory.buffer).buffer.address + memory.begin);
+    return buffer(memory.buffer) + memory.begin;
   }
   const std::lock_guard lock(mutex_);
   const auto found = domains_.find(memory.buffer & ~kDomainBuffer);
@@ -191,8 +215,12 @@ std::uint64_t ChipServer::address_of(const MemoryWire& memory) {
   return reinterpret_cast<std::uint64_t>(found->second.window.local() + memory.begin);
 }
 
-const ChipServer::Known& ChipServer::buffer(std::uint64_t id) {
-  if (const auto known = known_.find(id); known != known_.end()) return known->second;
+std::uint64_t ChipServer::buffer(std::uint64_t id) {
+  const auto address = [&](const Known& known) {
+    if (copies_) return copies_->address_of(id, known.buffer);
+    return reinterpret_cast<std::uint64_t>(known.buffer.address);
+  };
+  if (const auto known = known_.find(id); known != known_.end()) return address(known->second);
   std::optional<MappedBuffer> found;
   const auto came = [&] {
     if (!found) found = buffers_.find(id);
@@ -202,17 +230,22 @@ const ChipServer::Known& ChipServer::buffer(std::uint64_t id) {
     fail(Code::wait_timeout, "chip {} waited for the memory of buffer {}, which the node announced", me_.rank(), id);
   }
   Known known{.buffer = *found, .whole = {}};
+  if (copies_) return address(known_.emplace(id, std::move(known)).first->second);
   const Buffer memory{
       .address = reinterpret_cast<std::uint64_t>(found->address), .bytes = found->bytes, .id = node_memory(node_, id)};
   chip_->add_memory(memory, found->name);
   known.whole = Tensor(memory, DType::uint8, {static_cast<std::int64_t>(found->bytes)});
-  return known_.emplace(id, std::move(known)).first->second;
+  return address(known_.emplace(id, std::move(known)).first->second);
 }
 
 void ChipServer::forget_buffer(std::uint64_t id) {
   const auto known = known_.find(id);
   if (known != known_.end()) {
-    chip_->remove(known->second.whole);
+    if (copies_) {
+      copies_->forget(id);
+    } else {
+      chip_->remove(known->second.whole);
+    }
     known_.erase(known);
   }
   buffers_.erase(id);

@@ -15,6 +15,7 @@
 #include "node/buffer_table.hpp"
 #include "node/chip_callables.hpp"
 #include "node/chip_mailbox.hpp"
+#include "node/device_copies.hpp"
 #include "node/message.hpp"
 #include "node/signal_watches.hpp"
 
@@ -34,15 +35,19 @@ class ChipServer {
  private:
   struct Known {
     MappedBuffer buffer;
-    Tensor whole;  // as the chip knows it
+    Tensor whole;  // as the chip knows it; none where it has a copy
   };
 
   void deal_with(MessageReader& message);
   void run_task(MessageReader& message);
   void execute(MessageReader& message, const struct TaskWire& task);
+  void run(const ChipCallables::Entry& callable, const struct TaskWire& task);
   [[nodiscard]] Tensor read_tensor(MessageReader& message, const struct ArgWire& arg);
   [[nodiscard]] std::uint64_t address_of(const struct MemoryWire& memory);
-  [[nodiscard]] const Known& buffer(std::uint64_t id);
+  /// Where the chip has the buffer.
+  [[nodiscard]] std::uint64_t buffer(std::uint64_t id);
+  /// Before the chip ends.
+  void let_go_of_domains();
   void forget_buffer(std::uint64_t id);
   void report(const Failure& failure, std::uint64_t record);
 
@@ -63,6 +68,7 @@ class ChipServer {
   StreamReader tasks_;
   StreamWriter reports_;
   Chip* chip_ = nullptr;
+  std::optional<DeviceCopies> copies_;  // of a chip that does not reach memory of the host
   ChipCallables callables_;
   std::unordered_map<std::uint64_t, Known> known_;
   std::set<std::uint64_t> failed_runs_;

@@ -19,12 +19,10 @@ constexpr std::chrono::milliseconds kLong{150};
 
 comm::DomainState& state_of(const Watch& watch) { return *comm::DomainAccess::state(watch.open.domain); }
 
-std::int32_t value_of(const Watch& watch) {
-  auto* signal = reinterpret_cast<std::int32_t*>(watch.open.window.local() + watch.offset);
-  // Pairs with the change in WindowState::notify(), and with that of a kernel's TNOTIFY; sequentially consistent
-  // because it is tested before sleeping.
-  return std::atomic_ref(*signal).load(std::memory_order_seq_cst);
-}
+/// Between looks at signals whose change rings nobody.
+constexpr std::chrono::milliseconds kLook{1};
+
+std::int32_t value_of(const Watch& watch) { return watch.open.window.signal(watch.offset); }
 
 bool reached(const Watch& watch) { return value_of(watch) >= watch.expected; }
 
@@ -109,7 +107,7 @@ void SignalWatches::forget(std::uint64_t domain) {
 bool SignalWatches::due() const {
   const std::lock_guard lock(mutex_);
   return must_show_ || std::any_of(watches_.begin(), watches_.end(), [](const Watch& watch) {
-           return reached(watch) || changes_of(watch) != watch.changes;
+           return (watch.open.window.rings() && reached(watch)) || changes_of(watch) != watch.changes;
          });
 }
 
@@ -119,6 +117,7 @@ Deadline SignalWatches::next_deadline() const {
   for (const Watch& watch : watches_) {
     first = std::min(first, watch.deadline.when());
     if (!watch.shown) first = std::min(first, watch.since + kLong);
+    if (!watch.open.window.rings()) first = std::min(first, Deadline::Clock::now() + kLook);
   }
   return Deadline::at(first);
 }

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include <baton/chip_window.hpp>
 #include <baton/domain.hpp>
-#include <baton/window.hpp>
 
 #include "base/deadline.hpp"
 #include "comm/standing_waits.hpp"
@@ -18,7 +18,7 @@ namespace baton::node {
 /// The windows of a domain that this chip is a member of.
 struct OpenDomain {
   Domain domain;
-  RawWindow window;
+  ChipWindow window;
 };
 
 /// Waits for notifications: each ends when its signal is there, when nobody is left to send it, or when its time is up.

@@ -1,5 +1,6 @@
 #include <baton/chip_worker.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <vector>
@@ -12,9 +13,18 @@
 namespace baton {
 
 void* platform::Device::comm(const char* function) const {
-  if (comm_ == nullptr)
-    fail(Code::invalid_argument, "{}: device {} is in no group; call comm_init() first", function, id_);
+  check_joined(function);
   return comm_;
+}
+
+platform::WorkerGroup& platform::Device::joined(const char* function) const {
+  check_joined(function);
+  return *group;
+}
+
+void platform::Device::check_joined(const char* function) const {
+  if (has_comm()) return;
+  fail(Code::invalid_argument, "{}: device {} is in no group; call comm_init() first", function, id_);
 }
 
 namespace {
@@ -139,6 +149,10 @@ void ChipWorker::run(const LoadedKernel& kernel, std::span<const Argument> argum
   const std::unique_ptr<BatonDeviceGraph, decltype(free_graph)> owner(graph, free_graph);
   std::vector<BatonDeviceExtent> extents;
   for (const auto& [address, bytes] : device.allocations) extents.push_back({address, bytes});
+  if (device.group) {
+    device.group->for_each_extent([&](std::uintptr_t begin, std::size_t bytes) { extents.push_back({begin, bytes}); });
+    std::ranges::sort(extents, {}, &BatonDeviceExtent::address);
+  }
   BatonRunOptions run{};
   run.extents = extents.data();
   run.extent_count = extents.size();
@@ -152,6 +166,10 @@ void ChipWorker::comm_init(int rank, int nranks, const std::string& rendezvous) 
   platform::Device& device = this->device();
   const auto& library = device.library();
   if (device.has_comm()) fail(Code::invalid_argument, "comm_init: device {} is in a group already", device.id());
+  if (device.groups_by_windows()) {
+    device.group = std::make_unique<platform::WorkerGroup>(device.open(), rank, nranks, rendezvous);
+    return;
+  }
   void* stream = library.stream ? library.stream(device.get()) : nullptr;
   void* comm = library.comm_init(rank, nranks, stream, rendezvous.c_str());
   if (comm == nullptr) {
@@ -169,6 +187,7 @@ void ChipWorker::comm_init(int rank, int nranks, const std::string& rendezvous) 
 }
 
 std::uint64_t ChipWorker::comm_alloc_windows(std::size_t bytes) {
+  if (device().groups_by_windows()) return device().joined("comm_alloc_windows").alloc_windows(bytes);
   const auto& library = device().library();
   std::uint64_t context = 0;
   // The group is asked for last: a platform without the function says so whether there is a group or not.
@@ -178,6 +197,7 @@ std::uint64_t ChipWorker::comm_alloc_windows(std::size_t bytes) {
 }
 
 std::uint64_t ChipWorker::comm_get_local_window_base() {
+  if (device().groups_by_windows()) return device().joined("comm_get_local_window_base").window_base();
   const auto& library = device().library();
   std::uint64_t base = 0;
   const auto& call = library.comm_get_local_window_base;
@@ -187,6 +207,7 @@ std::uint64_t ChipWorker::comm_get_local_window_base() {
 }
 
 std::size_t ChipWorker::comm_get_window_size() {
+  if (device().groups_by_windows()) return device().joined("comm_get_window_size").window_bytes();
   const auto& library = device().library();
   std::size_t bytes = 0;
   const auto& call = library.comm_get_window_size;
@@ -195,12 +216,18 @@ std::size_t ChipWorker::comm_get_window_size() {
 }
 
 void ChipWorker::comm_barrier() {
+  if (device().groups_by_windows()) return device().joined("comm_barrier").barrier();
   const auto& library = device().library();
   const auto& call = library.comm_barrier;
   library.check("comm_barrier", call(call ? device().comm("comm_barrier") : nullptr));
 }
 
 void ChipWorker::comm_destroy() {
+  if (device().groups_by_windows()) {
+    static_cast<void>(device().joined("comm_destroy"));
+    device().group.reset();
+    return;
+  }
   const auto& library = device().library();
   const auto& call = library.comm_destroy;
   void* comm = call ? device().comm("comm_destroy") : nullptr;

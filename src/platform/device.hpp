@@ -2,41 +2,48 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 
-#include "chip/device/platform_library.hpp"
+#include "chip/device/library_device.hpp"
+#include "platform/worker_group.hpp"
 
 namespace baton::platform {
 
 class Device {
  public:
-  Device(const std::string& platform, int id) : library_(platform), id_(id) {
-    library_.check("baton_device_open", library_.open(id, &device_));
-  }
+  Device(const std::string& platform, int id)
+      : open_(std::make_shared<chip::OpenDevice>(platform, chip::OpenDevice::Wanted{.device = id})), id_(id) {}
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device() {
-    if (comm_ != nullptr && library_.comm_destroy) static_cast<void>(library_.comm_destroy(comm_));
-    static_cast<void>(library_.close(device_));
+    if (comm_ != nullptr && library().comm_destroy) static_cast<void>(library().comm_destroy(comm_));
   }
 
-  [[nodiscard]] const PlatformLibrary& library() const noexcept { return library_; }
-  [[nodiscard]] BatonDevice* get() const noexcept { return device_; }
+  [[nodiscard]] const PlatformLibrary& library() const noexcept { return open_->library(); }
+  [[nodiscard]] const std::shared_ptr<chip::OpenDevice>& open() const noexcept { return open_; }
+  [[nodiscard]] BatonDevice* get() const noexcept { return open_->get(); }
   [[nodiscard]] int id() const noexcept { return id_; }
 
   /// The group, or an Error in the name of `function`.
   [[nodiscard]] void* comm(const char* function) const;
-  [[nodiscard]] bool has_comm() const noexcept { return comm_ != nullptr; }
+  [[nodiscard]] WorkerGroup& joined(const char* function) const;
+  [[nodiscard]] bool has_comm() const noexcept { return comm_ != nullptr || group; }
+  /// Whether groups are made of its windows. Functions by the names of comm.h say nothing then: a library that is
+  /// linked with libbaton has those.
+  [[nodiscard]] bool groups_by_windows() const noexcept { return static_cast<bool>(library().window_open); }
   void set_comm(void* comm) noexcept { comm_ = comm; }
 
   /// Bytes of live allocations, by address.
   std::map<std::uint64_t, std::uint64_t> allocations;
+  /// Of a platform that groups_by_windows().
+  std::unique_ptr<WorkerGroup> group;
 
  private:
-  PlatformLibrary library_;
+  void check_joined(const char* function) const;
+
+  std::shared_ptr<chip::OpenDevice> open_;
   int id_;
-  BatonDevice* device_ = nullptr;
   void* comm_ = nullptr;
 };
 

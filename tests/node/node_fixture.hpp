@@ -9,20 +9,18 @@
 
 #include <baton/worker.hpp>
 
+#include "node_platform.hpp"
+
 namespace baton::test {
 
-struct NodeShape {
-  Isolation isolation;
-  int chips;
-};
-
-/// Small chips: what is tested is the node.
+/// Small chips: what is tested is the node. Of the platform that the program is linked for.
 [[nodiscard]] inline WorkerOptions node_options(const NodeShape& shape) {
   WorkerOptions options;
+  options.platform = node_platform();
   options.devices.resize(static_cast<std::size_t>(shape.chips));
   std::iota(options.devices.begin(), options.devices.end(), 0);
   options.isolation = shape.isolation;
-  options.clusters = 1;
+  options.clusters = options.platform.ends_with("sim") ? 1 : 0;
   options.output_heap_bytes = 1 << 20;
   return options;
 }

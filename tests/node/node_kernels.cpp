@@ -113,17 +113,4 @@ BATON_KERNEL(node_die, InOut<float> y) {
   ::kill(::getpid(), SIGKILL);
 }
 
-void four_times_plus(Graph& graph, const ChipArgs& args) {
-  const Tensor between = graph.output(DType::float32, {args.tensor(0).extent(0)});
-  graph.submit(node_twice, args.tensor(0), between);
-  graph.submit(node_twice, between, args.tensor(1));
-  graph.submit(node_add, args.tensor(1), args.scalar<float>(0));
-}
-
-void next_after(Graph& graph, const ChipArgs& args) {
-  graph.submit(node_next_after, args.tensor(0), args.tensor(1), args.tensor(2));
-}
-
-void nothing(Graph& /*graph*/, const ChipArgs& /*args*/) {}
-
 }  // namespace baton::test

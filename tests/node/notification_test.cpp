@@ -27,13 +27,14 @@ class NodeNotifications : public Node {
         .add_scalar(static_cast<std::uint32_t>(domain[1 - from].domain_rank))
         .add_scalar(value)
         .add_scalar(late);
-    o.submit_next_level(node_tell, args, from);
+    o.submit_next_level(on_chip(node_tell), args, from);
   }
   static std::int64_t& integer(const Tensor& tensor) { return *reinterpret_cast<std::int64_t*>(tensor.address()); }
 };
 
 INSTANTIATE_TEST_SUITE_P(, NodeNotifications,
-                         testing::Values(NodeShape{Isolation::processes, 2}, NodeShape{Isolation::inproc, 2}),
+                         testing::ValuesIn(possible({NodeShape{Isolation::processes, 2},
+                                                     NodeShape{Isolation::inproc, 2}})),
                          [](const auto& shape) { return name_of(shape.param); });
 
 TEST_P(NodeNotifications, KeepTheirTasksButNoChipFromOthers) {
@@ -47,10 +48,10 @@ TEST_P(NodeNotifications, KeepTheirTasksButNoChipFromOthers) {
       // The chip goes on with what does not need the notification.
       TaskArgs beside;
       beside.add_tensor(other, TensorArgType::inout).add_scalar(1.0F);
-      o.wait(o.submit_next_level(node_add, beside, 1));
+      o.wait(o.submit_next_level(on_chip(node_add), beside, 1));
       TaskArgs args;
       args.add_tensor(domain[1].buffer("data").tensor, TensorArgType::input).add_tensor(out, TensorArgType::output);
-      const TaskId last = o.submit_next_level(node_next, args, 1, {.tokens = {token}});
+      const TaskId last = o.submit_next_level(on_chip(node_next), args, 1, {.tokens = {token}});
       tell(o, domain, 0, 2, 100 * round, 20);
       o.wait(last);
       EXPECT_EQ(integer(out), 100 * round + 1);
@@ -70,7 +71,7 @@ TEST_P(NodeNotifications, AreArgumentsOfKernelsAndOrchestrations) {
           .add_tensor(domain[1].buffer("data").tensor, TensorArgType::input)
           .add_tensor(out.slice(index, index + 1), TensorArgType::output);
     };
-    o.submit_next_level(node_next_after, args(0), 1);
+    o.submit_next_level(on_chip(node_next_after), args(0), 1);
     o.submit_next_level(next_after, args(1), 1);
     tell(o, domain, 0, 0, 41, 20);
   });
@@ -90,7 +91,7 @@ TEST_P(NodeNotifications, ReachTasksOfOtherChipsAndHostFunctions) {
     TaskArgs set;
     set.add_tensor(done, TensorArgType::inout).add_scalar(std::int64_t{0}).add_scalar(std::int64_t{7});
     set.add_scalar(std::int64_t{20});
-    o.submit_next_level(node_set, set, 0);
+    o.submit_next_level(on_chip(node_set), set, 0);
     tell(o, domain, 0, 0, 5, 0);
     o.submit_sub(
         [&](const ChipArgs& sub) {
@@ -100,7 +101,7 @@ TEST_P(NodeNotifications, ReachTasksOfOtherChipsAndHostFunctions) {
         TaskArgs().add_tensor(token, TensorArgType::input).add_tensor(done, TensorArgType::no_dep));
     TaskArgs args;
     args.add_tensor(done, TensorArgType::no_dep).add_tensor(out, TensorArgType::output);
-    o.submit_next_level(node_next, args, 0, {.tokens = {token}});
+    o.submit_next_level(on_chip(node_next), args, 0, {.tokens = {token}});
   });
   EXPECT_EQ(early, 0) << "the function did not wait for the token";
   EXPECT_EQ(tensors, 1) << "a function does not see tokens";
@@ -118,7 +119,7 @@ TEST_P(NodeNotifications, AreGivenUpWhenTheRunFails) {
       const Tensor token = o.submit_notification_wait(arrived(domain, 1, 0), 1);
       TaskArgs args;
       args.add_tensor(domain[1].buffer("data").tensor, TensorArgType::input).add_tensor(out, TensorArgType::output);
-      o.submit_next_level(node_next, args, 1, {.tokens = {token}});
+      o.submit_next_level(on_chip(node_next), args, 1, {.tokens = {token}});
       throw GaveUp{};
     }),
                  GaveUp);
@@ -134,7 +135,7 @@ TEST_P(NodeNotifications, EndWhenTheChipThatWaitsDies) {
     worker.run([&](Orchestration& o) {
       const DomainHandle domain = pair(o);
       static_cast<void>(o.submit_notification_wait(arrived(domain, 1, 0), 1));
-      o.submit_next_level(node_die, TaskArgs().add_tensor(x, TensorArgType::inout), 1);
+      o.submit_next_level(on_chip(node_die), TaskArgs().add_tensor(x, TensorArgType::inout), 1);
     });
   });
 }
