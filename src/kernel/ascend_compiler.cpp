@@ -68,10 +68,11 @@ std::string entries_for(const std::string& source, const std::vector<std::string
       "#include <baton/kernel_abi.hpp>\n#undef BATON_KERNEL_ENTRY\n#define BATON_KERNEL_ENTRY(name)\n#include \"{}\"\n",
       source);
   for (const std::string& name : functions) {
+    // Declared once more: its author may have put it into a namespace.
     text += fmt::format(
-        "extern \"C\" __global__ __aicore__ void baton_launch_{0}(__gm__ int64_t* args) {{ {0}(args + get_block_idx() "
-        "* "
-        "{1}); }}\n",
+        "extern \"C\" __aicore__ void {0}(__gm__ int64_t* args);\n"
+        "extern \"C\" __global__ __aicore__ void baton_launch_{0}(__gm__ int64_t* args) {{\n"
+        "  ::{0}(args + get_block_idx() * {1});\n}}\n",
         name, kSlotsOfBlock);
   }
   return text;
