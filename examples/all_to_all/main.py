@@ -18,7 +18,7 @@ def block_for(sender, receiver, k, count):
 def run(options, report):
     count, ranks = options.count, range(options.ranks)
     results = collective.run_rounds(
-        options, report, f"all_to_all of blocks of {count} floats", example.kernels(__file__)["all_to_all"],
+        options, report, f"all_to_all of blocks of {count} floats", example.kernels(__file__, options)["all_to_all"],
         data=lambda rank, k: np.concatenate([block_for(rank, to, k, count) for to in ranks]),
         results=len(ranks) * count, floats=len(ranks) * count)
     for (k, rank), y in results.items():

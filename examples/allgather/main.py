@@ -17,7 +17,7 @@ def run(options, report):
         return 100 * rank + np.arange(block, dtype="f4") + (k - 1)
 
     results = collective.run_rounds(options, report, f"allgather of {block} floats from each",
-                                    example.kernels(__file__)["allgather"], data=data, results=ranks * block,
+                                    example.kernels(__file__, options)["allgather"], data=data, results=ranks * block,
                                     floats=block)
     for (k, rank), y in results.items():
         report.check(rank, y, np.concatenate([data(peer, k) for peer in range(ranks)]), what=f"round {k}")

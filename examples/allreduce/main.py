@@ -76,7 +76,7 @@ def run(options, report):
     mode = mode_for(options.count, options.ranks) if options.mode == "auto" else options.mode
     if options.graph != "stream":
         options.inproc = True
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     results = (on_a_node if options.graph == "stream" else on_chips)(options, report, kernels, mode)
     for (k, rank), y in results.items():
         report.check(rank, y, golden_of(k, options), tolerance=1e-6, what=f"round {k}")

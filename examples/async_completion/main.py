@@ -53,14 +53,14 @@ def by_a_copy(me, chip, kernels, options):
 
 
 def live(me, options):
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
         return [by_a_signal(me, chip, kernels, options),
                 by_a_copy(me, chip, kernels, options) if me.size > 1 else []]
 
 
 def run(options, report):
-    example.kernels(__file__)  # compiled once, before the ranks need them
+    example.kernels(__file__, options)  # compiled once, before the ranks need them
     with report.timed(f"async_completion of {options.count} elements"):
         outcomes = ranks.run(options, live)
     for rank, (by_signal, by_copy) in enumerate(outcomes):

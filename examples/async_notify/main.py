@@ -20,7 +20,7 @@ def input_of(rank, epoch, options):
 
 def live(me, options):
     """What one rank does; gives its result of each round."""
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     counter, ready = me.signals("counter"), me.signals("ready")
     results = []
     with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
@@ -45,7 +45,7 @@ def live(me, options):
 
 
 def run(options, report):
-    example.kernels(__file__)  # compiled once, before the ranks need them
+    example.kernels(__file__, options)  # compiled once, before the ranks need them
     with report.timed(f"async_notify of {options.count} elements, rank {LATE} late,"):
         outcomes = ranks.run(options, live)
     for rank, results in enumerate(outcomes):

@@ -23,7 +23,7 @@ def run(options, report):
 
     whose = "each rank in turn" if options.root == "each" else f"rank {options.root}"
     results = collective.run_rounds(options, report, f"broadcast of {count} floats of {whose}",
-                                    example.kernels(__file__)["broadcast"], data=data, results=count, floats=count,
+                                    example.kernels(__file__, options)["broadcast"], data=data, results=count, floats=count,
                                     scalars=lambda k: [root_of(k)])
     for (k, rank), y in results.items():
         report.check(rank, y, data(root_of(k), k), what=f"round {k}")

@@ -9,7 +9,7 @@ An example is a folder with NAME.cpp (kernels) and main.py, which looks like thi
     import example
 
     def run(options, report):
-        kernel = example.kernels(__file__)["NAME"]          # NAME.cpp beside main.py, with examples/common to include
+        kernel = example.kernels(__file__, options)["NAME"] # NAME.cpp beside main.py, with examples/common to include
         with example.node(options) as node:
             xs = [node.tensor(np.zeros(options.count, "f4")) for _ in range(options.ranks)]
             with report.timed("NAME"):                      # what ran and how long
@@ -65,7 +65,7 @@ def parse(argv: list[str] | None, description: str, *, count: int | None = 256, 
 
     What is wrong with them is told by run(): it must be called even then."""
     parser = _Parser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("-p", "--platform", default="a2a3sim", help="the generation of the chips: a2a3sim or a5sim")
+    parser.add_argument("-p", "--platform", default="a2a3sim", help="the generation of the chips: a2a3sim or a5sim; or a2a3, a5, where chips are")
     parser.add_argument("-d", "--device", default=devices, help="devices, one for each rank: 0-3, or 0,2-4")
     parser.add_argument("--inproc", action="store_true", help="all chips in this process, instead of one process each")
     parser.add_argument("--repeat", type=int, default=repeat, metavar="R", help="rounds in the same windows")
@@ -116,16 +116,21 @@ def _run(body: Callable[[argparse.Namespace, "Report"], None], options: argparse
     return report.print()
 
 
-def kernels(main_file: str, source: str | None = None, **options: Any):
-    """The kernels of NAME.cpp, or of `source`, beside main.py: by name. options are those of baton.kernels()."""
+def kernels(main_file: str, options: argparse.Namespace, source: str | None = None, **more: Any):
+    """The kernels of NAME.cpp, or of `source`, beside main.py, for the platform: by name. more is for baton.kernels()."""
     folder = pathlib.Path(main_file).resolve().parent
-    return baton.kernels(folder / (source or f"{folder.name}.cpp"), include_dirs=[HERE], **options)
+    platform = "" if _is_simulated(options) else options.platform
+    return baton.kernels(folder / (source or f"{folder.name}.cpp"), include_dirs=[HERE], platform=platform, **more)
+
+
+def _is_simulated(options: argparse.Namespace) -> bool:
+    return options.platform.endswith("sim")
 
 
 def node(options: argparse.Namespace, **more: Any) -> baton.Worker:
-    """A node with a chip for each device. A cluster for each is enough for these kernels, and starts quickly."""
-    return baton.Worker(platform=options.platform, device_ids=options.devices, inproc=options.inproc,
-                        **{"clusters": 1, "chip_threads": 1, **more})
+    """A node with a chip for each device. A cluster of simulated cores is enough for these kernels, and starts quickly."""
+    few = {"clusters": 1, "chip_threads": 1} if _is_simulated(options) else {}
+    return baton.Worker(platform=options.platform, device_ids=options.devices, inproc=options.inproc, **few, **more)
 
 
 class Report:

@@ -12,7 +12,7 @@ import example
 
 
 def run(options, report):
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     chips = list(range(options.ranks))
     rounds = range(1, options.repeat + 1)
 

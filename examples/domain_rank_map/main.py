@@ -25,7 +25,7 @@ def input_of(rank, epoch, options):
 
 
 def run(options, report):
-    kernel = example.kernels(__file__)["sum_and_map"]
+    kernel = example.kernels(__file__, options)["sum_and_map"]
     domains = members(options.ranks)
     rounds = range(1, options.repeat + 1)
     with example.node(options) as node:

@@ -27,7 +27,7 @@ def sum_of(name, epoch, options):
 
 
 def run(options, report):
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     domains = members(options.ranks)
     shared = [chip for chip in domains["left"] if chip in domains["right"]]
     rounds = range(1, options.repeat + 1)

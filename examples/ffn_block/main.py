@@ -39,7 +39,7 @@ def golden_of(options, epoch):
 
 def live(me, options):
     """What one rank does; gives y of each round."""
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     rows, epochs = shares(options.count, options.chunks), range(1, options.repeat + 1)
     first, last = shares(options.hidden, me.size)[me.rank:me.rank + 2]
     partial = me.window("partial", [options.count, options.width])
@@ -86,7 +86,7 @@ def run(options, report):
     if options.hidden < options.ranks:
         raise example.Refused(f"--hidden {options.hidden}: each of {options.ranks} ranks needs at least 1")
     options.chunks = min(options.chunks, options.count)
-    example.kernels(__file__)  # compiled once, before the ranks need them
+    example.kernels(__file__, options)  # compiled once, before the ranks need them
     late = f", rank {LATE} late" if options.late else ""
     with report.timed(f"ffn_block of {options.count} x {options.width}, {options.hidden} hidden, "
                       f"{options.chunks} chunks{late},"):

@@ -20,7 +20,7 @@ def factors(rank, epoch, side):
 def run(options, report):
     if options.count < 1:
         raise example.Refused(f"--count {options.count}: a matrix has at least 1 row and 1 column")
-    kernels = example.kernels(__file__)
+    kernels = example.kernels(__file__, options)
     side, chips = options.count, list(range(options.ranks))
     rounds = range(1, options.repeat + 1)
     with example.node(options) as node:

@@ -21,7 +21,7 @@ def tokens_of(rank, epoch, options):
 
 
 def kernels_of(options):
-    return example.kernels(__file__, defines={"ELEMENT": moe.ELEMENTS[options.dtype]})
+    return example.kernels(__file__, options, defines={"ELEMENT": moe.ELEMENTS[options.dtype]})
 
 
 def live(me, options):

@@ -65,7 +65,7 @@ def difference_in_ulps(sums, golden, dtype):
 
 def run(options, report):
     problem = moe.problem_of(options)
-    kernels = example.kernels(__file__, defines={"ELEMENT": moe.ELEMENTS[options.dtype]})
+    kernels = example.kernels(__file__, options, defines={"ELEMENT": moe.ELEMENTS[options.dtype]})
     sizes = moe.Sizes(kernels, problem)
     chips, epochs = list(range(options.ranks)), range(1, options.repeat + 1)
     weights = expert_weights(options)

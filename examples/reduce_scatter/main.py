@@ -21,7 +21,7 @@ def run(options, report):
         return ranks * mine + 100 * ranks * (ranks - 1) / 2 + ranks * (k - 1)
 
     results = collective.run_rounds(options, report, f"reduce_scatter of {ranks} blocks of {block} floats",
-                                    example.kernels(__file__)["reduce_scatter"], data=data, results=block,
+                                    example.kernels(__file__, options)["reduce_scatter"], data=data, results=block,
                                     floats=ranks * block)
     for (k, rank), y in results.items():
         report.check(rank, y, golden(rank, k), tolerance=1e-6, what=f"round {k}")

@@ -150,7 +150,7 @@ class Rank:
 
 def live(me, options):
     """What one rank does; gives the result of each round."""
-    kernels, epochs, results = example.kernels(__file__), range(1, options.repeat + 1), []
+    kernels, epochs, results = example.kernels(__file__, options), range(1, options.repeat + 1), []
     with baton.Chip(options.platform, domain=me, clusters=2, threads=1) as chip:
         rank = Rank(me, chip, kernels, options)
         inputs = [chip.tensor(input_of(options, epoch)) for epoch in epochs]
@@ -168,7 +168,7 @@ def run(options, report):
             raise example.Refused(f"--{name} {getattr(options, name)}: each of {options.ranks} ranks needs at least 1")
     if options.width % options.heads != 0:
         raise example.Refused(f"--width {options.width}: must be a multiple of --heads {options.heads}")
-    example.kernels(__file__)  # compiled once, before the ranks need them
+    example.kernels(__file__, options)  # compiled once, before the ranks need them
     with report.timed(f"transformer of {LAYERS} layers, {options.count} tokens x {options.width}, "
                       f"{options.heads} heads"):
         outcomes = ranks.run(options, live)

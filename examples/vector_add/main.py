@@ -14,7 +14,7 @@ TILE = 4096  # kTile in vector_add.cpp
 
 
 def run(options, report):
-    add = example.kernels(__file__)["add"]
+    add = example.kernels(__file__, options)["add"]
     options.inproc = True  # the chips are part of this process
     results = {}
     with report.timed(f"vector_add of {options.count} elements"):

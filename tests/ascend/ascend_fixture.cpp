@@ -28,6 +28,11 @@ const KernelFile& file_of(const std::string& platform, BatonCoreType core) {
 
 }  // namespace
 
+std::string ascend_platform(const std::string& name) {
+  const char* const folder = std::getenv("ASCEND_TEST_FOLDER");
+  return std::string(folder == nullptr ? ASCEND_TEST_PLATFORMS : folder) + "/libbaton_" + name + ".so";
+}
+
 const Kernel& ascend_kernel(const std::string& platform, BatonCoreType core, const std::string& name) {
   static std::map<std::tuple<std::string, BatonCoreType, std::string>, LoadedKernel> loaded;
   const auto key = std::make_tuple(platform, core, name);

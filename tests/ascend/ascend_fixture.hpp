@@ -16,6 +16,8 @@
 
 namespace baton::test {
 
+/// The library of the platform: a2a3 or a5. From the folder ASCEND_TEST_FOLDER where that is set, for counted lines.
+std::string ascend_platform(const std::string& name);
 /// A kernel of tests/ascend/kernels.cpp.
 const Kernel& ascend_kernel(const std::string& platform, BatonCoreType core, const std::string& name);
 /// The library that it is in.

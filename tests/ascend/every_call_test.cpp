@@ -23,7 +23,7 @@ class Library {
   }
 
  private:
-  void* handle_ = ::dlopen(ASCEND_TEST_PLATFORM, RTLD_NOW | RTLD_LOCAL);
+  void* handle_ = ::dlopen(ascend_platform("a2a3").c_str(), RTLD_NOW | RTLD_LOCAL);
 };
 
 /// What went wrong in one use of a device; each end is tried all the same.

@@ -17,7 +17,7 @@ class AscendFailure : public Ascend {
   static const Kernel& vector(const char* name) { return ascend_kernel("a2a3", BATON_CORE_VECTOR, name); }
   static const Kernel& cube(const char* name) { return ascend_kernel("a2a3", BATON_CORE_CUBE, name); }
   static ChipOptions options(std::chrono::nanoseconds limit = std::chrono::seconds(20)) {
-    return {.platform = "a2a3", .output_heap_bytes = std::uint64_t{1} << 20U, .kernel_timeout = limit};
+    return {.platform = ascend_platform("a2a3"), .output_heap_bytes = std::uint64_t{1} << 20U, .kernel_timeout = limit};
   }
   static void append(Graph& graph, const Kernel& kernel, const Tensor& cell, std::int64_t digit) {
     graph.submit(kernel, {{Access::inout, cell}, digit});

@@ -15,7 +15,7 @@ Argument inout(const Tensor& tensor) { return {Access::inout, tensor}; }
 Argument number(std::int64_t value) { return value; }
 
 ChipOptions options_of(const std::string& platform) {
-  return {.platform = platform, .output_heap_bytes = std::uint64_t{1} << 20U};
+  return {.platform = ascend_platform(platform), .output_heap_bytes = std::uint64_t{1} << 20U};
 }
 
 class AscendGraph : public Ascend, public testing::WithParamInterface<const char*> {

@@ -20,7 +20,22 @@ int aclrtDestroyEvent(void*);
 int aclrtMalloc(void**, std::size_t, std::int32_t);
 int aclrtFree(void*);
 int aclrtMemcpy(void*, std::size_t, const void*, std::size_t, std::int32_t);
+int aclrtDeviceEnablePeerAccess(std::int32_t, std::uint32_t);
+int aclrtDeviceDisablePeerAccess(std::int32_t);
+int aclrtMallocPhysical(void**, std::size_t, const void*, std::uint64_t);
+int aclrtFreePhysical(void*);
+int aclrtReserveMemAddress(void**, std::size_t, std::size_t, void*, std::uint64_t);
+int aclrtReleaseMemAddress(void*);
+int aclrtMapMem(void*, std::size_t, std::size_t, void*, std::uint64_t);
+int aclrtUnmapMem(void*);
+int aclrtMemSetAccess(void*, std::size_t, void*, std::size_t);
+int aclrtMemExportToShareableHandle(void*, std::int32_t, std::uint64_t, std::uint64_t*);
+int aclrtMemSetPidToShareableHandle(std::uint64_t, std::int32_t*, std::size_t);
+int aclrtMemImportFromShareableHandle(std::uint64_t, std::int32_t, void**);
 const char* aclGetRecentErrMsg();
+int HcclGetRootInfo(void*);
+int HcclCommInitRootInfo(std::uint32_t, const void*, std::uint32_t, void**);
+int HcclCommDestroy(void*);
 }
 
 namespace baton::test {
@@ -100,6 +115,74 @@ TEST_F(StandIn, ChecksStreamsAndEvents) {
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream, 5000), 0);
   EXPECT_EQ(aclrtDestroyEvent(event), 0);
   EXPECT_EQ(aclrtStreamWaitEvent(stream, event), 107017);
+}
+
+constexpr std::size_t kUnit = std::size_t{2} << 20U;
+/// aclrtPhysicalMemProp and aclrtMemAccessDesc, of device 0.
+constexpr std::uint32_t kMemory[8] = {0, 0, 5, 0, 1, 0, 0, 0};
+std::uint32_t full_access[6] = {3, 0, 1, 0, 0, 0};
+
+TEST_F(StandIn, ChecksPhysicalMemoryAndItsAddresses) {
+  void* memory = nullptr;
+  void* place = nullptr;
+  constexpr std::uint32_t kOfDevice1[8] = {0, 0, 5, 1, 1, 0, 0, 0};
+  EXPECT_EQ(aclrtMallocPhysical(&memory, kUnit + 1, kMemory, 0), 107000) << "no whole units";
+  EXPECT_EQ(aclrtMallocPhysical(&memory, kUnit, kOfDevice1, 0), 107000) << "of another device";
+  ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemory, 0), 0);
+  EXPECT_EQ(aclrtReserveMemAddress(&place, kUnit, 1, nullptr, 0), 107000) << "with an alignment";
+  ASSERT_EQ(aclrtReserveMemAddress(&place, kUnit, 0, nullptr, 0), 0);
+  EXPECT_EQ(aclrtMapMem(place, kUnit, 1, memory, 0), 107000) << "with an offset";
+  EXPECT_EQ(aclrtMapMem(place, 2 * kUnit, 0, memory, 0), 107000) << "of another size";
+  EXPECT_EQ(aclrtMemSetAccess(place, kUnit, full_access, 1), 107000) << "not mapped";
+  ASSERT_EQ(aclrtMapMem(place, kUnit, 0, memory, 0), 0);
+  EXPECT_EQ(aclrtMapMem(place, kUnit, 0, memory, 0), 107000) << "twice";
+  std::int64_t host = 5;
+  EXPECT_EQ(aclrtMemcpy(place, 8, &host, 8, 1), 107000) << "nobody may touch it yet";
+  ASSERT_EQ(aclrtMemSetAccess(place, kUnit, full_access, 1), 0);
+  EXPECT_EQ(aclrtMemcpy(place, 8, &host, 8, 1), 0);
+  EXPECT_EQ(aclrtFreePhysical(memory), 107000) << "before it is unmapped";
+  EXPECT_EQ(aclrtReleaseMemAddress(place), 107000) << "likewise";
+  EXPECT_EQ(aclrtFree(place), 100000) << "not of aclrtMalloc";
+  EXPECT_EQ(aclrtUnmapMem(place), 0);
+  EXPECT_EQ(aclrtUnmapMem(place), 107017);
+  EXPECT_EQ(aclrtFreePhysical(memory), 0);
+  EXPECT_EQ(aclrtFreePhysical(memory), 107017);
+  EXPECT_THAT(standin::alive(), testing::Contains("reserved addresses"));
+  EXPECT_EQ(aclrtReleaseMemAddress(place), 0);
+  EXPECT_THAT(standin::alive(), testing::Not(testing::Contains("reserved addresses")));
+}
+
+TEST_F(StandIn, ChecksHandlesForOthers) {
+  void* memory = nullptr;
+  void* imported = nullptr;
+  std::uint64_t handle = 0;
+  std::int32_t process = 1;
+  ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemory, 0), 0);
+  EXPECT_EQ(aclrtMemExportToShareableHandle(memory, 0, 2, &handle), 107000) << "flags";
+  ASSERT_EQ(aclrtMemExportToShareableHandle(memory, 0, 0, &handle), 0);
+  EXPECT_EQ(aclrtMemExportToShareableHandle(memory, 0, 0, &handle), 107000) << "twice";
+  EXPECT_EQ(aclrtMemSetPidToShareableHandle(handle, &process, 1), 0);
+  EXPECT_EQ(aclrtMemSetPidToShareableHandle(handle + 1000, &process, 1), 107017) << "exported by nobody";
+  EXPECT_EQ(aclrtMemImportFromShareableHandle(handle, 0, &imported), 107000) << "in the same process";
+  EXPECT_EQ(aclrtFreePhysical(memory), 0);
+  EXPECT_EQ(aclrtDeviceEnablePeerAccess(0, 0), 100000) << "of itself";
+  EXPECT_EQ(aclrtDeviceDisablePeerAccess(1), 100000) << "never enabled";
+}
+
+TEST_F(StandIn, ChecksCommunicators) {
+  char root[4108];
+  void* communicator = nullptr;
+  ASSERT_EQ(HcclGetRootInfo(root), 0);
+  EXPECT_EQ(HcclCommInitRootInfo(1, root, 1, &communicator), 1) << "no such rank";
+  ASSERT_EQ(HcclCommInitRootInfo(1, root, 0, &communicator), 0);
+  void* other = nullptr;
+  // It has switched the context of this thread.
+  EXPECT_EQ(aclrtMallocPhysical(&other, kUnit, kMemory, 0), 107002);
+  ASSERT_EQ(aclrtSetDevice(0), 0);
+  EXPECT_EQ(HcclCommInitRootInfo(1, root, 0, &other), 9) << "the rank is taken";
+  EXPECT_THAT(standin::alive(), testing::Contains("a communicator"));
+  EXPECT_EQ(HcclCommDestroy(communicator), 0);
+  EXPECT_EQ(HcclCommDestroy(communicator), 2);
 }
 
 TEST_F(StandIn, KeepsATextForEachThreadUntilItIsRead) {

@@ -1,10 +1,12 @@
 // Platforms a2a3 and a5: the C interface of a platform over the runtime of Ascend chips.
+#include <algorithm>
 #include <memory>
 
 #include <baton/platform.h>
 
 #include "platform/ascend/graph.hpp"
 #include "platform/ascend/npu.hpp"
+#include "platform/ascend/window.hpp"
 #include "platform/shared/status.hpp"
 
 // Handles are addresses of these.
@@ -13,6 +15,11 @@ struct BatonDevice {
 };
 struct BatonDeviceGraph {
   baton::ascend::Graph graph;
+};
+struct BatonDeviceWindow {
+  BatonDeviceWindow(baton::ascend::Npu& npu, const baton::platforms::Group& group, size_t bytes)
+      : window(npu, group, bytes) {}
+  baton::ascend::Window window;
 };
 
 namespace {
@@ -98,6 +105,26 @@ BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
   return guarded([&] {
     const std::unique_ptr<BatonDeviceGraph> owner(graph);
     graph->graph.close();
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_window_open(BatonDevice* device, const BatonGroup* group, size_t bytes, uint64_t* parts,
+                                            BatonDeviceWindow** window_out) {
+  return guarded(device->npu, [&] {
+    auto window = std::make_unique<BatonDeviceWindow>(device->npu, baton::platforms::Group(*group), bytes);
+    std::ranges::copy(window->window.parts(), parts);
+    *window_out = window.release();
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_window_leave(BatonDeviceWindow* window) {
+  return guarded([&] { window->window.leave(); });
+}
+
+BATON_PLATFORM_EXPORT int baton_window_close(BatonDeviceWindow* window) {
+  return guarded([&] {
+    const std::unique_ptr<BatonDeviceWindow> owner(window);
+    window->window.close();
   });
 }
 

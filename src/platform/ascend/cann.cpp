@@ -91,9 +91,11 @@ void Cann::check(const char* function, Result result) const {
 }
 
 void Ending::operator()(const char* function, Result result) {
-  if (result == 0) return;
-  Error error = Cann::get().error(function, result);
-  if (!first_) first_ = std::move(error);
+  if (result != 0) (*this)(Cann::get().error(function, result));
+}
+
+void Ending::operator()(const Error& error) {
+  if (!first_) first_ = error;
 }
 
 void Ending::finish() const {

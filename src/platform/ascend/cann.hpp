@@ -30,6 +30,10 @@ struct MemoryAccess;
   X("04", aclrtResetDeviceForce, (std::int32_t device)) \
   X("04", aclrtGetDeviceCount, (std::uint32_t* count)) \
   X("04", aclrtGetDeviceInfo, (std::uint32_t device, std::int32_t attribute, std::int64_t* value)) \
+  X("04", aclrtDeviceCanAccessPeer, (std::int32_t* can, std::int32_t device, std::int32_t peer)) \
+  X("04", aclrtDeviceEnablePeerAccess, (std::int32_t peer, std::uint32_t flags)) \
+  X("04", aclrtDeviceDisablePeerAccess, (std::int32_t peer)) \
+  X("04", aclrtDeviceGetBareTgid, (std::int32_t* process)) \
   X("05", aclrtGetCurrentContext, (Handle* context)) \
   X("05", aclrtSetCurrentContext, (Handle context)) \
   X("06", aclrtCreateStream, (Handle* stream)) \
@@ -46,6 +50,19 @@ struct MemoryAccess;
   X("11-01", aclrtFree, (void* address)) \
   X("11-03", aclrtMemcpy, (void* to, std::size_t room, const void* from, std::size_t bytes, std::int32_t kind)) \
   X("11-03", aclrtMemset, (void* to, std::size_t room, std::int32_t value, std::size_t bytes)) \
+  X("11-04", aclrtMemGetAllocationGranularity, (PhysicalMemory* memory, std::int32_t option, std::size_t* bytes)) \
+  X("11-04", aclrtMallocPhysical, (Handle* memory, std::size_t bytes, const PhysicalMemory* what, std::uint64_t flags)) \
+  X("11-04", aclrtFreePhysical, (Handle memory)) \
+  X("11-04", aclrtReserveMemAddress, (void** address, std::size_t bytes, std::size_t alignment, void* expected, \
+                                      std::uint64_t flags)) \
+  X("11-04", aclrtReleaseMemAddress, (void* address)) \
+  X("11-04", aclrtMapMem, (void* address, std::size_t bytes, std::size_t offset, Handle memory, std::uint64_t flags)) \
+  X("11-04", aclrtUnmapMem, (void* address)) \
+  X("11-04", aclrtMemSetAccess, (void* address, std::size_t bytes, MemoryAccess* access, std::size_t count)) \
+  X("11-04", aclrtMemExportToShareableHandle, (Handle memory, std::int32_t type, std::uint64_t flags, \
+                                               std::uint64_t* shareable)) \
+  X("11-04", aclrtMemSetPidToShareableHandle, (std::uint64_t shareable, std::int32_t* processes, std::size_t count)) \
+  X("11-04", aclrtMemImportFromShareableHandle, (std::uint64_t shareable, std::int32_t device, Handle* memory)) \
   X("12", aclrtSetOpExecuteTimeOutV2, (std::uint64_t limit_us, std::uint64_t* actual_us)) \
   X("14", aclrtBinaryLoadFromData, (const void* data, std::size_t bytes, const LoadOptions* options, Handle* binary)) \
   X("14", aclrtBinaryGetFunction, (Handle binary, const char* name, Handle* function)) \
@@ -91,6 +108,28 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig::Attribute) == 20 && offsetof(LaunchConfig::Attribute, mode) == 4);
 
+/// aclrtPhysicalMemProp: memory of a device that can be mapped and shared.
+struct PhysicalMemory {
+  std::uint32_t handle_type = 0;
+  std::uint32_t allocation_type = 0;
+  std::uint32_t attribute = 5;  // normal pages of the device, which the runtime serves from huge ones
+  std::uint32_t device = 0;
+  std::uint32_t location = 1;  // a device
+  std::uint32_t padding = 0;
+  std::uint64_t reserved = 0;
+};
+static_assert(sizeof(PhysicalMemory) == 32 && offsetof(PhysicalMemory, device) == 12);
+
+/// aclrtMemAccessDesc: who may read and write.
+struct MemoryAccess {
+  std::uint32_t flags = 3;
+  std::uint32_t device = 0;    // as the driver numbers it
+  std::uint32_t location = 1;  // a device
+  std::uint8_t reserved[12] = {};
+};
+static_assert(sizeof(MemoryAccess) == 24 && offsetof(MemoryAccess, device) == 4);
+inline constexpr std::int32_t kLeastGranularity = 0;
+
 /// A failed call: what Baton calls it, and the vendor's number and text.
 [[nodiscard]] Code code_of(Result result) noexcept;
 /// "207001 (no memory)".
@@ -120,6 +159,7 @@ struct Cann {
 class Ending {
  public:
   void operator()(const char* function, Result result);
+  void operator()(const Error& error);
   /// Throws what was kept, if anything.
   void finish() const;
 

@@ -85,9 +85,13 @@ void Npu::release_device(Ending& ending) {
     end_streams(ending);
     for (const auto& [path, binary] : binaries_) ending("aclrtBinaryUnLoad", cann.aclrtBinaryUnLoad(binary.handle));
     for (const auto& [address, bytes] : memory_) ending("aclrtFree", cann.aclrtFree(pointer(address)));
+    for (const std::int32_t peer : peers_) {
+      ending("aclrtDeviceDisablePeerAccess", cann.aclrtDeviceDisablePeerAccess(peer));
+    }
     ending("aclrtResetDevice", cann.aclrtResetDevice(id_));
   }
   memory_.clear();
+  peers_.clear();
   kernels_.clear();
   binaries_.clear();
 }
@@ -127,14 +131,29 @@ void Npu::recover(const Error& cause) {
   }
 }
 
-void Npu::lose(const Error& cause) { lost_ = cause.message(); }
+void Npu::lose(const Error& cause) {
+  const std::lock_guard lock(mutex_);
+  lost_ = cause.message();
+}
+
+bool Npu::is_lost() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return !lost_.empty();
+}
 
 void Npu::make_current() const {
+  const std::lock_guard lock(mutex_);
   if (!lost_.empty()) {
     throw Error(Code::released, fmt::format("chip {} failed before and cannot be used any more", id_),
                 {lost_, "close it; a new one may be opened then, by this process or another"});
   }
   Cann::get().check("aclrtSetCurrentContext", Cann::get().aclrtSetCurrentContext(context_));
+}
+
+bool Npu::make_current(Ending& ending) const {
+  if (is_lost()) return false;
+  ending("aclrtSetCurrentContext", Cann::get().aclrtSetCurrentContext(context_));
+  return true;
 }
 
 std::uint64_t Npu::alloc(std::size_t bytes) {
@@ -143,7 +162,10 @@ std::uint64_t Npu::alloc(std::size_t bytes) {
   void* memory = nullptr;
   cann.check("aclrtMalloc", cann.aclrtMalloc(&memory, room, kHugePagesFirst));
   const auto address = reinterpret_cast<std::uint64_t>(memory);
-  memory_.emplace(address, room);
+  {
+    const std::lock_guard lock(mutex_);
+    memory_.emplace(address, room);
+  }
   if (const Result result = cann.aclrtMemset(memory, room, 0, room); result != 0) {
     const Error error = cann.error("aclrtMemset", result);
     free(address);
@@ -153,7 +175,10 @@ std::uint64_t Npu::alloc(std::size_t bytes) {
 }
 
 void Npu::free(std::uint64_t address) {
-  if (memory_.erase(address) == 0) throw Error(Code::released, "no live memory has this address");
+  {
+    const std::lock_guard lock(mutex_);
+    if (memory_.erase(address) == 0) throw Error(Code::released, "no live memory has this address");
+  }
   Cann::get().check("aclrtFree", Cann::get().aclrtFree(pointer(address)));
 }
 
@@ -201,6 +226,16 @@ LoadedKernel* Npu::load(const std::string& path, const std::string& name) {
   cann.check("aclrtBinaryGetFunction", cann.aclrtBinaryGetFunction(binary.handle, entry.c_str(), &function));
   kernel = std::make_unique<LoadedKernel>(LoadedKernel{function, name, binary.kind});
   return kernel.get();
+}
+
+void Npu::reach(std::int32_t peer) {
+  if (peer == id_ || peers_.contains(peer)) return;
+  const Cann& cann = Cann::get();
+  std::int32_t can = 0;
+  cann.check("aclrtDeviceCanAccessPeer", cann.aclrtDeviceCanAccessPeer(&can, id_, peer));
+  if (can == 0) throw Error(Code::unsupported, fmt::format("chip {} cannot reach memory of chip {}", id_, peer));
+  cann.check("aclrtDeviceEnablePeerAccess", cann.aclrtDeviceEnablePeerAccess(peer, 0));
+  peers_.insert(peer);
 }
 
 Handle Npu::event(std::size_t index) {

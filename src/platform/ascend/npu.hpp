@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ struct LoadedKernel {
   Kind kind;
 };
 
-/// Used by one thread at a time.
+/// Used by one thread at a time. Beside one that runs a graph another may allocate, free, copy and open windows.
 class Npu {
  public:
   /// Throws Error if there is no such chip, or if it is of another generation.
@@ -37,7 +39,10 @@ class Npu {
 
   /// The calling thread works with this chip from now on. Throws if the chip was lost.
   void make_current() const;
-  [[nodiscard]] bool is_lost() const noexcept { return !lost_.empty(); }
+  /// The same while things end: false if the chip was lost, and nothing of it can be given back one by one.
+  [[nodiscard]] bool make_current(Ending& ending) const;
+  [[nodiscard]] int id() const noexcept { return id_; }
+  [[nodiscard]] bool is_lost() const noexcept;
   [[nodiscard]] std::int64_t cores(Kind kind) const noexcept { return cores_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Handle stream(Kind kind) const noexcept { return streams_[static_cast<std::size_t>(kind)]; }
 
@@ -48,6 +53,9 @@ class Npu {
   void copy_out(void* to, std::uint64_t from, std::size_t bytes) const;
 
   [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
+
+  /// This chip reaches memory of chip `peer`, as this process numbers it, from now on; not the other way round.
+  void reach(std::int32_t peer);
 
   /// Event number `index` of this chip, made when it is first asked for.
   [[nodiscard]] Handle event(std::size_t index);
@@ -79,10 +87,12 @@ class Npu {
   std::array<std::int64_t, kKinds> cores_{};
   std::array<Handle, kKinds> streams_{};
   std::vector<Handle> events_;
-  std::map<std::uint64_t, std::size_t> memory_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::size_t> memory_;  // guarded by mutex_
+  std::set<std::int32_t> peers_;                 // that it reaches; by one thread at a time
   std::map<std::string, Binary> binaries_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<LoadedKernel>> kernels_;
-  std::string lost_;  // why; empty while it is not
+  std::string lost_;  // why; empty while it is not; guarded by mutex_
 };
 
 }  // namespace baton::ascend

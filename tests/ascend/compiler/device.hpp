@@ -2,13 +2,40 @@
 // the way in for simulated cores.
 #pragma once
 
+#include <sched.h>
+
 #include <cstdint>
 
 #include <intrinsic.h>
+#include <pto/target/core.hpp>
 
 /// Of the block that begins on this thread. A kernel's entry asks before its first instruction.
 inline thread_local int64_t standin_block = 0;
 inline int64_t get_block_idx() { return standin_block; }
+
+/// A wait as on a chip: the core looks until it sees the value. Who notifies may be another process, which wakes
+/// nobody.
+inline void standin_wait(BatonCore* core, const int32_t* signal, int32_t value, uint32_t comparison,
+                         const BatonPlace* place) {
+  while (core->table->test(core, signal, value, comparison, place) == 0) ::sched_yield();
+}
+
+/// Lets the waits of a core be such, as long as it lives.
+class StandinWaits {
+ public:
+  explicit StandinWaits(BatonCore& core) : core_(core), given_(core.table), table_(*core.table) {
+    table_.wait = standin_wait;
+    core_.table = &table_;
+  }
+  StandinWaits(const StandinWaits&) = delete;
+  StandinWaits& operator=(const StandinWaits&) = delete;
+  ~StandinWaits() { core_.table = given_; }
+
+ private:
+  BatonCore& core_;
+  const BatonCoreTable* given_;
+  BatonCoreTable table_;
+};
 
 extern "C" {
 /// Which core the code is for, as the loader knows it.
@@ -18,6 +45,7 @@ const uint32_t standin_core = STANDIN_CORE;
 /// What simulated cores run: args[0] is the entry, args[1] its argument.
 __attribute__((visibility("default"))) void standin_enter(int64_t* args);
 void standin_enter(int64_t* args) {
+  const StandinWaits waits(*baton_core_current());
   standin_block = get_block_idx(args);
   reinterpret_cast<void (*)(int64_t*)>(args[0])(reinterpret_cast<int64_t*>(args[1]));
 }

@@ -26,6 +26,8 @@ STANDIN_API void fail_kernel(int nth, int code);
 /// Kernel number `nth` from now does not end until release_kernels().
 STANDIN_API void hold_kernel(int nth);
 STANDIN_API void release_kernels();
+/// Neither of these two devices can reach the other's memory.
+STANDIN_API void separate(int device, int other);
 /// The architecture that devices tell, 2201 or 3510.
 STANDIN_API void set_architecture(std::int64_t number);
 

@@ -21,13 +21,18 @@ void end_context(State& state, Lock& lock, Device& device, Wait wait) {
     for (const auto& [handle, binary] : state.binaries) {
       if (binary->context == device.context) state.violations.emplace_back("a binary was left behind");
     }
+    for (const std::string& one : mappings_alive(device.context)) {
+      state.violations.push_back(one + " was left behind");
+    }
   } else {
     device.arena.blocks.clear();
     device.arena.live = 0;
     std::erase_if(state.events, [&](const auto& entry) { return entry.second->context == device.context; });
     std::erase_if(state.functions, [&](const auto& entry) { return entry.second->binary->context == device.context; });
     std::erase_if(state.binaries, [&](const auto& entry) { return entry.second->context == device.context; });
+    drop_mappings(device.context);
   }
+  device.peers.clear();
   device.context = 0;
 }
 
@@ -65,6 +70,7 @@ STANDIN_API int aclFinalize() {
     }
     state.initialised = false;
     state.finalised = true;
+    write_log(state);
     return int{kOk};
   });
 }
@@ -130,6 +136,34 @@ STANDIN_API int aclrtGetDeviceInfo(std::uint32_t id, std::int32_t attribute, std
       case 201: *out = 2 * kClusters; break;
       case 601: *out = state.architecture; break;
       default: return refuse(kBadParameter, "aclrtGetDeviceInfo: no such attribute");
+    }
+    return int{kOk};
+  });
+}
+
+STANDIN_API int aclrtDeviceCanAccessPeer(std::int32_t* can, std::int32_t id, std::int32_t peer) {
+  return call("aclrtDeviceCanAccessPeer", Needs::init, [&](State& state, Lock&) {
+    if (id == peer) return violate(kParameter, "aclrtDeviceCanAccessPeer of a device and itself");
+    *can = is_device(id) && is_device(peer) && !state.separated.contains(std::minmax(id, peer)) ? 1 : 0;
+    return int{kOk};
+  });
+}
+
+STANDIN_API int aclrtDeviceEnablePeerAccess(std::int32_t peer, std::uint32_t flags) {
+  return call("aclrtDeviceEnablePeerAccess", Needs::device, [&](State& state, Lock&) {
+    Device& device = *current_device(state);
+    if (flags != 0 || !is_device(peer) || peer == device.id) {
+      return violate(kParameter, "aclrtDeviceEnablePeerAccess of itself, or with flags");
+    }
+    device.peers.insert(peer);
+    return int{kOk};
+  });
+}
+
+STANDIN_API int aclrtDeviceDisablePeerAccess(std::int32_t peer) {
+  return call("aclrtDeviceDisablePeerAccess", Needs::device, [&](State& state, Lock&) {
+    if (current_device(state)->peers.erase(peer) == 0) {
+      return violate(kParameter, "aclrtDeviceDisablePeerAccess of what is not enabled");
     }
     return int{kOk};
   });

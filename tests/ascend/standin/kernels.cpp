@@ -55,6 +55,7 @@ class Executor {
       });
       return kOk;
     } catch (const baton::Error& error) {
+      chip_.reset();  // a kernel that was ended in its middle leaves its cores as they were
       text = error.message();
       for (const std::string& note : error.notes()) text += "; " + note;
       if (error.code() == baton::Code::kernel_timeout) return vector ? kVectorTimeout : kCubeTimeout;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "memory.hpp"
 #include "state.hpp"
 
 namespace standin {
@@ -21,6 +22,7 @@ Device* owner_of(State& state, const void* address) {
 /// Whether these bytes lie in one live allocation.
 bool is_allocated(const Device& device, const void* address, std::size_t bytes) {
   auto* const at = static_cast<std::byte*>(const_cast<void*>(address));
+  if (is_mapped(at, bytes)) return true;
   auto next = device.arena.blocks.upper_bound(at);
   if (next == device.arena.blocks.begin()) return false;
   --next;

@@ -1,6 +1,8 @@
 #include "state.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
@@ -16,7 +18,8 @@ constexpr std::size_t kArenaBytes = std::size_t{64} << 30U;
 thread_local std::string text_of_thread;
 thread_local std::uint64_t context_of_thread = 0;
 
-/// STANDIN_FAIL="aclrtMalloc:2=207001,..." and STANDIN_ARCHITECTURE=3510, for processes that no test's code runs in.
+/// STANDIN_FAIL="aclrtMalloc:2=207001,..." and STANDIN_ARCHITECTURE=3510 (and STANDIN_LOG, see state.hpp), for
+/// processes that no test's code runs in.
 void read_environment(State& state) {
   if (const char* number = std::getenv("STANDIN_ARCHITECTURE")) state.architecture = std::atoi(number);
   const char* wishes = std::getenv("STANDIN_FAIL");
@@ -121,6 +124,8 @@ void reset() {
     if (device.uses > 0) drop(state, lock, device);
     device.arena.blocks.clear();
   }
+  drop_mappings(kAllContexts);
+  state.communicators.clear();
   state.events.clear();
   state.functions.clear();
   state.binaries.clear();
@@ -132,6 +137,7 @@ void reset() {
   state.kernels_run = 0;
   state.hold = true;
   state.violations.clear();
+  state.separated.clear();
   state.finalised = false;
   state.architecture = 2201;
   state.operation_limit_us = std::uint64_t{1091} * 1'000'000;
@@ -170,6 +176,12 @@ void release_kernels() {
   state.changed.notify_all();
 }
 
+void separate(int device, int other) {
+  State& state = State::get();
+  const Lock lock(state.mutex);
+  state.separated.insert(std::minmax(device, other));
+}
+
 void set_architecture(std::int64_t number) {
   State& state = State::get();
   const Lock lock(state.mutex);
@@ -188,9 +200,10 @@ std::vector<std::string> violations() {
   return state.violations;
 }
 
-std::vector<std::string> alive() {
-  State& state = State::get();
-  const Lock lock(state.mutex);
+namespace {
+
+/// With the lock.
+std::vector<std::string> all_alive(const State& state) {
   std::vector<std::string> list;
   for (const auto& [id, device] : state.devices) {
     const std::string name = "device " + std::to_string(id);
@@ -202,7 +215,30 @@ std::vector<std::string> alive() {
   list.insert(list.end(), state.streams.size(), "a stream");
   list.insert(list.end(), state.events.size(), "an event");
   list.insert(list.end(), state.binaries.size(), "a binary");
+  for (const std::string& one : mappings_alive(kAllContexts)) list.push_back(one);
+  for (const auto& [handle, what] : state.communicators) list.push_back(what);
   return list;
+}
+
+}  // namespace
+
+std::vector<std::string> alive() {
+  State& state = State::get();
+  const Lock lock(state.mutex);
+  return all_alive(state);
+}
+
+void write_log(const State& state) {
+  const char* const path = std::getenv("STANDIN_LOG");
+  if (path == nullptr) return;
+  std::string text;
+  for (const std::string& one : state.violations) text += one + "\n";
+  for (const std::string& one : all_alive(state)) text += "alive: " + one + "\n";
+  if (text.empty()) text = "ended\n";
+  // At once, and behind what other processes wrote.
+  const int file = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || ::write(file, text.data(), text.size()) < 0) std::abort();
+  ::close(file);
 }
 
 }  // namespace standin

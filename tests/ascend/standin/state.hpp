@@ -61,6 +61,7 @@ struct Device {
   std::uint64_t context = 0;
   int fault = 0;  // sticky
   Arena arena;
+  std::set<std::int32_t> peers;  // whose memory it may map
 };
 
 class Stream;
@@ -90,6 +91,9 @@ struct State {
   int kernels_run = 0;
   bool hold = true;
   std::vector<std::string> violations;
+  std::set<std::pair<int, int>> separated;  // the smaller number first
+  /// Communicators, of a library of their own: its handle, and what it is.
+  std::map<std::uint64_t, std::string> communicators;
 
   static State& get();
   [[nodiscard]] void* new_handle() { return reinterpret_cast<void*>(next_handle++ << 12U | 0xACU); }
@@ -108,6 +112,9 @@ int refuse(int code, const std::string& text);
 /// The same, noted as a violation of a rule.
 int violate(int code, const std::string& text);
 [[nodiscard]] std::string take_text();
+/// At the end of the runtime, for tests of other processes: what broke a rule and what is alive, line by line, and
+/// "ended" if nothing did, behind what STANDIN_LOG names. With the lock.
+void write_log(const State& state);
 
 [[nodiscard]] std::uint64_t current_context();
 void set_current_context(std::uint64_t context);
@@ -124,6 +131,10 @@ inline std::uint64_t number_of(const void* handle) { return reinterpret_cast<std
 // Of streams.cpp, for the end of a device. Without waiting, what is queued is dropped.
 enum class Wait : std::uint8_t { yes, no };
 void end_streams_of(State& state, Lock& lock, const Device& device, Wait wait);
+/// What of virtual_memory.cpp and hccl.cpp is alive, and its end with a device, or with everything.
+[[nodiscard]] std::vector<std::string> mappings_alive(std::uint64_t context);
+void drop_mappings(std::uint64_t context);
+inline constexpr std::uint64_t kAllContexts = 0;
 /// Ends the use of a device, whatever is left of it (devices.cpp).
 void drop(State& state, Lock& lock, Device& device);
 [[nodiscard]] bool is_busy(State& state, const Device& device);
