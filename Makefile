@@ -22,6 +22,7 @@ test-torch: setup ## the tests of baton.torch, with a PyTorch from the package i
 
 test-cuda: build ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
 	@build/tests/cuda_chip
+	@build/tests/cuda_node
 	@build/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python/test_cuda.py || [ $$? = 5 ]
 
 test-ascend: ## the tests of platforms a2a3 and a5, on a stand-in for the chip

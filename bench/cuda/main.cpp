@@ -1,5 +1,6 @@
 // Graphs on a GPU, and the same as CUDA Graphs and in streams.
 #include "cuda/contenders.hpp"
+#include "cuda/talk.hpp"
 #include "support/contend.hpp"
 #include "support/measure.hpp"
 
@@ -53,5 +54,10 @@ void measure_copy(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::contend(argc, argv, {{"graph", measure_graph}, {"add", measure_add}, {"copy", measure_copy}});
+  return bench::contend(argc, argv,
+                        {{"graph", measure_graph},
+                         {"add", measure_add},
+                         {"copy", measure_copy},
+                         {"put", bench::cuda::measure_put},
+                         {"experts", bench::cuda::measure_experts}});
 }

@@ -14,6 +14,10 @@ TARGETS = ("bench_cuda", "baton_platform_cuda", "baton_cli")
 GRAPHS = {"chain": 2_000, "stencil": 100, "fan": 100, "independent": 20_000}
 ADD_BYTES = 1 << 30
 QUICK_ADD_BYTES = 1 << 28
+# Between two chips of one GPU, with a signal.
+PUT_BYTES = (4, 4096, 16384)
+# Chips of one GPU that exchange the rows of this many tokens each.
+EXPERT_RANKS, EXPERT_TOKENS = 8, 128
 # Cores that share a multiprocessor.
 SHARES = (1, 4)
 # The first run compiles kernels, and everyone opens the GPU and makes a graph before the clock runs.
@@ -31,6 +35,8 @@ def cases(plan):
     found += [suite.graph(shape, shape, length) for shape, length in GRAPHS.items()]
     found += [suite.add(way, share) for share in SHARES for way in ("tiles", "tiles_unchecked")]
     found += [suite.add(way) for way in ("blocks", "blocks_unchecked")]
+    found += [suite.put(size) for size in PUT_BYTES]
+    found += [suite.experts(what) for what in ("dispatch", "layer")]
     return found
 
 
@@ -76,6 +82,14 @@ class CudaSuite:
         contenders = (Contender(OURS, way, self._command("add", method=way, share=share, bytes=size)),
                       Contender("kernel", "kernel", self._command("add", method="kernel", bytes=size)))
         return Case(SUITE, f"add_{way}/{share}", contenders, floor, bytes=3 * size, in_quick=True)
+
+    def put(self, size):
+        contenders = (Contender(OURS, "tiles", self._command("put", bytes=size)),)
+        return Case(SUITE, f"put_signal/{size}", contenders, in_quick=True)
+
+    def experts(self, what):
+        command = self._command("experts", method=what, ranks=EXPERT_RANKS, tokens=EXPERT_TOKENS)
+        return Case(SUITE, f"experts_{what}/{EXPERT_RANKS}", (Contender(OURS, what, command),), in_quick=True)
 
     def _command(self, operation, **arguments):
         limit = self._plan.limit_s + START_S

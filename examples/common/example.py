@@ -65,7 +65,7 @@ def parse(argv: list[str] | None, description: str, *, count: int | None = 256, 
 
     What is wrong with them is told by run(): it must be called even then."""
     parser = _Parser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("-p", "--platform", default="a2a3sim", help="the generation of the chips: a2a3sim or a5sim; or a2a3, a5, where chips are")
+    parser.add_argument("-p", "--platform", default="a2a3sim", help="the generation of the chips: a2a3sim or a5sim; or a2a3, a5, cuda, where chips are")
     parser.add_argument("-d", "--device", default=devices, help="devices, one for each rank: 0-3, or 0,2-4")
     parser.add_argument("--inproc", action="store_true", help="all chips in this process, instead of one process each")
     parser.add_argument("--repeat", type=int, default=repeat, metavar="R", help="rounds in the same windows")
@@ -147,7 +147,7 @@ class Report:
         start = time.perf_counter()
         yield
         milliseconds = 1e3 * (time.perf_counter() - start)
-        where = "one process" if self._options.inproc else "a process each"
+        where = "one process" if self._options.inproc or self._options.platform == "cuda" else "a process each"
         rounds = f"{self._options.repeat} rounds" if self._options.repeat > 1 else "1 round"
         count = f"{self._options.ranks} {on}{'s' if self._options.ranks > 1 else ''}"
         platform = f"{self._options.platform}, " if on == "chip" else ""

@@ -19,6 +19,11 @@ from baton._sub_workers import SubWorkers
 from baton._travel import check_not_importing
 
 
+def _has_host_kernels(platform: str) -> bool:
+    """Whether kernels that are compiled for the host run on its chips: simulated ones, and libraries of others."""
+    return platform.endswith("sim") or "/" in platform
+
+
 class Worker:
     """A node: many chips on this machine, each in a process of its own, driven by one function.
 
@@ -28,7 +33,8 @@ class Worker:
             print(xs[0][:4])
 
     level            3: a node. 2: one chip in this process
-    platform         the generation of the chips: "a2a3sim" or "a5sim"
+    platform         the generation of the chips: "a2a3sim" or "a5sim"; or "cuda": chips are GPUs, and where there are fewer
+                     of these than devices, parts of them, in this process
     device_ids       one chip for each; or devices="0-3". Chips are named by their index here
     num_sub_workers  processes that run the Python functions of submit_sub()
     inproc           all chips in this process: starts in milliseconds, a crash takes everything along
@@ -196,7 +202,8 @@ class Worker:
         if dtype not in self._reducers:
             from baton._kernels import kernel
             source = pathlib.Path(__file__).resolve().parent / "kernels" / "allreduce.cpp"
-            self._reducers[dtype] = kernel(source, defines={"ELEMENT": element})
+            self._reducers[dtype] = kernel(source, defines={"ELEMENT": element},
+                                           platform="" if _has_host_kernels(self.platform) else self.platform)
         return self._reducers[dtype]
 
     @property

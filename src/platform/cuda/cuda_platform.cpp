@@ -7,6 +7,7 @@
 
 #include "platform/cuda/gpu.hpp"
 #include "platform/cuda/graph.hpp"
+#include "platform/cuda/window.hpp"
 #include "platform/shared/status.hpp"
 
 // Handles are addresses of these.
@@ -15,6 +16,10 @@ struct BatonDevice {
 };
 struct BatonDeviceGraph {
   baton::cuda::Graph graph;
+};
+struct BatonDeviceWindow {
+  BatonDevice* device;
+  baton::cuda::Window window;
 };
 
 namespace {
@@ -89,6 +94,20 @@ BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const ch
                                                    BatonDeviceKernel** kernel_out) {
   return guarded(*device->gpu,
                  [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->gpu->shared().load(path, name)); });
+}
+
+BATON_PLATFORM_EXPORT int baton_window_open(BatonDevice* device, const BatonGroup* group, size_t bytes, uint64_t* parts,
+                                            BatonDeviceWindow** window_out) {
+  return guarded(*device->gpu, [&] {
+    *window_out = new BatonDeviceWindow{device, {*device->gpu, *group, bytes, parts}};
+  });
+}
+
+// The parts of others stay reachable as long as they exist.
+BATON_PLATFORM_EXPORT int baton_window_leave(BatonDeviceWindow* /*window*/) { return 0; }
+
+BATON_PLATFORM_EXPORT int baton_window_close(BatonDeviceWindow* window) {
+  return guarded(*window->device->gpu, [&] { delete window; });
 }
 
 BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,

@@ -1,0 +1,231 @@
+// Nodes whose chips are parts of one GPU: they talk through windows in its memory.
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <baton/chip.hpp>
+#include <baton/error.hpp>
+#include <baton/kernel_source.hpp>
+#include <baton/worker.hpp>
+#include <collectives/signal_layout.hpp>
+
+namespace {
+
+using baton::Callable;
+using baton::DomainHandle;
+using baton::Orchestration;
+using baton::TaskArgs;
+using baton::Tensor;
+using baton::TensorArgType;
+using testing::Each;
+using testing::HasSubstr;
+
+/// Before anybody asks for the options of this process.
+const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "3s", 1);
+
+/// Why there is no GPU to test on; nothing if there is one.
+std::optional<std::string> missing() {
+  static const std::optional<std::string> why = []() -> std::optional<std::string> {
+    try {
+      const baton::Chip chip({.platform = "cuda"});
+      return std::nullopt;
+    } catch (const baton::Error& error) {
+      return error.what();
+    }
+  }();
+  return why;
+}
+
+Callable kernel(const char* source, const char* name, const std::string& platform) {
+  const baton::KernelFile file = baton::KernelFile::compile({.source = source, .platform = platform});
+  return Callable::in_library(file.path(), name);
+}
+Callable talk(const char* name) { return kernel(CUDA_TALK_KERNELS, name, "cuda"); }
+
+/// A node of `ranks` chips with one cluster each, all of them in one domain with a window and signals.
+class Node {
+ public:
+  explicit Node(int ranks, const std::string& platform = "cuda", int clusters = 1)
+      : worker_({.platform = platform, .devices = numbers(ranks), .clusters = clusters}), chips_(numbers(ranks)) {}
+
+  using Submit = std::function<void(Orchestration&, const DomainHandle&)>;
+  void run(std::size_t floats, std::size_t signals, const Submit& submit) {
+    worker_.run([&](Orchestration& orch) {
+      const std::vector<baton::CommBufferSpec> buffers = {{"window", baton::DType::float32, floats},
+                                                          {"signals", baton::DType::int32, signals}};
+      const DomainHandle domain = orch.allocate_domain("all", chips_, 0, buffers);
+      submit(orch, domain);
+    });
+  }
+
+  [[nodiscard]] baton::Worker& worker() { return worker_; }
+  [[nodiscard]] const std::vector<int>& chips() const { return chips_; }
+
+ private:
+  static std::vector<int> numbers(int count) {
+    std::vector<int> out(static_cast<std::size_t>(count));
+    std::iota(out.begin(), out.end(), 0);
+    return out;
+  }
+  baton::Worker worker_;
+  std::vector<int> chips_;
+};
+
+TaskArgs window_args(const baton::DomainMember& member) {
+  TaskArgs args;
+  args.add_tensor(member.buffer("window").tensor, TensorArgType::no_dep)
+      .add_tensor(member.buffer("signals").tensor, TensorArgType::no_dep)
+      .add_scalar(member.device_ctx);
+  return args;
+}
+
+class CudaNode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (missing()) GTEST_SKIP() << *missing();
+  }
+};
+
+TEST_F(CudaNode, ALineOfFloatsGoesRoundManyTimes) {
+  constexpr std::int32_t kLaps = 300;
+  for (const int ranks : {2, 3, 8}) {
+    for (const std::size_t floats : {1U, 63U, 1024U, 4096U}) {
+      Node node(ranks);
+      node.run(floats, 16, [&](Orchestration& orch, const DomainHandle& domain) {
+        std::vector<TaskArgs> args;
+        for (const int chip : node.chips()) args.push_back(window_args(domain[chip]).add_scalar(kLaps));
+        orch.wait(orch.submit_next_level_group(talk("relay"), args, node.chips()));
+        std::vector<float> result(floats);
+        orch.copy_from(std::span(result), domain[0].buffer("window").tensor);
+        EXPECT_THAT(result, Each(static_cast<float>(kLaps * ranks))) << ranks << " ranks, " << floats << " floats";
+      });
+    }
+  }
+}
+
+std::vector<std::vector<float>> allreduce_on(const std::string& platform, int ranks, std::int64_t count,
+                                             std::int32_t mode) {
+  Node node(ranks, platform);
+  std::vector<std::vector<float>> results;
+  std::vector<Tensor> ys;
+  std::vector<Tensor> xs;
+  for (const int chip : node.chips()) {
+    xs.push_back(node.worker().create_buffer(baton::DType::float32, {count}));
+    ys.push_back(node.worker().create_buffer(baton::DType::float32, {count}));
+    auto* values = reinterpret_cast<float*>(xs.back().address());
+    for (std::int64_t i = 0; i < count; ++i) values[i] = 0.1F * static_cast<float>(i % 977) + static_cast<float>(chip);
+  }
+  const auto signals = static_cast<std::size_t>(baton::collectives::signals_needed(ranks));
+  const Callable allreduce = kernel(CUDA_ALLREDUCE, "allreduce", platform);
+  node.run(static_cast<std::size_t>(count), signals, [&](Orchestration& orch, const DomainHandle& domain) {
+    for (int round = 0; round < 2; ++round) {
+      std::vector<TaskArgs> args(node.chips().size());
+      for (std::size_t i = 0; i < args.size(); ++i) {
+        const baton::DomainMember& member = domain[node.chips()[i]];
+        args[i]
+            .add_tensor(round == 0 ? xs[i] : ys[i], TensorArgType::input)
+            .add_tensor(round == 0 ? ys[i] : xs[i], TensorArgType::output)
+            .add_tensor(member.buffer("window").tensor, TensorArgType::no_dep)
+            .add_tensor(member.buffer("signals").tensor, TensorArgType::no_dep)
+            .add_scalar(member.device_ctx)
+            .add_scalar(mode);
+      }
+      orch.submit_next_level_group(allreduce, args, node.chips());
+    }
+  });
+  for (const Tensor& x : xs) {
+    const auto* values = reinterpret_cast<const float*>(x.address());
+    results.emplace_back(values, values + count);
+  }
+  return results;
+}
+
+TEST_F(CudaNode, AllreduceOfFiveKindsGivesTheBitsOfTheSimulator) {
+  constexpr std::int32_t kModes = 5;
+  for (const int ranks : {2, 5}) {
+    for (std::int32_t mode = 0; mode < kModes; ++mode) {
+      for (const std::int64_t count : {1, 10'007}) {
+        EXPECT_EQ(allreduce_on("cuda", ranks, count, mode), allreduce_on("a2a3sim", ranks, count, mode))
+            << ranks << " ranks, mode " << mode << ", " << count << " floats";
+      }
+    }
+  }
+}
+
+std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const baton::Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST_F(CudaNode, AWaitThatNobodyEndsNamesItsSignalAndTheNodeGoesOn) {
+  Node node(2);
+  const std::string told = failure_of([&] {
+    node.run(1, 16, [&](Orchestration& orch, const DomainHandle& domain) {
+      TaskArgs args;
+      args.add_tensor(domain[1].buffer("signals").tensor, TensorArgType::no_dep);
+      orch.submit_next_level(talk("wait_in_vain"), args, 1);
+    });
+  });
+  EXPECT_THAT(told, HasSubstr("kernel 'wait_in_vain'"));
+  EXPECT_THAT(told, HasSubstr("all[1]+76"));  // 64 bytes for the float, then three signals
+  EXPECT_THAT(told, HasSubstr("(has 0, needs 7)"));
+  EXPECT_THAT(told, HasSubstr("talk_kernels.cpp:"));
+  node.run(1, 16, [&](Orchestration& orch, const DomainHandle& domain) {
+    std::vector<TaskArgs> args;
+    for (const int chip : node.chips()) args.push_back(window_args(domain[chip]).add_scalar(std::int32_t{2}));
+    orch.submit_next_level_group(talk("relay"), args, node.chips());
+  });
+}
+
+TEST_F(CudaNode, AChipThatFailsEndsTheWaitsOfOthers) {
+  Node node(3);
+  const std::string told = failure_of([&] {
+    node.run(1, 16, [&](Orchestration& orch, const DomainHandle& domain) {
+      TaskArgs waits;
+      waits.add_tensor(domain[0].buffer("signals").tensor, TensorArgType::no_dep);
+      orch.submit_next_level(talk("wait_in_vain"), waits, 0);
+      TaskArgs fails;
+      fails.add_tensor(domain[1].buffer("signals").tensor, TensorArgType::no_dep).add_scalar(domain[1].device_ctx);
+      orch.submit_next_level(talk("lose_its_way"), fails, 1);
+    });
+  });
+  EXPECT_THAT(told, HasSubstr("kernel 'lose_its_way'"));
+  EXPECT_THAT(told, HasSubstr("peer 3 is not in this domain of 3 ranks"));
+  node.run(1, 16, [](Orchestration&, const DomainHandle&) {});
+}
+
+/// Kernels that are first used while others run: these wait for them.
+TEST_F(CudaNode, CodeIsLoadedBeforeKernelsThatWaitForIt) {
+  Node node(2);
+  node.run(1, 16, [&](Orchestration& orch, const DomainHandle& domain) {
+    TaskArgs waits = window_args(domain[0]).add_scalar(std::int32_t{1});
+    // Rank 0 hands on and waits for what rank 1 sends with a kernel of its own.
+    orch.submit_next_level(talk("relay"), waits, 0);
+    TaskArgs calls;
+    calls.add_tensor(domain[1].buffer("signals").tensor, TensorArgType::no_dep)
+        .add_scalar(domain[1].device_ctx)
+        .add_scalar(std::int32_t{0});
+    orch.submit_next_level(talk("call_up"), calls, 1);
+  });
+}
+
+TEST_F(CudaNode, DividesAGpuIntoEqualParts) {
+  const int whole = baton::Chip({.platform = "cuda"}).clusters();
+  for (const int parts : {1, 2, 4, 8}) {
+    EXPECT_EQ(baton::Chip({.platform = "cuda", .device = parts - 1, .device_count = parts}).clusters(), whole / parts);
+  }
+  EXPECT_THAT(failure_of([] { baton::Chip({.platform = "cuda", .device = 999, .device_count = 1000}); }),
+              HasSubstr("does not have a multiprocessor for each of"));
+}
+
+}  // namespace
