@@ -42,9 +42,12 @@ macro(baton_add_folders)
   endforeach()
 endmacro()
 
-# baton_read_together(TARGET COUNT): COUNT sources are read as one file. A build from nothing takes a third less time, one
-# after an edit somewhat more.
+# baton_read_together(TARGET COUNT): COUNT sources are read as one file (0: all), unless BATON_READ_TOGETHER is off. A build
+# from nothing takes a third less time, one after an edit somewhat more.
 function(baton_read_together target count)
+  if(NOT BATON_READ_TOGETHER)
+    return()
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
   # gcc takes what a file includes for a header.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -101,9 +104,7 @@ function(baton_layer name)
   if(BATON_SHARE_HEADERS)
     target_precompile_headers(baton_${name} REUSE_FROM baton_layer_headers)
   endif()
-  if(BATON_READ_TOGETHER)
-    baton_read_together(baton_${name} 8)
-  endif()
+  baton_read_together(baton_${name} 8)
   if(LAYER_STARTS_AND_READS)
     baton_starts_and_reads(baton_${name})
   endif()
@@ -128,9 +129,23 @@ endfunction()
 set(BATON_TEST_OPTIONS -O0)
 set(BATON_TEST_OPTIONS_that_calculate -O1)
 
+# baton_test_sources(TARGET [READ_TOGETHER] [CALCULATES]): how sources of tests are compiled. READ_TOGETHER: they fit into
+# one file, because none uses a name of another. CALCULATES: so much that they are optimised.
+function(baton_test_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 SOURCES "READ_TOGETHER;CALCULATES" "" "")
+  set(kind "")
+  if(SOURCES_CALCULATES)
+    set(kind _that_calculate)
+  endif()
+  target_compile_options(${target} PRIVATE ${BATON_TEST_OPTIONS${kind}})
+  target_precompile_headers(${target} REUSE_FROM baton_test_headers${kind})
+  if(SOURCES_READ_TOGETHER)
+    baton_read_together(${target} 8)
+  endif()
+endfunction()
+
 # baton_test(NAME [READ_TOGETHER] [CALCULATES] SOURCES ... LABELS ... TIMEOUT s USES layers ... LIBRARIES others ...): a
-# GoogleTest program, one ctest entry per program. READ_TOGETHER: the sources fit into one file, which builds with
-# BATON_READ_TOGETHER make use of. CALCULATES: so much in its own sources that they are optimised.
+# GoogleTest program, one ctest entry per program, compiled as baton_test_sources() says.
 # Labels are unit, model, conformance, multiprocess or compile; `long` beside them keeps a test out of `make test`. A
 # timeout is meant for a plain build; sanitized ones get four times as much.
 function(baton_test name)
@@ -141,15 +156,13 @@ function(baton_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE baton_build GTest::gtest GTest::gmock GTest::gtest_main ${TEST_LIBRARIES})
   target_link_libraries(${name} PRIVATE baton_base)
-  set(kind "")
-  if(TEST_CALCULATES)
-    set(kind _that_calculate)
-  endif()
-  target_compile_options(${name} PRIVATE ${BATON_TEST_OPTIONS${kind}})
-  target_precompile_headers(${name} REUSE_FROM baton_test_headers${kind})
-  if(BATON_READ_TOGETHER AND TEST_READ_TOGETHER)
-    baton_read_together(${name} 6)
-  endif()
+  set(how "")
+  foreach(option READ_TOGETHER CALCULATES)
+    if(TEST_${option})
+      list(APPEND how ${option})
+    endif()
+  endforeach()
+  baton_test_sources(${name} ${how})
   foreach(layer IN LISTS TEST_USES)
     target_link_libraries(${name} PRIVATE baton_${layer})
   endforeach()

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "deaths.hpp"
 #include "job.hpp"
 #include "support/rank_program.hpp"
 #include "support/scale.hpp"
@@ -17,16 +18,6 @@ namespace {
 
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-std::vector<std::string> ending(int victim, std::string_view step, std::string_view how = "kill") {
-  return {fmt::format("TEST_VICTIMS={}", victim), fmt::format("TEST_STEP={}", step),
-          fmt::format("TEST_ENDING={}", how)};
-}
-
-struct Death {
-  const char* step;
-  int victim;
-};
 
 class Trap6DeathAtEveryStep : public testing::TestWithParam<Death> {};
 
@@ -41,19 +32,7 @@ TEST_P(Trap6DeathAtEveryStep, IsToldToAll) {
   }
 }
 
-std::vector<Death> deaths() {
-  std::vector<Death> all;
-  for (const char* step :
-       {"joined", "allocated", "after_barrier", "waiting", "putting", "before_release", "after_release", "in_subset"}) {
-    // The host of the job, and a guest.
-    for (const int victim : {0, 2}) all.push_back({step, victim});
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(, Trap6DeathAtEveryStep, testing::ValuesIn(deaths()), [](const auto& param) {
-  return fmt::format("{}_of_rank_{}", param.param.step, param.param.victim);
-});
+INSTANTIATE_TEST_SUITE_P(, Trap6DeathAtEveryStep, testing::ValuesIn(deaths_in_life()), step_and_victim);
 
 TEST(Trap6Death, AfterTheLastCollectiveCallDisturbsNobody) {
   for (const int victim : {0, 2}) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "deaths.hpp"
 #include "job.hpp"
 #include "support/hosts_lab.hpp"
 #include "support/hub.hpp"
@@ -19,11 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Death {
-  const char* step;
-  int victim;
-};
-
 class DeathOnHosts : public testing::TestWithParam<Death> {};
 
 TEST_P(DeathOnHosts, IsToldToAll) {
@@ -33,8 +29,7 @@ TEST_P(DeathOnHosts, IsToldToAll) {
   const Hub hub;
   constexpr int kRanks = 4;
   const std::vector<std::uint32_t> host_of = spread_over_hosts(kRanks);
-  Job job("Life", kRanks,
-          {fmt::format("TEST_VICTIMS={}", victim), fmt::format("TEST_STEP={}", step), "TEST_ENDING=kill"});
+  Job job("Life", kRanks, ending(victim, step));
   for (int rank = 0; rank < kRanks; ++rank) {
     job.start(rank, kRanks, lab.environment(hub.path(), host_of, static_cast<std::uint32_t>(rank)));
   }
@@ -55,19 +50,7 @@ TEST_P(DeathOnHosts, IsToldToAll) {
   }
 }
 
-std::vector<Death> deaths() {
-  std::vector<Death> all;
-  for (const char* step :
-       {"joined", "allocated", "after_barrier", "waiting", "putting", "before_release", "after_release", "in_subset"}) {
-    // One that is alone on its host, and one that is not.
-    for (const int victim : {0, 2}) all.push_back({step, victim});
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(, DeathOnHosts, testing::ValuesIn(deaths()), [](const auto& param) {
-  return fmt::format("{}_of_rank_{}", param.param.step, param.param.victim);
-});
+INSTANTIATE_TEST_SUITE_P(, DeathOnHosts, testing::ValuesIn(deaths_in_life()), step_and_victim);
 
 }  // namespace
 }  // namespace baton::test

@@ -15,7 +15,7 @@ namespace {
 using test::expect_fails;
 using test::pick;
 
-constexpr Buffer kMemory{.address = 1 << 20, .bytes = 1024};
+constexpr Buffer kHeap{.address = 1 << 20, .bytes = 1024};
 
 std::string line_text(unsigned line) { return "output_heap_test.cpp:" + std::to_string(line); }
 
@@ -35,13 +35,13 @@ TEST(ScopeStack, ClosesFromTheInside) {
 }
 
 TEST(OutputHeap, OutputsDieWithTheirScope) {
-  OutputHeap heap(kMemory, 64, "BATON_HEAP");
+  OutputHeap heap(kHeap, 64, "BATON_HEAP");
   const unsigned line = __LINE__ + 1;
   const ScopeId scope = heap.open_scope();
   const Buffer output = heap.try_allocate(100, 1).value();
   const Buffer kept = heap.try_allocate(100, 1).value();
-  EXPECT_EQ(output.address, kMemory.address);
-  EXPECT_EQ(kept.address, kMemory.address + 128);
+  EXPECT_EQ(output.address, kHeap.address);
+  EXPECT_EQ(kept.address, kHeap.address + 128);
   heap.use(output, 2);
   heap.keep(kept);
   heap.close_scope(scope);
@@ -57,7 +57,7 @@ TEST(OutputHeap, OutputsDieWithTheirScope) {
 }
 
 TEST(OutputHeap, AKeptOutputDiesWithTheOuterScope) {
-  OutputHeap heap(kMemory, 64, "BATON_HEAP");
+  OutputHeap heap(kHeap, 64, "BATON_HEAP");
   const unsigned line = __LINE__ + 1;
   const ScopeId outer = heap.open_scope();
   const ScopeId inner = heap.open_scope();
@@ -70,7 +70,7 @@ TEST(OutputHeap, AKeptOutputDiesWithTheOuterScope) {
 }
 
 TEST(OutputHeap, WaitsForTheLastUser) {
-  OutputHeap heap(kMemory, 64, "BATON_HEAP");
+  OutputHeap heap(kHeap, 64, "BATON_HEAP");
   const ScopeId scope = heap.open_scope();
   const Buffer output = heap.try_allocate(1000, 1).value();
   heap.use(output, 7);
@@ -84,7 +84,7 @@ TEST(OutputHeap, WaitsForTheLastUser) {
 }
 
 TEST(OutputHeap, SaysAtOnceWhenWaitingCannotHelp) {
-  OutputHeap heap(kMemory, 64, "BATON_HEAP");
+  OutputHeap heap(kHeap, 64, "BATON_HEAP");
   expect_fails(Code::out_of_memory, {"2000 bytes", "1024 bytes", "BATON_HEAP", "at least 2048"},
                [&] { (void)heap.try_allocate(2000, 1); });
   const unsigned line = __LINE__ + 1;
@@ -112,7 +112,7 @@ struct ModelOutput {
 TEST(OutputHeap, AgreesWithASimpleModel) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(test::scaled(400)); ++seed) {
     test::Random random(seed);
-    OutputHeap heap(kMemory, 16, "BATON_HEAP");
+    OutputHeap heap(kHeap, 16, "BATON_HEAP");
     std::vector<ScopeId> open;
     std::vector<ModelOutput> outputs;
     TaskId task = 0;

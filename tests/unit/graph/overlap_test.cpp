@@ -11,7 +11,7 @@
 namespace baton::graph {
 namespace {
 
-constexpr Buffer kMemory{.address = 0x10000, .bytes = 600};
+constexpr Buffer kShared{.address = 0x10000, .bytes = 600};
 
 bool share_a_byte(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
   std::vector<std::uint64_t> common;
@@ -48,14 +48,14 @@ TEST(Congruence, LargeNumbersDoNotOverflow) {
 TEST(View, CoversExactlyTheBytesOfItsTensor) {
   test::Random random(1);
   for (int i = test::scaled(20000); i > 0; --i) {
-    const Tensor tensor = test::random_tensor(random, kMemory);
+    const Tensor tensor = test::random_tensor(random, kShared);
     ASSERT_EQ(test::bytes_of(view_of(tensor)), test::bytes_of(tensor)) << tensor.describe();
     ASSERT_TRUE(view_of(tensor).same_bytes(detail::general_view_of(tensor))) << tensor.describe();
   }
 }
 
 TEST(View, DoesNotDependOnHowATensorIsWritten) {
-  const Tensor matrix(kMemory, DType::float32, {8, 16});
+  const Tensor matrix(kShared, DType::float32, {8, 16});
   const View whole = view_of(matrix);
   EXPECT_EQ(whole.dims, 0U);
   EXPECT_EQ(whole.run, 512U);
@@ -76,8 +76,8 @@ TEST(Overlap, AgreesWithMarkingEveryByte) {
   int overlapping = 0;
   const int pairs = test::scaled(60000);
   for (int i = 0; i < pairs; ++i) {
-    const Tensor a = test::random_tensor(random, kMemory);
-    const Tensor b = test::random_tensor(random, kMemory);
+    const Tensor a = test::random_tensor(random, kShared);
+    const Tensor b = test::random_tensor(random, kShared);
     const bool expected = share_a_byte(test::bytes_of(a), test::bytes_of(b));
     const Overlap answer = overlap(view_of(a), view_of(b));
     overlapping += expected ? 1 : 0;
@@ -96,8 +96,8 @@ TEST(Overlap, AgreesWithMarkingEveryByte) {
 TEST(Overlap, NeverMissesOneWhenWorkIsScarce) {
   test::Random random(3);
   for (int i = test::scaled(20000); i > 0; --i) {
-    const Tensor a = test::random_tensor(random, kMemory);
-    const Tensor b = test::random_tensor(random, kMemory);
+    const Tensor a = test::random_tensor(random, kShared);
+    const Tensor b = test::random_tensor(random, kShared);
     if (!share_a_byte(test::bytes_of(a), test::bytes_of(b))) continue;
     ASSERT_NE(overlap(view_of(a), view_of(b), 1), Overlap::none) << a.describe() << "\n" << b.describe();
   }
@@ -119,8 +119,8 @@ TEST(Overlap, DecidesInterleavedColumnsOfALargeMatrix) {
 TEST(Covers, IsNeverWrongAndKnowsBoxes) {
   test::Random random(4);
   for (int i = test::scaled(20000); i > 0; --i) {
-    const Tensor a = test::random_tensor(random, kMemory);
-    const Tensor b = i % 2 == 0 ? test::random_tensor(random, kMemory)
+    const Tensor a = test::random_tensor(random, kShared);
+    const Tensor b = i % 2 == 0 ? test::random_tensor(random, kShared)
                                 : a.slice_dim(0, test::pick(random, 0, a.extent(0) - 1), a.extent(0));
     const auto outer = test::bytes_of(a);
     const auto inner = test::bytes_of(b);
@@ -129,7 +129,7 @@ TEST(Covers, IsNeverWrongAndKnowsBoxes) {
                                                                                          << b.describe();
     }
   }
-  const Tensor matrix(kMemory, DType::uint8, {20, 30});
+  const Tensor matrix(kShared, DType::uint8, {20, 30});
   const View tile = view_of(matrix.slice_dim(0, 4, 12).slice_dim(1, 5, 15));
   EXPECT_TRUE(covers(view_of(matrix), tile));
   EXPECT_TRUE(covers(tile, tile));

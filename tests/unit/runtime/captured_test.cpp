@@ -8,6 +8,7 @@
 
 #include "kernels.hpp"
 #include "support/require.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class T>
-std::vector<T> values_of(Chip& chip, const Tensor& tensor) {
-  std::vector<T> values(static_cast<std::size_t>(tensor.element_count()));
-  chip.copy_out<T>(tensor, std::span(values));
-  return values;
-}
-
-std::int32_t* word_of(const Tensor& tensor) { return reinterpret_cast<std::int32_t*>(tensor.address()); }
 
 TEST(Capture, RunsNothingUntilItIsRunAndThenAsOftenAsOneLikes) {
   Chip chip;

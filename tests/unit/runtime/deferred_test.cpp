@@ -12,11 +12,10 @@
 #include "kernels.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
-
-std::int32_t* word_of(const Tensor& tensor) { return reinterpret_cast<std::int32_t*>(tensor.address()); }
 
 TEST(Deferred, ConsumersWaitForTheConditionNotForTheKernel) {
   Chip chip({.clusters = 2});

@@ -13,6 +13,7 @@
 #include "kernels.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
@@ -21,14 +22,6 @@ using chip::Crew;
 using chip::CrewChoice;
 using chip::KernelLengths;
 using testing::Each;
-
-std::int32_t* word_of(const Tensor& tensor) { return reinterpret_cast<std::int32_t*>(tensor.address()); }
-
-std::vector<float> values(Chip& chip, const Tensor& tensor) {
-  std::vector<float> out(static_cast<std::size_t>(tensor.element_count()));
-  chip.copy_out<float>(tensor, out);
-  return out;
-}
 
 /// How many kernels the submitting thread has run.
 std::uint64_t run_in_place(const Chip& chip) {
@@ -47,7 +40,7 @@ TEST(InPlace, AllTasksRunOnTheSubmittingThreadIfAsked) {
     // They are complete when submit() returns.
     EXPECT_EQ(g.get<float>(y, {3}), 1000.0F);
   });
-  EXPECT_THAT(values(chip, y), Each(1000.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(1000.0F));
   EXPECT_EQ(run_in_place(chip), 1000U);
 }
 
@@ -59,7 +52,7 @@ TEST(InPlace, NoTaskDoesIfAsked) {
   chip.run([&](Graph& g) {
     for (int i = 0; i < 1000; ++i) g.submit(add_one, y);
   });
-  EXPECT_THAT(values(chip, y), Each(1000.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(1000.0F));
   EXPECT_EQ(run_in_place(chip), 0U);
 }
 
@@ -74,7 +67,7 @@ TEST(InPlace, AKernelThatWaitsDoesNotKeepTheSubmitter) {
       g.submit(add_one, y);
       g.submit(notify, flag, 1);
     });
-    ASSERT_THAT(values(chip, y), Each(static_cast<float>(round)));
+    ASSERT_THAT(values_of<float>(chip, y), Each(static_cast<float>(round)));
   }
 }
 
@@ -92,7 +85,7 @@ TEST(InPlace, AKernelThatIsDeferredIsWaitedFor) {
       g.submit(twice, y, z);
       g.submit(notify, flag, 1);
     });
-    ASSERT_THAT(values(chip, z), Each(12.0F));
+    ASSERT_THAT(values_of<float>(chip, z), Each(12.0F));
     // One whose condition holds already.
     chip.run([&](Graph& g) {
       g.submit(kTwiceLater, {{Access::in, y}, {Access::out, z}, word_of(flag)});
@@ -115,13 +108,13 @@ TEST(InPlace, AFailureReachesThoseThatDependOnItAndNoOthers) {
                           g.submit(add_one, x);
                         });
                       });
-    EXPECT_THAT(values(chip, x), Each(static_cast<float>(round)));
-    EXPECT_THAT(values(chip, y), Each(0.0F));
+    EXPECT_THAT(values_of<float>(chip, x), Each(static_cast<float>(round)));
+    EXPECT_THAT(values_of<float>(chip, y), Each(0.0F));
   }
   require_error(Code::kernel_fault, {"crash", "the submitting thread"},
                 [&] { chip.run([&](Graph& g) { g.submit(crash, y); }); });
   chip.run([&](Graph& g) { g.submit(add_one, y); });
-  EXPECT_THAT(values(chip, y), Each(1.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(1.0F));
 }
 
 TEST(InPlace, MemoryIsLookedAtAsWithOthers) {
@@ -157,7 +150,7 @@ TEST(InPlace, WhoeverRunsThemTheResultsAreTheSame) {
       g.submit(notify, flag, 1);
       for (int i = 0; i < 1000; ++i) g.submit(add_one, y);
     });
-    ASSERT_EQ(values(chip, y)[0], 2001.0F * static_cast<float>(round));
+    ASSERT_EQ(values_of<float>(chip, y)[0], 2001.0F * static_cast<float>(round));
   }
 }
 
@@ -185,7 +178,7 @@ TEST(InPlace, ShortKernelsBehindALongOneAreRunThereOnceTheWindowIsFull) {
     ++runs;
   }
   EXPECT_GE(run_in_place(chip), static_cast<std::uint64_t>(kTasks / 2)) << "in " << runs << " runs";
-  EXPECT_EQ(values(chip, y)[0], static_cast<float>(runs) * kTasks);
+  EXPECT_EQ(values_of<float>(chip, y)[0], static_cast<float>(runs) * kTasks);
 }
 #endif
 
@@ -254,7 +247,7 @@ TEST(CrewChoice, KernelsThatWaitForEachOtherAreRunByAll) {
   for (int round = 1; round <= scaled(50); ++round) {
     chip.copy_in<std::int32_t>(flag, std::vector<std::int32_t>{0});
     chip.run(graph);
-    ASSERT_EQ(values(chip, y.slice(31, 32))[0], 64.0F * static_cast<float>(round));
+    ASSERT_EQ(values_of<float>(chip, y.slice(31, 32))[0], 64.0F * static_cast<float>(round));
   }
 }
 

@@ -9,15 +9,10 @@
 #include "kernels.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
-
-std::vector<std::int64_t> values(Chip& chip, const Tensor& tensor) {
-  std::vector<std::int64_t> out(static_cast<std::size_t>(tensor.element_count()));
-  chip.copy_out<std::int64_t>(tensor, out);
-  return out;
-}
 
 // The kernels give their thread away between reading and writing: without an edge the order is lost.
 TEST(Trap11Edges, WritersWaitForReadersAndForWriters) {
@@ -32,8 +27,8 @@ TEST(Trap11Edges, WritersWaitForReadersAndForWriters) {
       g.submit(renew, b, a, 1);  // write after write: a = 17
       g.submit(renew, a, b, 0);  // read after write: b = 68
     });
-    ASSERT_THAT(values(chip, a), testing::Each(17));
-    ASSERT_THAT(values(chip, b), testing::Each(68));
+    ASSERT_THAT(values_of<std::int64_t>(chip, a), testing::Each(17));
+    ASSERT_THAT(values_of<std::int64_t>(chip, b), testing::Each(68));
   }
 }
 
@@ -46,7 +41,7 @@ TEST(Edges, OverlappingViewsAreOrderedAndOthersAreNot) {
     g.submit(renew, one, all.slice(1, 8, 2), 2);
     g.submit(mix, all, one, all.slice(2, 4), 0);  // all: 4 * 1 + 4 * 2 = 12
   });
-  EXPECT_THAT(values(chip, all), testing::ElementsAre(1, 2, 1 * 31 + 12, 2 * 31 + 12, 1, 2, 1, 2));
+  EXPECT_THAT(values_of<std::int64_t>(chip, all), testing::ElementsAre(1, 2, 1 * 31 + 12, 2 * 31 + 12, 1, 2, 1, 2));
 }
 
 TEST(Edges, ManualScopesHaveOnlyTheEdgesThatTheAuthorNames) {
@@ -63,7 +58,7 @@ TEST(Edges, ManualScopesHaveOnlyTheEdgesThatTheAuthorNames) {
     require_error(Code::invalid_argument, {"there is no task 12345"},
                   [&] { g.submit({.after = {12345}}, append, list, 0); });
   });
-  const auto out = values(chip, list);
+  const auto out = values_of<std::int64_t>(chip, list);
   ASSERT_EQ(out[0], 100);
   for (std::size_t i = 0; i < 100; ++i) ASSERT_EQ(out[i + 1], static_cast<std::int64_t>(i));
 }
@@ -75,7 +70,7 @@ TEST(Edges, EmptyTasksJoinOthers) {
     const TaskId first = g.submit(append, list, 1);
     const TaskId joined = g.submit_empty({}, {.after = {first}});
     g.wait(joined);
-    EXPECT_EQ(values(chip, list)[0], 1);
+    EXPECT_EQ(values_of<std::int64_t>(chip, list)[0], 1);
   });
 }
 
@@ -90,7 +85,7 @@ TEST(Edges, AllKindsOfTensorsOfOneAllocationAreRecognised) {
     g.submit(renew, sum, half, 3);
     g.submit(renew, whole, sum, 0);
   });
-  EXPECT_EQ(values(chip, sum)[0], 8 * 1 + 8 * 3);
+  EXPECT_EQ(values_of<std::int64_t>(chip, sum)[0], 8 * 1 + 8 * 3);
 }
 
 }  // namespace

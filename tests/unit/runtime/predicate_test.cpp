@@ -9,6 +9,7 @@
 
 #include "kernels.hpp"
 #include "support/require.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
@@ -20,12 +21,6 @@ TaskOptions only_if(const Tensor& element, WaitCmp comparison, std::int64_t valu
   TaskOptions options;
   options.only_if = Predicate{element, comparison, value};
   return options;
-}
-
-std::vector<float> floats_of(Chip& chip, const Tensor& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.element_count()));
-  chip.copy_out<float>(tensor, std::span(values));
-  return values;
 }
 
 /// As a stream, and captured.
@@ -47,7 +42,7 @@ TEST(Predicate, ComparesWithItsSign) {
       ++at;
     }
   });
-  EXPECT_THAT(floats_of(chip, y), ElementsAre(0, 2, 0, 0, 2, 2));
+  EXPECT_THAT(values_of<float>(chip, y), ElementsAre(0, 2, 0, 0, 2, 2));
 }
 
 TEST(Predicate, IsReadWhenTheTaskIsReadyAfterWhoeverWritesIt) {
@@ -63,7 +58,7 @@ TEST(Predicate, IsReadWhenTheTaskIsReadyAfterWhoeverWritesIt) {
       g.submit(only_if(flag, WaitCmp::eq, 1), add_one, y);
       g.submit(only_if(flag, WaitCmp::eq, 0), add_one, y);
     });
-    EXPECT_THAT(floats_of(chip, y), Each(2.0F));
+    EXPECT_THAT(values_of<float>(chip, y), Each(2.0F));
   }
 }
 
@@ -105,9 +100,9 @@ TEST(Predicate, FollowsTheMemoryThatIsBound) {
   chip.copy_in<std::int32_t>(other, std::vector<std::int32_t>{1});
   CapturedGraph graph = chip.capture([&](Graph& g) { g.submit(only_if(flag, WaitCmp::ne, 0), add_one, y); });
   chip.run(graph);
-  EXPECT_THAT(floats_of(chip, y), Each(0.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(0.0F));
   chip.run(graph, {{flag, other}});
-  EXPECT_THAT(floats_of(chip, y), Each(1.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(1.0F));
 }
 
 TEST(Predicate, ATaskThatDoesNotRunIsInTheProfile) {

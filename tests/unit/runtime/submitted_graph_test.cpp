@@ -8,18 +8,13 @@
 
 #include "kernels.hpp"
 #include "support/require.hpp"
+#include "tensors.hpp"
 
 namespace baton::test {
 namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-
-std::vector<float> floats_of(Chip& chip, const Tensor& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.element_count()));
-  chip.copy_out<float>(tensor, std::span(values));
-  return values;
-}
 
 /// y = 2 * (2 * x + 1), through an output.
 CapturedGraph layer(Chip& chip, const Tensor& x, const Tensor& y) {
@@ -42,12 +37,12 @@ TEST(SubmitGraph, IsOrderedWithWhatStandsAroundIt) {
     g.submit(add_one, y);
     g.submit_graph(graph, {{x, y}, {y, x}});
   });
-  EXPECT_THAT(floats_of(chip, y), Each(7.0F));
-  EXPECT_THAT(floats_of(chip, x), Each(30.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(7.0F));
+  EXPECT_THAT(values_of<float>(chip, x), Each(30.0F));
   // The graph itself is as it was.
   chip.copy_in<float>(x, std::vector<float>{1, 2, 3, 4});
   chip.run(graph);
-  EXPECT_THAT(floats_of(chip, y), ElementsAre(6, 10, 14, 18));
+  EXPECT_THAT(values_of<float>(chip, y), ElementsAre(6, 10, 14, 18));
 }
 
 TEST(SubmitGraph, ManyTimesWithOtherMemoryEachHasOutputsOfItsOwn) {
@@ -68,7 +63,7 @@ TEST(SubmitGraph, ManyTimesWithOtherMemoryEachHasOutputsOfItsOwn) {
     for (std::int64_t i = 0; i < kCount; ++i) g.submit_graph(graph, {{x, row(in, i)}, {y, row(out, i)}});
   });
   for (float& value : values) value = 2 * (2 * value + 1);
-  EXPECT_EQ(floats_of(chip, out), values);
+  EXPECT_EQ(values_of<float>(chip, out), values);
 }
 
 TEST(SubmitGraph, InsideOfAnotherCapturedGraph) {
@@ -82,9 +77,9 @@ TEST(SubmitGraph, InsideOfAnotherCapturedGraph) {
   });
   EXPECT_EQ(outer.task_count(), 6U);
   chip.run(outer);
-  EXPECT_THAT(floats_of(chip, x), Each(10.0F));
+  EXPECT_THAT(values_of<float>(chip, x), Each(10.0F));
   chip.run(outer);
-  EXPECT_THAT(floats_of(chip, x), Each(2 * (2 * 42.0F + 1)));
+  EXPECT_THAT(values_of<float>(chip, x), Each(2 * (2 * 42.0F + 1)));
 }
 
 TEST(SubmitGraph, KeepsWhatTasksAre) {
@@ -113,7 +108,7 @@ TEST(SubmitGraph, KeepsWhatTasksAre) {
       g.submit_graph(graph);
       g.submit(notify, signal, 1);
     });
-    EXPECT_THAT(floats_of(chip, y), ElementsAre(10, round));
+    EXPECT_THAT(values_of<float>(chip, y), ElementsAre(10, round));
   }
   std::vector<std::int32_t> seen(30);
   chip.copy_out<std::int32_t>(blocks, std::span(seen));
@@ -130,7 +125,7 @@ TEST(SubmitGraph, WithNamedEdgesKeepsThem) {
       },
       {.edges = Edges::named});
   chip.run([&](Graph& g) { g.submit_graph(graph); });
-  EXPECT_THAT(floats_of(chip, y), Each(20.0F));
+  EXPECT_THAT(values_of<float>(chip, y), Each(20.0F));
 }
 
 TEST(SubmitGraph, OfAnotherChipOrWithMemoryThatDoesNotFitIsRefused) {
