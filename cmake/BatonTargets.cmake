@@ -54,9 +54,9 @@ function(baton_read_together target count)
 endfunction()
 
 # Whether files share the reading of headers, a third of the time that they take to compile. Clang reads each file alone,
-# so that none comes to rely on what others include; sanitized builds read files together instead.
+# so that none comes to rely on what others include.
 set(BATON_SHARE_HEADERS OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT BATON_SANITIZE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(BATON_SHARE_HEADERS ON)
 endif()
 
