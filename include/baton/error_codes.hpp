@@ -13,7 +13,7 @@
   X(  7, system,             "The operating system refused a call.", "The message holds the call and the system's reason; `baton doctor` checks the usual limits.") \
   X(  8, unsupported,        "This build or this machine cannot do it.", "`baton doctor` lists what is available and what is missing.") \
   X(  9, released,           "A window or domain was used after it was released.", "Keep the object alive for as long as its memory is used.") \
-  X( 10, bad_option,         "An environment variable or option has a value that cannot be read.", "The message shows the variable, its value and the accepted form.") \
+  X( 10, bad_option,         "An environment variable or option has a value that cannot be read.", "Give a value of the form that the message shows as accepted.") \
   X( 11, bad_device_list,    "A device list cannot be read.", "Write lists such as 0, 0-3 or 0,2-4.") \
   X( 12, internal,           "Baton broke one of its own rules.", "Please report it with the whole message.") \
   X( 13, no_space,           "A file system is full, or a quota is used up.", "Make room where the message says; BATON_CACHE_DIR moves the cache of kernels.") \

@@ -47,6 +47,8 @@
   X(outside_window,     out_of_range,     "An access would leave its window.",          "Compare offset and count with the size of the window, which the message shows.") \
   X(other_host,         out_of_range,     "A pointer to the part of a rank of another host is wanted.", "Use put, get and notify, which reach all ranks; RawWindow::is_mapped() says where pointers do.") \
   X(no_such_platform,   invalid_argument, "There is no such platform.",                 "Take one of those that the message names; `baton --version` shows what is installed.") \
+  X(not_a_trace,        protocol,         "A file is not a trace.",                     "Name a file that `baton run --trace FILE` wrote, or a program with BATON_TRACE=FILE.") \
+  X(other_trace,        protocol,         "A trace is of another version of Baton.",    "Read it with the `baton` of the version that wrote it, or record it again.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
   X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \
   X(bad_host,           invalid_argument, "A host, or a file of hosts, cannot be read.", "Write hosts as in --hosts a,b or --hosts a:4,b:8; in a file one to a line.") \

@@ -78,7 +78,7 @@ void TraceReader::map(const std::string& path) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) fail_system(fmt::format("opening {}", path));
   if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) < kTraceHeaderBytes) {
-    fail(Code::protocol, "{} is not a trace: it has {} bytes", path, status.st_size);
+    fail(Situation::not_a_trace, "{} is not a trace: it has {} bytes", path, status.st_size);
   }
   bytes_ = static_cast<std::size_t>(status.st_size);
   data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, fd.get(), 0);
@@ -86,11 +86,11 @@ void TraceReader::map(const std::string& path) {
 }
 
 void TraceReader::check_header(const std::string& path) const {
-  if (header().magic != kTraceMagic) fail(Code::protocol, "{} is not a trace", path);
+  if (header().magic != kTraceMagic) fail(Situation::not_a_trace, "{} is not a trace", path);
   if (header().version != kTraceVersion || header().event_bytes != sizeof(EventRecord) ||
       header().chunk_bytes != kChunkBytes) {
-    fail(Code::protocol, "{} was written by another version of Baton (format {}, not {})", path, header().version,
-         kTraceVersion);
+    fail(Situation::other_trace, "{} was written by another version of Baton (format {}, not {})", path,
+         header().version, kTraceVersion);
   }
 }
 

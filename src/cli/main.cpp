@@ -64,7 +64,8 @@ class VersionCommand : public Command {
 /// What is wrong with a command line that names no command.
 std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& error,
                                  const std::vector<std::string>& arguments) {
-  if (!baton.get_subcommands().empty() || arguments.empty() || arguments.front().starts_with('-')) return error.what();
+  if (arguments.empty()) return "COMMAND is missing, as in: baton run -n 4 ./program";
+  if (!baton.get_subcommands().empty() || arguments.front().starts_with('-')) return error.what();
   std::string nearest;
   for (const CLI::App* command : baton.get_subcommands({})) {
     if (edit_distance(arguments.front(), command->get_name()) <= 2) nearest = command->get_name();

@@ -8,12 +8,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shared_library.hpp"
+
 namespace baton::cli {
 
 /// In a file that the build writes (cmake/WriteCommit.cmake): all that has to be compiled for a new commit.
 extern const char* const kCommit;
 
 namespace {
+
+/// Other libraries of Baton, such as that for PyTorch, have names of the same form.
+bool is_platform(const std::filesystem::path& library) {
+  try {
+    return SharedLibrary(library.string(), Code::unsupported).find("baton_platform_version") != nullptr;
+  } catch (const Error&) {
+    return false;  // it needs something that is not here; `baton doctor` says of platforms what that is
+  }
+}
 
 /// Those whose libraries lie where programs of this installation find them.
 std::vector<std::string> installed_platforms() {
@@ -25,7 +36,7 @@ std::vector<std::string> installed_platforms() {
   for (const std::filesystem::path& folder : {root / "lib", root / BATON_LIBRARY_FOLDER}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
       const std::string file = entry.path().filename().string();
-      if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix)) continue;
+      if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix) || !is_platform(entry)) continue;
       names.insert(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
     }
   }

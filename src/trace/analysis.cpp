@@ -190,14 +190,17 @@ Analysis analyse(const Trace& trace) {
     LaneTimes& lane = gathered[rank].lanes[span.lane.lane];
     const std::pair piece(span.begin, span.end);
     switch (span.counts_as()) {
-      case EventClass::work: lane.work.push_back(piece); break;
+      case EventClass::work:
+        if (span.kind != EventKind::compile) lane.work.push_back(piece);
+        break;
       case EventClass::copying: lane.copying.push_back(piece); break;
       case EventClass::waiting: {
         lane.waiting.push_back(piece);
         std::uint32_t whom = kNoRank;
         if (const auto found = ended_by.find(i); found != ended_by.end()) whom = found->second;
         if (span.kind == EventKind::reach && span.a < kNoRank) whom = static_cast<std::uint32_t>(span.a);
-        times.waited_for[whom] += span.length();
+        // Who arrives last at a barrier waits for nobody.
+        if (span.kind != EventKind::barrier || whom != kNoRank) times.waited_for[whom] += span.length();
         break;
       }
       case EventClass::mark:

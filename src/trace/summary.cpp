@@ -33,7 +33,7 @@ std::string whom(const RankTimes& times) {
   std::ranges::sort(by_time, std::greater());
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min<std::size_t>(by_time.size(), 2); ++i) {
-    const std::string name = by_time[i].second == kNoRank ? "?" : fmt::format("rank {}", by_time[i].second);
+    const std::string name = by_time[i].second == kNoRank ? "not known" : fmt::format("rank {}", by_time[i].second);
     names.push_back(fmt::format("{} ({})", name, percent(by_time[i].first, all)));
   }
   return names.empty() ? "-" : fmt::format("{}", fmt::join(names, ", "));
@@ -45,10 +45,18 @@ struct KernelTimes {
   std::int64_t longest = 0;
 };
 
-std::map<std::string, KernelTimes> times_by_label(const Trace& trace, EventClass wanted) {
+/// Tables of a summary: what counts as work is the kernels, and what makes them.
+bool is_kernel(const Span& span) { return span.counts_as() == EventClass::work && span.kind != EventKind::compile; }
+bool is_compiling(const Span& span) { return span.kind == EventKind::compile; }
+bool is_waiting(const Span& span) { return span.counts_as() == EventClass::waiting; }
+bool is_copying(const Span& span) { return span.counts_as() == EventClass::copying; }
+
+using Wanted = bool (*)(const Span&);
+
+std::map<std::string, KernelTimes> times_by_label(const Trace& trace, Wanted wanted) {
   std::map<std::string, KernelTimes> times;
   for (const Span& span : trace.spans) {
-    if (span.counts_as() != wanted) continue;
+    if (!wanted(span)) continue;
     KernelTimes& of = times[label_of(trace, span)];
     ++of.count;
     of.total += span.length();
@@ -57,7 +65,7 @@ std::map<std::string, KernelTimes> times_by_label(const Trace& trace, EventClass
   return times;
 }
 
-void add_table(std::string& text, const Trace& trace, EventClass wanted, const char* title) {
+void add_table(std::string& text, const Trace& trace, Wanted wanted, const char* title) {
   const auto times = times_by_label(trace, wanted);
   if (times.empty()) return;
   std::vector<std::pair<std::string, KernelTimes>> sorted(times.begin(), times.end());
@@ -137,8 +145,9 @@ std::string summary(const Trace& trace, const Analysis& analysis) {
   std::string text = fmt::format("{} events of {} process{} on {}, {}\n", trace.spans.size(), trace.processes,
                                  trace.processes == 1 ? "" : "es", trace.host, duration(trace.length));
   add_ranks(text, analysis);
-  add_table(text, trace, EventClass::work, "kernel");
-  add_table(text, trace, EventClass::waiting, "wait");
+  add_table(text, trace, is_kernel, "kernel");
+  add_table(text, trace, is_waiting, "wait");
+  add_table(text, trace, is_compiling, "compiling");
   add_critical_path(text, trace, analysis);
   add_findings(text, analysis);
   return text;
@@ -146,7 +155,7 @@ std::string summary(const Trace& trace, const Analysis& analysis) {
 
 std::string difference(const Trace& trace, const Trace& later) {
   std::vector<std::tuple<std::int64_t, std::string, KernelTimes, KernelTimes>> changes;
-  for (const EventClass wanted : {EventClass::work, EventClass::waiting, EventClass::copying}) {
+  for (const Wanted wanted : {is_kernel, is_waiting, is_copying, is_compiling}) {
     auto before = times_by_label(trace, wanted);
     for (const auto& [name, now] : times_by_label(later, wanted)) {
       changes.emplace_back(now.total - before[name].total, name, before[name], now);

@@ -182,7 +182,7 @@ def test_a_second_trace_is_refused(tmp_path):
 def test_what_is_not_a_trace_is_said(tmp_path):
     (tmp_path / "x").write_text("no trace")
     ended = subprocess.run([baton_program(), "trace", str(tmp_path / "x")], capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 1 and "is not a trace" in ended.stderr
+    assert ended.returncode == 1 and "is not a trace" in ended.stderr and "baton run --trace FILE" in ended.stderr
 
 
 def test_a_trace_that_is_not_there_is_answered_with_how_to_get_one(tmp_path):

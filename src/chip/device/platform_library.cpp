@@ -57,14 +57,18 @@ std::vector<std::string> candidates(const std::string& platform) {
   const std::string file = "libbaton_" + platform + ".so";
   const std::filesystem::path folder = own_folder();
   std::vector<std::string> places;
+  const auto add = [&](const std::filesystem::path& in) {
+    std::string place = (in / file).string();
+    if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+  };
   if (!folder.empty()) {
-    places.push_back((folder / file).string());
-    places.push_back((folder.parent_path() / "lib" / file).string());
+    add(folder);
+    add(folder.parent_path() / "lib");
   }
   const char* search = std::getenv("LD_LIBRARY_PATH");
   std::istringstream folders(search == nullptr ? "" : search);
   for (std::string entry; std::getline(folders, entry, ':');) {
-    if (!entry.empty()) places.push_back((std::filesystem::path(entry) / file).string());
+    if (!entry.empty()) add(entry);
   }
   return places;
 }

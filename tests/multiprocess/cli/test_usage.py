@@ -35,12 +35,14 @@ def test_version(baton, arguments):
     assert [line.split()[0] for line in lines[1:]] == ["commit", "compiler", "platforms"]
     assert re.fullmatch(r"commit +([0-9a-f]{12}|unknown: .*)", lines[1])
     assert re.fullmatch(r"compiler +(GNU|Clang|AppleClang) [0-9.]+", lines[2])
+    platforms = lines[3].split(maxsplit=1)[1].split(", ")
+    assert "a2a3sim" in platforms and "torch" not in platforms  # libbaton_torch.so is not a platform
 
 
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ([], "subcommand"),
+        ([], "COMMAND is missing"),
         (["rum"], 'no command "rum"; do you mean run?'),
         (["run"], "PROGRAM is missing"),
         (["run", "-n", "2"], "PROGRAM is missing"),

@@ -13,6 +13,7 @@ namespace baton::trace {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Analysis, AWaitIsJoinedToTheNotifyThatEndedIt) {
   MadeTrace made;
@@ -52,6 +53,20 @@ TEST(Analysis, ABarrierWaitsForTheLastOne) {
   const Analysis analysis = analyse(made.done());
   EXPECT_EQ(analysis.ranks.at(0).waited_for.at(1), 70);
   EXPECT_EQ(analysis.ranks.at(2).waited_for.at(1), 70);
+  EXPECT_TRUE(analysis.ranks.at(1).waited_for.empty()) << "the last one waits for nobody";
+}
+
+TEST(Summary, CompilingIsNotTheWorkOfKernels) {
+  MadeTrace made;
+  made.add(EventKind::compile, 0, 0, 60).object = made.text("add.cpp");
+  made.task(0, 0, 1, 60, 100, made.text("add"));
+  const Analysis analysis = analyse(made.done());
+  EXPECT_EQ(analysis.ranks.at(0).kernels, 40);
+  const std::string text = summary(made.done(), analysis);
+  const std::size_t kernels = text.find("\nkernel ");
+  const std::size_t compiling = text.find("\ncompiling ");
+  ASSERT_TRUE(kernels < compiling && compiling != std::string::npos) << text;
+  EXPECT_THAT(text.substr(kernels, compiling - kernels), Not(HasSubstr("add.cpp")));
 }
 
 TEST(Analysis, PartsOfTimeDoNotOverlap) {
