@@ -9,14 +9,14 @@
 namespace baton::ascend {
 namespace {
 
-constexpr const char* kNames[] = {"libhcomm.so", "libhccl.so"};
+constexpr const char* kLibraries[] = {"libhcomm.so", "libhccl.so"};
 
 /// By number. HcclGetErrorString is not on all chips.
-struct Known {
+struct KnownResult {
   const char* text;
   Code code;
 };
-constexpr Known kKnown[] = {
+constexpr KnownResult kResults[] = {
     {"success", Code::system},
     {"parameter", Code::system},
     {"null pointer", Code::system},
@@ -52,15 +52,15 @@ const Hccl& Hccl::get() {
 }
 
 Hccl::Hccl() {
-  const VendorLibrary library("communication library of Ascend chips", kNames);
+  const VendorLibrary library("communication library of Ascend chips", kLibraries);
 #define BATON_HCCL_FIND(name, parameters) library.find(name, #name);
   BATON_HCCL_FUNCTIONS(BATON_HCCL_FIND)
 #undef BATON_HCCL_FIND
 }
 
 Error Hccl::error(const char* function, Result result) {
-  const bool is_known = result >= 0 && static_cast<std::size_t>(result) < std::size(kKnown);
-  const Known known = is_known ? kKnown[result] : Known{"unknown", Code::system};
+  const bool is_known = result >= 0 && static_cast<std::size_t>(result) < std::size(kResults);
+  const KnownResult known = is_known ? kResults[result] : KnownResult{"unknown", Code::system};
   const char* const text = Cann::get().aclGetRecentErrMsg();
   return Error(known.code, fmt::format("{}: {} ({}){}{}", function, result, known.text, text == nullptr ? "" : ": ",
                                        text == nullptr ? "" : text));
