@@ -33,7 +33,7 @@ std::vector<Member> together(const BatonGroup& group, const Member& mine, const 
   std::vector<Member> all(group.size);
   const int status = group.exchange(group.context, failure ? static_cast<int>(failure->code()) : 0,
                                     failure ? failure->what() : nullptr, &mine, sizeof mine, all.data());
-  if (failure) throw *failure;
+  if (failure) throw Error(*failure);
   if (status != 0) throw Error(static_cast<Code>(status), "a member could not open the window");
   return all;
 }
