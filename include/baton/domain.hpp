@@ -40,6 +40,8 @@ class BATON_API Domain {
   [[nodiscard]] const std::string& name() const;
   /// The members, as ranks of the job.
   [[nodiscard]] const std::vector<int>& members() const;
+  /// For each member the number of its host: 0, 1, 2 ... in the order of their first members.
+  [[nodiscard]] const std::vector<int>& hosts() const;
 
   /// Gives every member `count` zeroed elements under `name`. Collective: all members call with the same arguments in
   /// the same order; what differs is an error that shows both sides.
@@ -65,6 +67,9 @@ class BATON_API Domain {
   /// A domain of some members of this one, in the order given. Collective over those alone; the caller is one of them.
   /// Subsets may overlap, nest and exist side by side.
   [[nodiscard]] Domain subset(std::string_view name, std::span<const int> ranks);
+  /// A domain of the members of this host, in their order. Collective over those alone. Its waits end with peer_died
+  /// when any member of this domain dies, wherever it is.
+  [[nodiscard]] Domain subset_here(std::string_view name);
 
   /// What this rank keeps with the domain under `key`, made by `make` if there is nothing yet. It ends with the last
   /// handle. `make` gets a handle that does not count as one, and neither do the windows that are made with it.

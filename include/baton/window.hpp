@@ -80,6 +80,13 @@ class BATON_API RawWindow {
   /// The same, but false at the deadline.
   [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                                     std::chrono::nanoseconds timeout) const;
+  /// put, then advance() of the word at `word` of the same part, which a waiter sees after the bytes.
+  void put_advance(int peer, std::size_t offset, const void* source, std::size_t count_bytes, std::size_t word,
+                   std::uint64_t value) const;
+  /// Blocks until the word at `offset` of this rank's own part, which `from` advances, is at least `value`; false at
+  /// the deadline. Throws peer_died as soon as any member is dead, peer_left as soon as `from` has left. An acquire.
+  [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,
+                                    std::chrono::nanoseconds timeout) const;
 
   /// For `baton check`, which does not see loads and stores through pointers: this rank is about to read, or write,
   /// these bytes of any window of its job. Nothing happens unless it runs.

@@ -19,6 +19,13 @@ void check_name(std::string_view what, std::string_view name) {
   }
 }
 
+/// An identity that no other subset has, and that all members compute alike.
+std::uint64_t identify_subset(comm::DomainState& parent, std::string_view name, std::vector<std::uint32_t> members) {
+  for (const char c : name) members.push_back(static_cast<unsigned char>(c));
+  const std::uint64_t kind = comm::hash_words(parent.id(), members);
+  return comm::hash_words(kind, {static_cast<std::uint32_t>(parent.world().next_sequence(kind))});
+}
+
 /// Apart from the search for it, which every collective makes.
 [[gnu::noinline]] Attachment& make_attachment(comm::DomainState& state, const void* key,
                                               std::unique_ptr<Attachment> (*make)(Domain borrowed)) {
@@ -40,6 +47,7 @@ int Domain::rank() const { return static_cast<int>(state().rank()); }
 int Domain::size() const { return static_cast<int>(state().size()); }
 const std::string& Domain::name() const { return state().name(); }
 const std::vector<int>& Domain::members() const { return state().member_numbers(); }
+const std::vector<int>& Domain::hosts() const { return state().groups().hosts(); }
 
 std::size_t Domain::window_bytes(std::size_t count, std::size_t element_bytes) {
   std::size_t bytes = 0;
@@ -92,11 +100,22 @@ Domain Domain::subset(std::string_view name, std::span<const int> ranks) {
     fail(Code::not_a_member, "subset \"{}\": the calling rank {} is not among its {} members", name, rank(),
          ranks.size());
   }
-  std::vector<std::uint32_t> identity = members;
-  for (const char c : name) identity.push_back(static_cast<unsigned char>(c));
-  const std::uint64_t kind = comm::hash_words(parent.id(), identity);
-  const std::uint64_t id = comm::hash_words(kind, {static_cast<std::uint32_t>(parent.world().next_sequence(kind))});
+  const std::uint64_t id = identify_subset(parent, name, members);
   return Domain(comm::DomainState::of_subset(parent.world_pointer(), std::string(name), std::move(members), id));
+}
+
+Domain Domain::subset_here(std::string_view name) {
+  check_name("domain", name);
+  comm::DomainState& parent = state();
+  std::vector<std::uint32_t> members;
+  for (const std::uint32_t member : parent.groups().here()) members.push_back(parent.members()[member]);
+  std::vector<std::uint32_t> watched;
+  for (const comm::HostGroups::Group& group : parent.groups().elsewhere()) {
+    for (const std::uint32_t member : group) watched.push_back(parent.members()[member]);
+  }
+  const std::uint64_t id = identify_subset(parent, name, members);
+  return Domain(comm::DomainState::of_subset(parent.world_pointer(), std::string(name), std::move(members), id,
+                                             std::move(watched)));
 }
 
 }  // namespace baton

@@ -59,9 +59,11 @@ std::shared_ptr<DomainState> DomainState::of_world(std::shared_ptr<World> world)
 }
 
 std::shared_ptr<DomainState> DomainState::of_subset(std::shared_ptr<World> world, std::string name,
-                                                    std::vector<std::uint32_t> members, std::uint64_t id) {
+                                                    std::vector<std::uint32_t> members, std::uint64_t id,
+                                                    std::vector<std::uint32_t> watched) {
   auto domain =
       std::shared_ptr<DomainState>(new DomainState(std::move(world), std::move(name), std::move(members), id));
+  domain->watched_ = std::move(watched);
   static_cast<void>(
       allocate_segment(*domain, domain->name_, 0, [&](const std::shared_ptr<SharedMemory>& segment, auto /*key*/) {
         domain->segment_ = segment;
@@ -256,6 +258,22 @@ std::vector<std::uint32_t> DomainState::others_in(wire::RankState state) {
   return found;
 }
 
+std::optional<std::uint32_t> DomainState::dead_watched(std::span<const std::uint32_t> dead) const {
+  if (watched_.empty()) return std::nullopt;
+  std::vector<std::uint32_t> ranks = watched_;
+  for (const std::uint32_t member : dead) ranks.push_back(members_[member]);
+  const std::optional<std::uint32_t> first = first_death(world_->control(), ranks);
+  if (!first || std::find(watched_.begin(), watched_.end(), *first) == watched_.end()) return std::nullopt;
+  return first;
+}
+
+void DomainState::throw_watched_died(std::uint32_t culprit, const std::string& what) const {
+  const wire::ControlHeader& control = world_->control();
+  throw Error(Code::peer_died, fmt::format("{} rank {} of the job died", what, culprit),
+              {fmt::format("rank {} of the job ({}) died: {}", culprit, describe_process(control, culprit),
+                           describe_end(control, culprit))});
+}
+
 std::vector<std::string> DomainState::describe_deaths(std::span<const std::uint32_t> dead) {
   std::vector<std::string> notes;
   notes.reserve(dead.size());
@@ -271,6 +289,8 @@ void DomainState::throw_if_dead() {
   if (world_->control().changes.load(std::memory_order_acquire) == 0) [[likely]]
     return;
   const std::vector<std::uint32_t> dead = others_in(wire::RankState::dead);
+  if (const auto watched = dead_watched(dead))
+    throw_watched_died(*watched, fmt::format("rank {} of \"{}\" was busy when", rank_, name_));
   if (dead.empty()) return;
   throw Error(Code::peer_died, fmt::format("rank {} was busy when rank {} of \"{}\" died", rank_, dead.front(), name_),
               describe_deaths(dead));
@@ -292,11 +312,16 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   if (has_done_its_part != nullptr) std::erase_if(left, *has_done_its_part);
   if (waits_on == WaitsOn::rung_member) std::erase_if(left, [&](std::uint32_t member) { return member != rung; });
   const bool hopeless_departure = waits_on == WaitsOn::any_member ? nobody_remains : !left.empty();
-  if (dead.empty() && !hopeless_departure) return;
+  const std::optional<std::uint32_t> dead_elsewhere = dead_watched(dead);
+  if (dead.empty() && !dead_elsewhere && !hopeless_departure) return;
   // Who is gone by now may have done its part first, after the caller's test.
   if (test()) return;
 
   const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);
+  if (dead_elsewhere) {
+    throw_watched_died(*dead_elsewhere, fmt::format("rank {} of \"{}\" waited{} for {}, but", rank_, name_, waited,
+                                                    describe(describe_wait())));
+  }
   std::vector<std::string> notes = describe_deaths(dead);
   if (dead.empty()) {
     for (const std::uint32_t member : left) notes.push_back(describe_member(member) + " has left the job");

@@ -41,9 +41,11 @@ class DomainState {
   /// The domain of all ranks of a job.
   static std::shared_ptr<DomainState> of_world(std::shared_ptr<World> world);
 
-  /// The domain of `members` (ranks of the job). Collective over them.
+  /// The domain of `members` (ranks of the job). Collective over them. The death of `watched` ranks, which are not
+  /// among them, ends its waits, too.
   static std::shared_ptr<DomainState> of_subset(std::shared_ptr<World> world, std::string name,
-                                                std::vector<std::uint32_t> members, std::uint64_t id);
+                                                std::vector<std::uint32_t> members, std::uint64_t id,
+                                                std::vector<std::uint32_t> watched = {});
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
@@ -129,6 +131,10 @@ class DomainState {
   [[nodiscard]] bool arrive(std::uint64_t epoch);
   /// Those of `state` other than this rank; the dead in the order in which they ended.
   [[nodiscard]] std::vector<std::uint32_t> others_in(wire::RankState state);
+  /// The watched rank that died before all others and the members `dead`, if any did.
+  [[nodiscard]] std::optional<std::uint32_t> dead_watched(std::span<const std::uint32_t> dead) const;
+  /// `what` is what the death ended, in words that go on with the culprit.
+  [[noreturn]] void throw_watched_died(std::uint32_t culprit, const std::string& what) const;
   [[nodiscard]] std::vector<std::string> describe_deaths(std::span<const std::uint32_t> dead);
   [[noreturn]] void throw_barrier_timeout(std::uint64_t epoch, std::chrono::nanoseconds waited);
 
@@ -137,6 +143,8 @@ class DomainState {
   TextId event_text_;
   std::vector<std::uint32_t> members_;
   std::vector<int> member_numbers_;
+  /// Ranks of the job.
+  std::vector<std::uint32_t> watched_;
   WaitingDomain waiting_domain_;
   std::uint64_t id_;
   std::uint32_t rank_;

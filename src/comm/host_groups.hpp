@@ -21,12 +21,15 @@ class HostGroups {
   /// One group for each other host that has members. The first of a group takes what is meant for its host.
   [[nodiscard]] const std::vector<Group>& elsewhere() const noexcept { return elsewhere_; }
   [[nodiscard]] bool spans_hosts() const noexcept { return !elsewhere_.empty(); }
+  /// By member: 0, 1, 2 ... in the order of their first members.
+  [[nodiscard]] const std::vector<int>& hosts() const noexcept { return hosts_; }
   [[nodiscard]] bool is_far(std::uint32_t member) const noexcept { return spans_hosts() && far_[member]; }
 
  private:
   Group here_;
   std::vector<Group> elsewhere_;
   std::vector<bool> far_;
+  std::vector<int> hosts_;
 };
 
 }  // namespace baton::comm

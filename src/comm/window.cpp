@@ -92,6 +92,16 @@ bool RawWindow::reaches_within(int owner, std::size_t offset, std::uint64_t valu
   return state().reaches_within(owner, offset, value, needed, timeout);
 }
 
+void RawWindow::put_advance(int peer, std::size_t offset, const void* source, std::size_t count_bytes, std::size_t word,
+                            std::uint64_t value) const {
+  state().put_advance(peer, offset, source, count_bytes, word, value);
+}
+
+bool RawWindow::is_told_within(int from, std::size_t offset, std::uint64_t value,
+                               std::chrono::nanoseconds timeout) const {
+  return state().is_told_within(from, offset, value, timeout);
+}
+
 std::string RawWindow::activity_of(int rank) const { return state().activity_of(rank); }
 
 void RawWindow::check_members() const { state().domain().throw_if_dead(); }

@@ -328,6 +328,19 @@ void WindowState::advance(int owner, std::size_t offset, std::uint64_t value) co
   domain_->world().ring(domain_->members()[static_cast<std::size_t>(owner)]);
 }
 
+void WindowState::put_advance(int peer, std::size_t offset, const void* source, std::size_t count, std::size_t word,
+                              std::uint64_t value) const {
+  static_cast<void>(checked("put", peer, offset, count));
+  if (!is_far(peer) || is_checked() || events::tracing()) {
+    put(peer, offset, source, count, {});
+    advance(peer, word, value);
+    return;
+  }
+  static_cast<void>(growing_word("advance", peer, word));
+  path_->put(far_place(peer, offset), source, count,
+             {wire::SignalChange::advance, key_, word, static_cast<std::int64_t>(value)}, far_deadline());
+}
+
 WaitDescription WindowState::describe_wait(std::size_t offset, WaitCmp comparison, std::int32_t value) const {
   WaitDescription wait{wire::Operation::waiting, name_, offset / sizeof(std::int32_t), comparison, value, 0};
   wait.domain = domain_->name();
@@ -387,6 +400,37 @@ bool WindowState::reach(int owner, std::size_t offset, std::uint64_t value, Need
   return domain_->wait(
       reached, Deadline::within(timeout), [&] { return describe_reaching(owner, needed); }, waits_on, event,
       static_cast<std::uint32_t>(owner));
+}
+
+bool WindowState::is_told_within(int from, std::size_t offset, std::uint64_t value,
+                                 std::chrono::nanoseconds timeout) const {
+  const int own = static_cast<int>(domain_->rank());
+  const auto word = growing_word("is_told_within", own, offset);
+  static_cast<void>(checked("is_told_within", from, 0, 0));
+  const auto told = [&] {
+    // Pairs with the store in advance(), of this host or in Delivery; sequentially consistent because it is tested
+    // before sleeping.
+    return word.load(std::memory_order_seq_cst) >= value;
+  };
+  if (!told()) {
+    domain_->world().note(wire::Operation::in_collective);
+    const auto is_not_needed = [from](std::uint32_t one) { return static_cast<int>(one) != from; };
+    const HasDoneItsPart others_may_leave = is_not_needed;
+    EventRecord event{.kind = EventKind::reach,
+                      .object = domain_->event_text(),
+                      .a = member(from),
+                      .b = offset / sizeof value,
+                      .c = value};
+    if (!domain_->wait(
+            told, Deadline::within(timeout), [&] { return describe_reaching(from, Needed::owner); },
+            WaitsOn::every_member, event, std::nullopt, &others_may_leave)) {
+      return false;
+    }
+  }
+  if (is_checked()) {
+    note_seen(checked_part(own), offset, sizeof value, WaitCmp::ge, static_cast<std::int64_t>(value), "wait", {});
+  }
+  return true;
 }
 
 void WindowState::wait_reached(int owner, std::size_t offset, std::uint64_t value, Needed needed,

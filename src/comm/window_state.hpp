@@ -63,6 +63,10 @@ class WindowState {
                     std::chrono::nanoseconds timeout) const;
   [[nodiscard]] bool reaches_within(int owner, std::size_t offset, std::uint64_t value, Needed needed,
                                     std::chrono::nanoseconds timeout) const;
+  void put_advance(int peer, std::size_t offset, const void* source, std::size_t count, std::size_t word,
+                   std::uint64_t value) const;
+  [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,
+                                    std::chrono::nanoseconds timeout) const;
 
   /// For `baton check`.
   [[nodiscard]] CheckedPart checked_part(int owner) const noexcept {
