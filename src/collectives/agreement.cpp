@@ -1,49 +1,32 @@
 // How ranks notice that they made different calls, also while they wait for what will never come, and that another has
 // given a call up.
-#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
-#include <baton/options.hpp>
 
 #include "collectives/host_mover.hpp"
+#include "collectives/patience.hpp"
 
 namespace baton::collectives {
 namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
 
-/// After this long a wait looks at what the others called, then after twice as long, and so on.
-constexpr std::chrono::nanoseconds kFirstLook = std::chrono::milliseconds(100);
-
 }  // namespace
-
-std::chrono::nanoseconds HostMover::timeout_or_default(std::chrono::nanoseconds timeout) {
-  return timeout.count() > 0 ? timeout : options().wait_timeout;
-}
 
 void HostMover::wait_longer(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
   record();
   fetch_for_next_call();  // while nothing else is to be done
   const std::chrono::nanoseconds timeout = timeout_or_default(timeout_);
-  std::chrono::nanoseconds left = timeout;
-  for (std::chrono::nanoseconds look = kFirstLook; left.count() > 0; look *= 2) {
-    const std::chrono::nanoseconds now = std::min(look, left);
-    try {
-      if (scratch_.reaches_within(owner, offset, value, needed, now)) return;
-    } catch (const Error& error) {
-      // One that has left or ended may have done so because it noticed a disagreement.
-      if (error.code() == Code::peer_left || error.code() == Code::peer_died) look_around();
-      throw;
-    }
-    look_around();
-    left -= now;
-  }
+  const auto reach = [&](std::chrono::nanoseconds time) {
+    return scratch_.reaches_within(owner, offset, value, needed, time);
+  };
+  if (reach_or_look(timeout, reach, [this] { look_around(); })) return;
   throw Error(Code::wait_timeout,
-              fmt::format("rank {} waited {} s for {}", rank(), std::chrono::duration<double>(timeout).count(),
-                          needed == Needed::owner ? fmt::format("rank {}", owner) : "all ranks to arrive"),
+              fmt::format("rank {} waited {} s for {}", number(rank()), std::chrono::duration<double>(timeout).count(),
+                          needed == Needed::owner ? fmt::format("rank {}", number(owner)) : "all ranks to arrive"),
               {scratch_.activity_of(owner)});
 }
 
@@ -58,6 +41,7 @@ void HostMover::look_around() const {
         call_in(Word(at<RecordLine>(peer, record_offset()).state).load(std::memory_order_acquire)) == calls_;
     if (has_begun && !agrees(peer)) throw_mismatch(rank(), peer);
   }
+  if (look_further_) look_further_();
   // Pairs with close() in give_up().
   if (!is_given_up(first_given_up().load(std::memory_order_acquire))) return;
   for (int peer = 0; peer < size(); ++peer) {
@@ -91,7 +75,7 @@ void HostMover::throw_given_up() const {
     const auto code = static_cast<Code>(Word(line.code).load(std::memory_order_relaxed));
     look_around();
     if (code == Code::peer_died || code == Code::peer_left) look_for_a_death(peer);
-    throw Error(code, fmt::format("rank {} has given this call up", peer));
+    throw Error(code, fmt::format("rank {} has given this call up", number(peer)));
   }
   throw Error(Code::internal, "a call was given up by nobody");
 }
@@ -107,8 +91,8 @@ std::string HostMover::describe_record(int peer, std::uint64_t call) const {
   auto& record = at<RecordLine>(peer, record_offset(call));
   const std::uint64_t recorded = call_in(Word(record.state).load(std::memory_order_acquire));
   const std::string text = describe(call_of(Word(record.fingerprint).load(std::memory_order_relaxed)));
-  if (recorded == call) return fmt::format("rank {} called {}", peer, text);
-  return fmt::format("rank {} has not made call {}", peer, call);
+  if (recorded == call) return fmt::format("rank {} called {}", number(peer), text);
+  return fmt::format("rank {} has not made call {}", number(peer), call);
 }
 
 std::uint64_t HostMover::first_disagreement(int a, int b) const {
@@ -137,7 +121,8 @@ void HostMover::throw_mismatch(int a, int b) const {
   if (fingerprint(a) == fingerprint(b))
     notes.emplace_back("they differ in the windows, the places in them, or the options");
   throw Error(Code::mismatch,
-              fmt::format("ranks {} and {} of \"{}\" disagree about collective call {}", a, b, domain_name_, call),
+              fmt::format("ranks {} and {} of \"{}\" disagree about collective call {}", number(a), number(b),
+                          names_.domain, call),
               std::move(notes));
 }
 

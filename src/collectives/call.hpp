@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kNibble = 0xfU;
 
 /// "allreduce of 1024 float32, sum".
 [[nodiscard]] std::string describe(const Call& call);
+/// Of a message between two ranks: the fingerprints are those of what was sent and of what is wanted.
+[[noreturn]] void throw_message_mismatch(int sender, std::uint64_t sent, int receiver, std::uint64_t wanted);
+/// Of blocks of different sizes.
+[[noreturn]] void throw_counts_differ(int from, std::uint64_t sent, Element element, int to, std::uint64_t expected);
 
 /// Mixes `value` into a hash of what a fingerprint does not hold.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {

@@ -1,5 +1,7 @@
 #include "collectives/communicator.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace baton::collectives {
@@ -7,7 +9,19 @@ namespace {
 
 const char kKey = 0;
 
+bool spans_hosts(const Domain& domain) {
+  return std::any_of(domain.hosts().begin(), domain.hosts().end(), [](int host) { return host != 0; });
+}
+
 }  // namespace
+
+Communicator::Communicator(Domain borrowed) {
+  if (spans_hosts(borrowed)) {
+    hosts_ = std::make_unique<HostsMover>(std::move(borrowed));
+  } else {
+    mover_.emplace(std::move(borrowed));
+  }
+}
 
 Communicator& Communicator::of(const Domain& domain) {
   const auto make = [](Domain borrowed) -> std::unique_ptr<Attachment> {
@@ -52,12 +66,32 @@ void Communicator::throw_if_failed(const Domain& domain) const {
 
 void Communicator::give_up(const Domain& domain, const Call& call, const Error& error) {
   std::vector<std::string> notes = error.notes();
-  if (const std::optional<int> writer = mover_.give_up(error.code())) {
+  if (hosts_) {
+    hosts_->give_up(error);
+  } else if (const std::optional<int> writer = mover_->give_up(error.code())) {
     notes.push_back(fmt::format("rank {} stopped while it wrote to memory of this rank, and may go on later", *writer));
   }
   failure_ = Error(error.code(), fmt::format("{} on \"{}\": {}", describe(call), domain.name(), error.message()),
                    std::move(notes), error.remedy());
   throw Error(*failure_);
+}
+
+void Communicator::run_all_to_all_v(const Domain& me, const Request& request, std::span<const std::size_t> send_counts,
+                                    std::span<const std::size_t> receive_counts) {
+  if (hosts_) return hosts_->run_all_to_all_v(me, request, send_counts, receive_counts);
+  collectives::run_all_to_all_v(me, *mover_, *mover_, request, send_counts, receive_counts);
+}
+
+void Communicator::send(int to, const ConstData& data, std::uint64_t fingerprint, std::chrono::nanoseconds timeout) {
+  const std::size_t bytes = data.count() * size_of(data.element());
+  if (hosts_) return hosts_->send(to, data.address(), bytes, fingerprint, timeout);
+  mover_->send(to, data.address(), bytes, fingerprint, timeout);
+}
+
+void Communicator::receive(int from, const Data& data, std::uint64_t fingerprint, std::chrono::nanoseconds timeout) {
+  const std::size_t bytes = data.count() * size_of(data.element());
+  if (hosts_) return hosts_->receive(from, data.address(), bytes, fingerprint, timeout);
+  mover_->receive(from, data.address(), bytes, fingerprint, timeout);
 }
 
 void Communicator::start(StartedCall& call, const Domain& domain) {

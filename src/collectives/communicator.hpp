@@ -2,22 +2,27 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <baton/domain.hpp>
 #include <baton/error.hpp>
 
 #include "collectives/host_mover.hpp"
+#include "collectives/hosts/hosts_mover.hpp"
+#include "collectives/run.hpp"
 #include "collectives/starter.hpp"
 
 namespace baton::collectives {
 
 class Communicator final : public Attachment {
  public:
-  explicit Communicator(Domain borrowed) : mover_(std::move(borrowed)) {}
+  explicit Communicator(Domain borrowed);
 
   /// That of `domain`; the first call makes it and is collective.
   [[nodiscard]] static Communicator& of(const Domain& domain);
@@ -35,7 +40,16 @@ class Communicator final : public Attachment {
     Communicator& communicator_;
   };
 
-  [[nodiscard]] HostMover& mover() noexcept { return mover_; }
+  /// These make a call in a turn, on one host or over several.
+  void run(const Domain& me, const Request& request) {
+    if (mover_) [[likely]]
+      return collectives::run(me, *mover_, *mover_, request);
+    hosts_->run(me, request);
+  }
+  void run_all_to_all_v(const Domain& me, const Request& request, std::span<const std::size_t> send_counts,
+                        std::span<const std::size_t> receive_counts);
+  void send(int to, const ConstData& data, std::uint64_t fingerprint, std::chrono::nanoseconds timeout);
+  void receive(int from, const Data& data, std::uint64_t fingerprint, std::chrono::nanoseconds timeout);
 
   /// Runs `body` in a turn and names the call in what it throws; from then on every call fails with that.
   template <class Body>
@@ -58,7 +72,9 @@ class Communicator final : public Attachment {
   void end_turn() noexcept;
   [[noreturn]] void give_up(const Domain& domain, const Call& call, const Error& error);
 
-  HostMover mover_;
+  /// One of the two.
+  std::optional<HostMover> mover_;
+  std::unique_ptr<HostsMover> hosts_;
   std::atomic<bool> busy_{false};
   std::optional<Error> failure_;
   /// Ends first.

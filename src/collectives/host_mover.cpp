@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -17,27 +18,21 @@ namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
 
-/// The window through which members work; they all have to be of this host.
-RawWindow make_scratch(Domain& domain, std::size_t bytes) {
-  RawWindow scratch = domain.raw_window("collectives", bytes);
-  for (int peer = 0; peer < domain.size(); ++peer) {
-    if (scratch.is_mapped(peer)) continue;
-    throw Error(Code::unsupported,
-                fmt::format("collectives on \"{}\": rank {} is on another host than rank {}, and there are none over "
-                            "several hosts yet",
-                            domain.name(), peer, domain.rank()));
-  }
-  return scratch;
+RankNames own_names(const Domain& domain) {
+  RankNames names{domain.name(), std::vector<int>(static_cast<std::size_t>(domain.size()))};
+  std::iota(names.ranks.begin(), names.ranks.end(), 0);
+  return names;
 }
 
 }  // namespace
 
-HostMover::HostMover(Domain domain, std::optional<StagingRing> ring, PeerMemory::Within within)
+HostMover::HostMover(Domain domain, std::optional<StagingRing> ring, PeerMemory::Within within,
+                     const std::optional<RankNames>& names)
     : Mover(domain.rank(), domain.size()),
       layout_(domain.size()),
       ring_(ring.value_or(ring_of(domain.size()))),
-      domain_name_(domain.name()),
-      scratch_(make_scratch(domain, layout_.bytes)),
+      names_(names ? *names : own_names(domain)),
+      scratch_(domain.raw_window("collectives", layout_.bytes)),
       memory_(*this, scratch_, within),
       begun_(static_cast<std::size_t>(domain.size())),
       chunks_sent_(static_cast<std::size_t>(domain.size())),

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,11 +47,20 @@ struct Plan {
   bool direct = false;
 };
 
+/// The words of errors for members that the caller knows by other numbers.
+struct RankNames {
+  std::string domain;
+  std::vector<int> ranks;  // by member
+};
+
 class HostMover final : public Mover {
  public:
-  /// Collective over the domain: allocates the scratch window.
+  /// Collective over the domain, whose members are all of this host: allocates the scratch window.
   explicit HostMover(Domain domain, std::optional<StagingRing> ring = std::nullopt,
-                     PeerMemory::Within within = PeerMemory::Within::processor);
+                     PeerMemory::Within within = PeerMemory::Within::processor,
+                     const std::optional<RankNames>& names = std::nullopt);
+  /// From now on who waits for long calls this, too: it throws if what members wait for will not come.
+  void look_further(std::function<void()> look) { look_further_ = std::move(look); }
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
   void begin(const Call& call, std::uint64_t details, std::size_t contribution_bytes, std::chrono::nanoseconds timeout);
@@ -147,8 +157,6 @@ class HostMover final : public Mover {
   }
   /// Others have read what this rank writes in the next call: the lines come back while it waits, or does other things.
   void fetch_for_next_call() const noexcept;
-  /// That of a wait; 0 stands for Options::wait_timeout.
-  [[nodiscard]] static std::chrono::nanoseconds timeout_or_default(std::chrono::nanoseconds timeout);
   /// Waits until the word at `offset` of `owner` has `value`, and meanwhile looks whether the others called the same.
   void wait_word(int owner, std::size_t offset, std::uint64_t value, Needed needed) {
     // Pairs with the store in RawWindow::advance().
@@ -194,6 +202,8 @@ class HostMover final : public Mover {
   /// Throws if another rank is known to have made another call than this one, or than a third.
   void look_around() const;
   [[noreturn]] void throw_mismatch(int a, int b) const;
+  /// The number of a member in errors.
+  [[nodiscard]] int number(int rank) const noexcept { return names_.ranks[static_cast<std::size_t>(rank)]; }
   /// Whether somebody gave this call, or one before it, up.
   [[nodiscard]] bool is_given_up(std::uint64_t first) const noexcept { return WriteGate::is_closed(first, calls_); }
   [[nodiscard]] WriteGate::Word& first_given_up() const { return at<GivenUpLine>(0, Layout::kGivenUpAt).first; }
@@ -208,7 +218,8 @@ class HostMover final : public Mover {
 
   Layout layout_;
   StagingRing ring_;
-  std::string domain_name_;
+  RankNames names_;
+  std::function<void()> look_further_;
   RawWindow scratch_;
   std::vector<std::byte*> parts_;
   MemoryMover memory_;

@@ -4,13 +4,16 @@
 #include <baton/error.hpp>
 
 #include "collectives/host_mover.hpp"
+#include "collectives/patience.hpp"
 
 namespace baton::collectives {
 namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
 
-[[noreturn]] void throw_message_mismatch(int sender, std::uint64_t sent, int receiver, std::uint64_t wanted) {
+}  // namespace
+
+void throw_message_mismatch(int sender, std::uint64_t sent, int receiver, std::uint64_t wanted) {
   const auto text = [](std::uint64_t fingerprint) {
     const Call call = call_of(fingerprint);
     return fmt::format("{} {}", call.count, name_of(call.element));
@@ -18,8 +21,6 @@ using Word = std::atomic_ref<std::uint64_t>;
   throw Error(Code::mismatch,
               fmt::format("rank {} sent {} to rank {}, which receives {}", sender, text(sent), receiver, text(wanted)));
 }
-
-}  // namespace
 
 void HostMover::send(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
                      std::chrono::nanoseconds timeout) {
@@ -53,7 +54,7 @@ void HostMover::receive(int from, std::byte* data, std::size_t bytes, std::uint6
   do {
     wait_message(from, theirs + offsetof(MailLine, sent), received + 1, timeout);
     const std::uint64_t sent = Word(mail.fingerprint[received % 2]).load(std::memory_order_relaxed);
-    if (sent != fingerprint) throw_message_mismatch(from, sent, rank(), fingerprint);
+    if (sent != fingerprint) throw_message_mismatch(number(from), sent, number(rank()), fingerprint);
     const std::size_t now = std::min(layout_.mail_chunk, bytes - done);
     copy(data + done, room + received % 2 * layout_.mail_chunk, now);
     done += now;

@@ -17,7 +17,7 @@ void make(const Domain& me, const Request& request) {
   if (me.size() == 1) return copy_alone(request);
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
-  communicator.make(me, request.call, [&] { run(me, communicator.mover(), communicator.mover(), request); });
+  communicator.make(me, request.call, [&] { communicator.run(me, request); });
 }
 
 }  // namespace
@@ -87,9 +87,7 @@ void all_to_all_v(const Domain& me, ConstData in, std::span<const std::size_t> s
   if (me.size() == 1) return copy_alone(request);
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
-  communicator.make(me, request.call, [&] {
-    run_all_to_all_v(me, communicator.mover(), communicator.mover(), request, send_counts, receive_counts);
-  });
+  communicator.make(me, request.call, [&] { communicator.run_all_to_all_v(me, request, send_counts, receive_counts); });
 }
 
 namespace {
@@ -110,8 +108,7 @@ void send(const Domain& me, int to, ConstData data, const CollectiveOptions& opt
   check_data(call, "data", data);
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
-  communicator.mover().send(to, data.address(), data.count() * size_of(data.element()), fingerprint_of(call),
-                            options.timeout);
+  communicator.send(to, data, fingerprint_of(call), options.timeout);
 }
 
 void recv(const Domain& me, int from, Data data, const CollectiveOptions& options) {
@@ -120,8 +117,7 @@ void recv(const Domain& me, int from, Data data, const CollectiveOptions& option
   check_data(call, "data", data);
   Communicator& communicator = Communicator::of(me);
   const Communicator::Turn turn(communicator, me);
-  communicator.mover().receive(from, data.address(), data.count() * size_of(data.element()), fingerprint_of(call),
-                               options.timeout);
+  communicator.receive(from, data, fingerprint_of(call), options.timeout);
 }
 
 }  // namespace baton

@@ -1,46 +1,17 @@
 #include "collectives/run.hpp"
 
 #include <algorithm>
-#include <exception>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
 
 #include "base/log.hpp"
-#include "base/recorder.hpp"
 #include "collectives/direct.hpp"
+#include "collectives/traced.hpp"
 
 namespace baton::collectives {
 namespace {
-
-/// An event of a collective, while a trace is written.
-class TracedCollective {
- public:
-  TracedCollective(const Domain& me, const Call& call, Algorithm algorithm, std::size_t bytes) {
-    if (!events::tracing()) [[likely]]
-      return;
-    event_ = {.begin = ticks(),
-              .kind = EventKind::collective,
-              .rank = static_cast<std::uint32_t>(me.members()[static_cast<std::size_t>(me.rank())]),
-              .object = events::text(name_of(call.operation)),
-              .a = bytes,
-              .b = events::text(name_of(algorithm)),
-              .c = static_cast<std::uint64_t>(me.size())};
-  }
-  TracedCollective(const TracedCollective&) = delete;
-  TracedCollective& operator=(const TracedCollective&) = delete;
-  ~TracedCollective() {
-    if (event_.begin == 0) [[likely]]
-      return;
-    event_.end = ticks();
-    if (std::uncaught_exceptions() != 0) event_.outcome = EventOutcome::failed;
-    events::record(event_);
-  }
-
- private:
-  EventRecord event_;
-};
 
 bool is_in(const Domain& me, const RawWindow* window) { return window != nullptr && window->belongs_to(me); }
 
@@ -337,7 +308,7 @@ void run(const Domain& me, HostMover& host, Mover& mover, const Request& request
 
 void run_planned(const Domain& me, HostMover& host, Mover& mover, const Request& request, const Plan& plan) {
   const Call& call = request.call;
-  const TracedCollective traced(me, call, plan.algorithm->algorithm, plan.bytes);
+  const TracedCollective traced(me, call, name_of(plan.algorithm->algorithm), plan.bytes);
   switch (plan.algorithm->needs) {
     case Needs::contributions:
       host.begin(call, details_of(plan), plan.bytes, request.timeout);

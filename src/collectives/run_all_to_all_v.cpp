@@ -122,9 +122,7 @@ class VectorRun {
     for (int from = 0; from < host_.size(); ++from) {
       for (int to = 0; to < host_.size(); ++to) {
         if (sends(from, to) == expects(to, from)) continue;
-        throw Error(Code::mismatch,
-                    fmt::format("rank {} sends {} {} to rank {}, which expects {}", from, sends(from, to),
-                                name_of(request_.call.element), to, expects(to, from)));
+        throw_counts_differ(from, sends(from, to), request_.call.element, to, expects(to, from));
       }
     }
     // Unreachable: a disagreement was found among the same numbers.
@@ -246,6 +244,11 @@ class VectorRun {
 };
 
 }  // namespace
+
+void throw_counts_differ(int from, std::uint64_t sent, Element element, int to, std::uint64_t expected) {
+  throw Error(Code::mismatch, fmt::format("rank {} sends {} {} to rank {}, which expects {}", from, sent,
+                                          name_of(element), to, expected));
+}
 
 void run_all_to_all_v(const Domain& me, HostMover& host, Mover& mover, const Request& request,
                       std::span<const std::size_t> send_counts, std::span<const std::size_t> receive_counts) {

@@ -29,9 +29,8 @@ Event start(const Domain& me, const Request& request) {
     copy_alone(request);
     return Event(std::make_unique<StartedCall>(me));
   }
-  return start_call(me, request.call, [request](const Domain& domain, Communicator& communicator) {
-    run(domain, communicator.mover(), communicator.mover(), request);
-  });
+  return start_call(me, request.call,
+                    [request](const Domain& domain, Communicator& communicator) { communicator.run(domain, request); });
 }
 
 }  // namespace
@@ -105,7 +104,7 @@ Event start_all_to_all_v(const Domain& me, ConstData in, std::span<const std::si
   const std::vector<std::size_t> sends(send_counts.begin(), send_counts.end());
   const std::vector<std::size_t> receives(receive_counts.begin(), receive_counts.end());
   return start_call(me, request.call, [=](const Domain& domain, Communicator& communicator) {
-    run_all_to_all_v(domain, communicator.mover(), communicator.mover(), request, sends, receives);
+    communicator.run_all_to_all_v(domain, request, sends, receives);
   });
 }
 

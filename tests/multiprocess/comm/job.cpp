@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "support/hosts_lab.hpp"
 #include "support/rank_program.hpp"
 #include "support/scale.hpp"
 #include "support/scenario_run.hpp"
@@ -93,6 +94,28 @@ std::chrono::nanoseconds Job::expect_death_seen(int process, int victim, std::st
   worst = std::max(worst, delay);
   EXPECT_LT(delay, kPromised + room_for_noise()) << processes_.report();
   return delay;
+}
+
+void Job::start_on_hosts(const std::string& hub, const std::vector<std::uint32_t>& host_of) {
+  for (int rank = 0; rank < size_; ++rank) {
+    start(rank, size_, HostsLab::of_this_program().environment(hub, host_of, static_cast<std::uint32_t>(rank)));
+  }
+}
+
+void Job::expect_death_seen_on_hosts(const std::vector<std::uint32_t>& host_of, int victim) const {
+  const std::uint32_t victims_host = host_of[static_cast<std::size_t>(victim)];
+  const std::int64_t died = when_told(output(victim), "dying");
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == victim) continue;
+    std::vector<std::string> parts = {fmt::format("rank {}", victim)};
+    if (host_of[static_cast<std::size_t>(rank)] != victims_host) {
+      parts.push_back(fmt::format("(pid {} on host {})", pid(victim), static_cast<char>('a' + victims_host)));
+    }
+    expect_caught(rank, "peer_died", parts);
+    const std::int64_t seen = when_told(output(rank), "caught peer_died");
+    if (died < 0 || seen < 0) continue;
+    EXPECT_LT(std::chrono::nanoseconds(seen - died), kPromised + room_for_noise()) << processes_.report();
+  }
 }
 
 std::chrono::nanoseconds Job::time_to_end(int victim) const {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Job {
   /// Starts one rank. Processes are numbered in the order of their starts.
   void start(int rank) { start(rank, size_, {}); }
   void start(int rank, int size, std::vector<std::string> environment);
+  /// Starts all ranks on the hosts of this program's lab; they meet at `hub`.
+  void start_on_hosts(const std::string& hub, const std::vector<std::uint32_t>& host_of);
   /// Waits until the job has a host.
   void wait_for_host();
 
@@ -43,6 +46,8 @@ class Job {
   /// Expects that `process` caught peer_died, told of `victim` by rank and pid and `cause`, soon after its death: 100
   /// ms are promised, a busy machine gets more. Returns how long it took.
   std::chrono::nanoseconds expect_death_seen(int process, int victim, std::string_view cause = "SIGKILL") const;
+  /// The same of all ranks but `victim`, which tell of its host, too.
+  void expect_death_seen_on_hosts(const std::vector<std::uint32_t>& host_of, int victim) const;
   /// From what `victim` did to die until the system told of its end: until then it takes back the memory.
   [[nodiscard]] std::chrono::nanoseconds time_to_end(int victim) const;
   /// Expects that `process` ended with 0 and caught nothing.

@@ -1,0 +1,50 @@
+// Collectives of a domain whose members are on several hosts: through shared memory inside each host, by messages
+// between them.
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include <baton/domain.hpp>
+#include <baton/error.hpp>
+
+#include "collectives/host_mover.hpp"
+#include "collectives/hosts/host_map.hpp"
+#include "collectives/hosts/link.hpp"
+#include "collectives/run.hpp"
+
+namespace baton::collectives {
+
+class HostsMover {
+ public:
+  /// Collective over the domain, which spans hosts.
+  explicit HostsMover(Domain domain);
+  HostsMover(const HostsMover&) = delete;
+  HostsMover& operator=(const HostsMover&) = delete;
+  ~HostsMover() = default;
+
+  void run(const Domain& me, const Request& request);
+  void run_all_to_all_v(const Domain& me, const Request& request, std::span<const std::size_t> send_counts,
+                        std::span<const std::size_t> receive_counts);
+
+  /// See baton::send().
+  void send(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+            std::chrono::nanoseconds timeout);
+  void receive(int from, std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+               std::chrono::nanoseconds timeout);
+
+  /// This rank makes no call any more: who waits for it is told why, where that is not known anyway.
+  void give_up(const Error& error) noexcept;
+
+ private:
+  template <class Body>
+  void make(const Domain& me, const Request& request, const Body& body);
+
+  HostMap map_;
+  /// The members of this host.
+  Domain here_;
+  HostMover mover_;
+  Link link_;
+};
+
+}  // namespace baton::collectives

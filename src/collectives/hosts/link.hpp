@@ -1,0 +1,101 @@
+// What a rank has to reach ranks of other hosts with: channels to those that carry the same lane, and to all for
+// messages; and how ranks of different hosts notice that they made different calls.
+//
+// Each message of a lane is stamped with a hash of all calls so far. A rank that gets another stamp than it would have
+// sent asks for the last calls of the sender, tells all members what differs, and gives up.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <baton/domain.hpp>
+#include <baton/error.hpp>
+
+#include "collectives/call.hpp"
+#include "collectives/hosts/channel.hpp"
+#include "collectives/hosts/host_map.hpp"
+
+namespace baton::collectives {
+
+class Link {
+ public:
+  /// Collective over the domain.
+  Link(Domain& domain, const HostMap& map);
+
+  /// Begins the next call. `details` is what must agree and is not in `call`.
+  void begin(const Call& call, std::uint64_t details, std::chrono::nanoseconds timeout);
+
+  /// To, and from, the rank of `host` that carries this rank's lane. A message has at most message_bytes(). `data` may
+  /// change when send() returns; what receive() returns stays until release().
+  void send(int host, const std::byte* data, std::size_t bytes);
+  [[nodiscard]] const std::byte* receive(int host);
+  void release(int host) { channel(host).release(window_, lanes_); }
+  [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }
+
+  /// From one rank to another, in the order of the calls; see baton::send().
+  void send_mail(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+                 std::chrono::nanoseconds timeout);
+  void receive_mail(int from, std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
+                    std::chrono::nanoseconds timeout);
+
+  /// Tells all members why this rank gives up: nothing that they wait for will come from it.
+  void complain(const Error& error) noexcept;
+  /// Throws what another member has complained of, if one has.
+  void look() const;
+  /// Throws peer_died, in the words of the domain, if a member is dead.
+  void check_members() const { window_.check_members(); }
+
+ private:
+  /// What this rank called, for who asks.
+  struct alignas(kLine) CallLine {
+    std::uint64_t call;
+    std::uint64_t fingerprint;
+    std::uint64_t history;
+  };
+  static constexpr std::size_t kTextBytes = 496;
+  /// Why another member has given up.
+  struct alignas(kLine) Complaint {
+    std::uint64_t told;
+    std::uint32_t code;
+    std::uint32_t bytes;
+    char text[kTextBytes];  // the message, then the notes, a line each
+  };
+  /// In front of each chunk of a message between ranks.
+  static constexpr std::size_t kMailHead = kLine;
+
+  struct Layout {
+    explicit Layout(const HostMap& map) noexcept;
+    std::size_t complaints;
+    ChannelLayout lanes;
+    ChannelLayout mail;
+    std::size_t bytes;
+  };
+
+  Link(Domain& domain, const HostMap& map, const Layout& layout);
+  [[nodiscard]] Channel& channel(int host) { return *to_host_[static_cast<std::size_t>(host)]; }
+  [[nodiscard]] std::size_t complaint_of(int rank) const noexcept {
+    return complaints_ + static_cast<std::size_t>(rank) * sizeof(Complaint);
+  }
+  void wait_told(int from, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout) const;
+  [[noreturn]] void throw_mismatch(int peer) const;
+
+  std::string domain_name_;
+  int rank_;
+  int size_;
+  std::size_t complaints_;
+  ChannelLayout lanes_;
+  ChannelLayout mail_;
+  RawWindow window_;
+  std::vector<std::optional<Channel>> to_host_;  // none to the own one, none if this rank carries no lane
+  std::vector<Channel> to_rank_;
+  std::vector<std::byte> letter_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t history_ = 0;
+  std::chrono::nanoseconds timeout_{0};
+};
+
+}  // namespace baton::collectives
