@@ -1,0 +1,44 @@
+"""Programs that were written for one host, on two."""
+
+import os
+
+import pytest
+
+from test_hosts import lines_of, make_hosts  # noqa: F401 (a fixture)
+
+TCP = {"UCX_TLS": "tcp,self"}  # UCX would find out that the hosts are one machine
+
+SUMS = """
+import baton
+import numpy as np
+
+me = baton.join()
+x = me.window("x", 1000, "float32")
+x[:] = me.rank + 1
+me.allreduce(x)
+all_ranks = np.zeros(me.size, "int32")
+me.allgather(np.array([me.rank], "int32"), all_ranks)
+parts = me.subset("odd" if me.rank % 2 else "even", range(me.rank % 2, me.size, 2))
+y = np.full(70000, me.rank, "int64")
+parts.broadcast(y, root=parts.size - 1)
+print(x[0], x[999], list(map(int, all_ranks)), y[0], y[-1])
+"""
+
+
+def test_the_relay_goes_over_the_link(make_hosts):
+    relay = os.path.join(os.environ["BATON_TEST_EXAMPLES"], "relay")
+    result = make_hosts(2).run("-n", "4", relay, env=TCP)
+    assert result.returncode == 0, result.stderr
+    legs = [f"[{r}] rank {r}: leg {r} was run by rank {r - 1}" for r in range(1, 4)]
+    assert lines_of(result.stdout) == ["[0] rank 0: the baton came back after 4 of 4 legs", *legs]
+
+
+def test_collectives_of_python(make_hosts):
+    package = os.environ.get("BATON_TEST_PACKAGE")
+    if not package or not os.path.isdir(package):
+        pytest.skip("the Python package was not built")
+    env = {**TCP, "PYTHONPATH": package, "PYTHONDONTWRITEBYTECODE": "1"}
+    result = make_hosts(2).run(os.environ["BATON_TEST_PACKAGE_PYTHON"], "-c", SUMS, slots=[2, 3], env=env)
+    assert result.returncode == 0, result.stderr
+    last = [4, 3, 4, 3, 4]
+    assert lines_of(result.stdout) == [f"[{r}] 15.0 15.0 [0, 1, 2, 3, 4] {last[r]} {last[r]}" for r in range(5)]
