@@ -64,10 +64,14 @@ struct CheckedRows {
   }
 };
 
-/// Spreads two numbers over all 64 bits.
+/// Spreads two numbers over all 64 bits: of pairs that differ, even by one bit, the results have nothing in common.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
-  const std::uint64_t mixed = (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6U) + (a >> 2U))) * 0xbf58476d1ce4e5b9U;
-  return mixed ^ (mixed >> 31U);
+  const auto spread = [](std::uint64_t value) {
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31U);
+  };
+  return spread(spread(a + 0x9e3779b97f4a7c15U) + b);
 }
 
 /// A buffer that a node gives to its chips, in the numbers of the node.
@@ -75,12 +79,20 @@ struct CheckedRows {
   return mix(node + 1, buffer);
 }
 
-/// What tasks hand over, in the numbers of a chip.
+/// What tokens of a chip or a node stand for. No two of them are the same, whatever their numbers.
+enum class TokenKind : std::uint8_t { task_submitted, task_ended, all_ended, once, copy };
+[[nodiscard]] constexpr std::uint64_t token_of(std::uint64_t owner, TokenKind kind, std::uint64_t number) noexcept {
+  return mix(mix(owner, static_cast<std::uint64_t>(kind)), number);
+}
+
+/// What a task hands over.
 enum class TaskMoment : std::uint8_t { submitted, ended };
 [[nodiscard]] constexpr std::uint64_t task_token(std::uint64_t chip, std::uint64_t task, TaskMoment moment) noexcept {
-  return mix(mix(chip, task), static_cast<std::uint64_t>(moment));
+  return token_of(chip, moment == TaskMoment::submitted ? TokenKind::task_submitted : TokenKind::task_ended, task);
 }
 /// All tasks of a chip that have ended.
-[[nodiscard]] constexpr std::uint64_t tasks_token(std::uint64_t chip) noexcept { return mix(chip, 0); }
+[[nodiscard]] constexpr std::uint64_t tasks_token(std::uint64_t chip) noexcept {
+  return token_of(chip, TokenKind::all_ended, 0);
+}
 
 }  // namespace baton

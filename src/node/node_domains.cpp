@@ -240,7 +240,9 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
   const std::size_t chunks = (bytes + half - 1) / half;
   const auto size_of_chunk = [&](std::size_t chunk) { return std::min(half, bytes - chunk * half); };
   const auto place_of_chunk = [&](std::size_t chunk) { return staging.data() + (chunk % 2) * half; };
-  const std::uint64_t first_copy = mix(checked_.id, copies_);
+  const auto copy_of_chunk = [id = checked_.id, first = copies_](std::size_t chunk) {
+    return token_of(id, TokenKind::copy, first + chunk);
+  };
   copies_ += chunks;
   const auto start = [&](std::size_t chunk) {
     lock.unlock();
@@ -251,8 +253,8 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
     control_message_.put(begin + chunk * half);
     control_message_.put(static_cast<std::uint64_t>((chunk % 2) * half));
     control_message_.put(static_cast<std::uint64_t>(size_of_chunk(chunk)));
-    control_message_.put(first_copy + chunk);
-    if (is_checked()) note_hand({}, copy_token(first_copy + chunk, CopyMoment::asked));
+    control_message_.put(copy_of_chunk(chunk));
+    if (is_checked()) note_hand({}, copy_token(copy_of_chunk(chunk), CopyMoment::asked));
     send_control(chip, control_message_.finish());
   };
   std::optional<Failure> failure;
@@ -260,7 +262,7 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
     MessageReader reply = await_reply(chip, lock);
     if (reply.kind() != MessageKind::done && !failure) failure = get_failure(reply);
     release_reply(chip);
-    if (is_checked() && !failure) note_take({}, copy_token(first_copy + chunk, CopyMoment::made));
+    if (is_checked() && !failure) note_take({}, copy_token(copy_of_chunk(chunk), CopyMoment::made));
     lock.unlock();
     if (to != nullptr && !failure) std::memcpy(to + chunk * half, place_of_chunk(chunk), size_of_chunk(chunk));
     lock.lock();

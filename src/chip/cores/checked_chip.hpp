@@ -32,7 +32,7 @@ class CheckedChip {
   [[nodiscard]] static Activity carrier_of(Activity activity) noexcept { return activity | kCarrier; }
   /// A token that nobody else has.
   [[nodiscard]] std::uint64_t next_token() noexcept {
-    return mix(id() + 1, next_token_.fetch_add(1, std::memory_order_relaxed));
+    return token_of(id(), TokenKind::once, next_token_.fetch_add(1, std::memory_order_relaxed));
   }
 
   void hand(Activity by, std::uint64_t token) const noexcept { note_hand({rank_, by}, token); }
