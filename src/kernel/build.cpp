@@ -122,6 +122,26 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
   return flags;
 }
 
+ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
+  SequenceHash key;
+  key.add(kRecipeVersion);
+  key.add(recipe.source);
+  key.add(recipe.from_text ? "text" : "file");
+  key.add(recipe.text);
+  key.add(recipe.compiler.identity);
+  key.add(recipe.flags);
+  key.add(recipe.processor);
+  if (recipe.device) {
+    key.add(recipe.device->platform);
+    key.add(recipe.device->compiler.identity);
+    key.add(recipe.device->flags);
+  }
+  key.add(meaningful_variables());
+  // Flags as they are may name files relative to this folder.
+  if (!request.flags.empty()) key.add(std::filesystem::current_path().string());
+  return key.finish();
+}
+
 void CompilerRuns::run(const Compiler& compiler, const ProgramCall& call, const std::string& output) {
   const ProgramEnd end = run_program(call, Deadline::after(timeout_));
   if (end.how == ProgramEnd::How::timed_out) {
@@ -149,6 +169,10 @@ Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chro
   call.arguments.insert(call.arguments.end(), recipe.flags.begin(), recipe.flags.end());
   call.arguments.insert(call.arguments.end(),
                         {"-MD", "-MF", list, "-MT", "kernel", "-o", library, "-x", "c++", source});
+  if (recipe.bodies) {
+    call.arguments.insert(call.arguments.end(),
+                          {"-DPTO_BODIES=extern", "-Wl,--gc-sections", "-x", "none", *recipe.bodies});
+  }
 
   const std::int64_t start_ns = file_clock_ns();
   CompilerRuns runs{recipe, key, cache, work, timeout};

@@ -34,6 +34,7 @@ struct Recipe {
   std::vector<std::string> flags;
   std::string processor;  ///< Which one the library is for; empty if it is for any.
   std::optional<DeviceRecipe> device;
+  std::optional<std::string> bodies;  ///< An object to link; the library is the same without it.
 };
 
 /// Without `.` and `..`.
@@ -42,6 +43,9 @@ struct Recipe {
 /// `processor` as in a recipe.
 [[nodiscard]] std::vector<std::string> compiler_flags(const CompileRequest& request, const Compiler& compiler,
                                                       const std::string& processor, const std::string& include_root);
+
+/// Equal for equal results, as far as included files stay what they are.
+[[nodiscard]] ContentHash key_of(const Recipe& recipe, const CompileRequest& request);
 
 struct Built {
   std::string library;

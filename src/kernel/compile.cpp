@@ -8,6 +8,7 @@
 #include "base/recorder.hpp"
 #include "base/text_file.hpp"
 #include "kernel/ascend_compiler.hpp"
+#include "kernel/bodies.hpp"
 #include "kernel/build.hpp"
 #include "kernel/cache.hpp"
 #include "kernel/device_compiler.hpp"
@@ -43,7 +44,8 @@ std::string stem_of(const std::string& source) {
   return stem.empty() ? "kernel" : stem.substr(0, 60);
 }
 
-Recipe recipe_of(const CompileRequest& request, const Options& options, const Cache& cache) {
+Recipe recipe_of(const CompileRequest& request, const Options& options, const std::string& include_root,
+                 const Cache& cache) {
   const char* path = std::getenv("PATH");
   Recipe recipe{.source = request.text ? request.source : absolute(request.source),
                 .from_text = request.text.has_value(),
@@ -53,8 +55,8 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
                                           Deadline::after(options.compile_timeout)),
                 .flags = {},
                 .processor = request.target == Target::this_processor ? this_processor() : "",
-                .device = {}};
-  const std::string include_root = find_include_root(options.include_dir);
+                .device = {},
+                .bodies = {}};
   recipe.flags = compiler_flags(request, recipe.compiler, recipe.processor, include_root);
   if (is_for_device(request.platform) && request.form == SourceForm::kernels) {
     const Deadline deadline = Deadline::after(options.compile_timeout);
@@ -72,33 +74,14 @@ Recipe recipe_of(const CompileRequest& request, const Options& options, const Ca
   return recipe;
 }
 
-ContentHash key_of(const Recipe& recipe, const CompileRequest& request) {
-  SequenceHash key;
-  key.add(kRecipeVersion);
-  key.add(recipe.source);
-  key.add(recipe.from_text ? "text" : "file");
-  key.add(recipe.text);
-  key.add(recipe.compiler.identity);
-  key.add(recipe.flags);
-  key.add(recipe.processor);
-  if (recipe.device) {
-    key.add(recipe.device->platform);
-    key.add(recipe.device->compiler.identity);
-    key.add(recipe.device->flags);
-  }
-  key.add(meaningful_variables());
-  // Flags as they are may name files relative to this folder.
-  if (!request.flags.empty()) key.add(std::filesystem::current_path().string());
-  return key.finish();
-}
-
 }  // namespace
 
 CompiledKernel compile(const CompileRequest& request, const Options& options) {
   const auto start = Clock::now();
   const std::uint64_t began = ticks();
   const Cache cache(options);
-  const Recipe recipe = recipe_of(request, options, cache);
+  const std::string include_root = find_include_root(options.include_dir);
+  Recipe recipe = recipe_of(request, options, include_root, cache);
   const ContentHash key = key_of(recipe, request);
   enum class Came : std::uint8_t { compiled, found };
   const auto record = [&](Came came) {
@@ -119,6 +102,7 @@ CompiledKernel compile(const CompileRequest& request, const Options& options) {
   const auto lock = KeyLock::wait(cache.lock_file(), key, Deadline::after(options.compile_timeout));
   if (!lock) log::debug("somebody compiles {} for too long; compiling it here as well", recipe.source);
   if (auto library = cache.find(key)) return from_cache(*std::move(library));
+  recipe.bodies = bodies_for(request, recipe, include_root, cache, options.compile_timeout);
   Built built = build(recipe, key, cache, options.compile_timeout);
   cache.trim();
   record(Came::compiled);

@@ -11,6 +11,7 @@
 #include <pto/common/registers.hpp>
 #include <pto/instructions/assign.hpp>
 #include <pto/instructions/binary.hpp>
+#include <pto/instructions/bodies.hpp>
 #include <pto/instructions/concat.hpp>
 #include <pto/instructions/convert.hpp>
 #include <pto/instructions/events.hpp>

@@ -10,7 +10,8 @@
 namespace baton::kernel {
 
 /// A DMA engine copies one line of elements without gaps.
-PTO_SHARED AICORE inline uint64_t check_line_view(const BatonPlace& place, const char* name, const GlobalView& tensor) {
+PTO_ONCE PTO_SHARED AICORE uint64_t check_line_view(const BatonPlace& place, const char* name,
+                                                    const GlobalView& tensor) {
   const Extents& extents = tensor.extents;
   if (kChecks) {
     check_extents(place, extents);

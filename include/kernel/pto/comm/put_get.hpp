@@ -29,8 +29,8 @@ AICORE inline int64_t element_count(const Extents& extents) {
 
 /// Copies without the tile, if both sides are one run of elements and share none. A chip leaves nothing in the tile
 /// that is defined: so that no kernel relies on it, it begins with other bytes.
-PTO_SHARED AICORE inline bool copy_past_tiles(const TileView (&tiles)[2], const GlobalView& dst,
-                                              const GlobalView& src) {
+PTO_ONCE PTO_SHARED AICORE bool copy_past_tiles(const TileView (&tiles)[2], const GlobalView& dst,
+                                                const GlobalView& src) {
   const int64_t bytes = element_count(src.extents) * src.element_bytes;
   if (!is_packed(src.layout, src.extents) || !is_packed(dst.layout, dst.extents)) return false;
   if (dst.data + bytes > src.data && src.data + bytes > dst.data) return false;
@@ -44,9 +44,9 @@ PTO_SHARED AICORE inline bool copy_past_tiles(const TileView (&tiles)[2], const 
 }
 
 /// Checks operands and tells the core. `cut` are the tile's valid rows and columns: the pieces that are copied.
-PTO_SHARED AICORE inline void begin_put(const char* name, Where where, const TileView (&tiles)[2], int tile_count,
-                                        const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2],
-                                        uint32_t atomic) {
+PTO_ONCE PTO_SHARED AICORE void begin_put(const char* name, Where where, const TileView (&tiles)[2], int tile_count,
+                                          const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2],
+                                          uint32_t atomic) {
   const BatonPlace place = place_of(name, where);
   finish_copies();
   for (int i = 0; i < tile_count; ++i) {
@@ -125,7 +125,7 @@ PTO_INLINE AICORE void put_pieces(const TileView (&tiles)[2], const GlobalView& 
                  });
 }
 
-PTO_SHARED AICORE inline void put_bytes(const TileView (&tiles)[2], const GlobalView& dst, const GlobalView& src) {
+PTO_ONCE PTO_SHARED AICORE void put_bytes(const TileView (&tiles)[2], const GlobalView& dst, const GlobalView& src) {
   if (copy_past_tiles(tiles, dst, src)) return;
   put_pieces(tiles, dst, src,
              [](const TileView& tile, const GlobalView& tensor) { copy_bytes(tile, tensor, Way::from_tile); });

@@ -26,7 +26,7 @@ class Signal2D : public GlobalTensor<int32_t, Shape<1, 1, 1, Rows, Cols>, Stride
 
 namespace baton::kernel {
 
-PTO_SHARED AICORE inline void check_signal_view(const BatonPlace& place, const GlobalView& signal) {
+PTO_ONCE PTO_SHARED AICORE void check_signal_view(const BatonPlace& place, const GlobalView& signal) {
   if (!kChecks) return;
   check_extents(place, signal.extents);
   const auto address = reinterpret_cast<uintptr_t>(signal.data);

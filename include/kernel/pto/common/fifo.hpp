@@ -125,8 +125,8 @@ AICORE int64_t shift_of(const Side& side, bool on_vector, int64_t vector) {
 }
 
 /// The part of a slot that a tile fills, as rows and columns of global memory.
-PTO_SHARED AICORE inline GlobalView part_of_slot(const BatonPlace& place, const TileView& tile, uint8_t* slot,
-                                                 int64_t slot_bytes, int64_t row_elements, int64_t shift) {
+PTO_ONCE PTO_SHARED AICORE GlobalView part_of_slot(const BatonPlace& place, const TileView& tile, uint8_t* slot,
+                                                   int64_t slot_bytes, int64_t row_elements, int64_t shift) {
   const int64_t rows = tile.valid_rows;
   const int64_t cols = tile.valid_cols;
   const int64_t bytes = ((rows - 1) * row_elements + cols) * tile.order.element_bytes;

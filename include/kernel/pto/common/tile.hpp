@@ -25,15 +25,15 @@ constexpr AICORE Box box_of(pto::SLayout layout, int fractal_bytes, int element_
 }
 
 /// A valid size that is set at run time.
-PTO_SHARED AICORE inline void check_valid_size(const char* what, int most, int64_t got, Where where) {
+PTO_ONCE PTO_SHARED AICORE void check_valid_size(const char* what, int most, int64_t got, Where where) {
   if (!kChecks || (got >= 0 && got <= most)) return;
   fail(place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, what, most, ", got ", got);
 }
 
 /// One element of a Vec tile, by the scalar pipe.
-PTO_SHARED AICORE inline void begin_scalar_access(const BatonPlace& place, uint32_t access, const void* data,
-                                                  int64_t element_bytes, int64_t elements, int64_t room_bytes,
-                                                  int64_t offset) {
+PTO_ONCE PTO_SHARED AICORE void begin_scalar_access(const BatonPlace& place, uint32_t access, const void* data,
+                                                    int64_t element_bytes, int64_t elements, int64_t room_bytes,
+                                                    int64_t offset) {
   if (data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tile has no place; call TASSIGN first");
   if (offset < 0 || offset >= elements || (offset + 1) * element_bytes > room_bytes) {
     fail(place, BATON_KERNEL_OUT_OF_RANGE, "offset ", offset, " is outside the tile, which has ", elements,

@@ -56,7 +56,7 @@ struct TileUse {
 };
 
 /// As the core is told of it; of boxed tiles from the box on in which it begins.
-PTO_SHARED AICORE inline BatonTileRange range_of(const TileUse& use) {
+PTO_ONCE PTO_SHARED AICORE BatonTileRange range_of(const TileUse& use) {
   const TileOrder& order = use.tile.order;
   const int32_t row_in_box = use.row & (order.box_rows() - 1);
   const int32_t col_in_box = use.col & (order.box_cols() - 1);

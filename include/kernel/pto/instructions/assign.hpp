@@ -11,7 +11,7 @@
 namespace baton::kernel {
 
 /// Where `bytes` bytes at `offset` lie in an on-chip buffer, and how many are left of it from there on.
-PTO_SHARED AICORE inline BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
+PTO_ONCE PTO_SHARED AICORE BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
   const BatonCore& core = current_core();
   const BatonBuffer& buffer = core.buffers[tile_type];
   const int64_t room = static_cast<int64_t>(buffer.capacity) - offset;

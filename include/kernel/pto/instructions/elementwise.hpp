@@ -33,7 +33,7 @@ PTO_INLINE AICORE Work work_on(const TileView& dst, const Source& first, const S
 }
 
 /// Checks the tiles, tells the core, and describes the work.
-PTO_SHARED AICORE inline Work begin_unary(const char* name, Where where, const TileView& dst, const TileView& src) {
+PTO_ONCE PTO_SHARED AICORE Work begin_unary(const char* name, Where where, const TileView& dst, const TileView& src) {
   const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
@@ -42,8 +42,8 @@ PTO_SHARED AICORE inline Work begin_unary(const char* name, Where where, const T
   return work_on(dst, lines_of(src), lines_of(src));
 }
 
-PTO_SHARED AICORE inline Work begin_binary(const char* name, Where where, const TileView& dst, const TileView& first,
-                                           const TileView& second) {
+PTO_ONCE PTO_SHARED AICORE Work begin_binary(const char* name, Where where, const TileView& dst, const TileView& first,
+                                             const TileView& second) {
   const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src0", first);
@@ -55,8 +55,8 @@ PTO_SHARED AICORE inline Work begin_binary(const char* name, Where where, const 
 }
 
 /// The second operand is one number for all elements.
-PTO_SHARED AICORE inline Work begin_with_scalar(const char* name, Where where, const TileView& dst, const TileView& src,
-                                                const void* scalar) {
+PTO_ONCE PTO_SHARED AICORE Work begin_with_scalar(const char* name, Where where, const TileView& dst,
+                                                  const TileView& src, const void* scalar) {
   const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);

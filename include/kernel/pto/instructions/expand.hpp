@@ -29,15 +29,15 @@ PTO_INLINE AICORE Source column_of(const TileView& vector) {
   return {vector.data, vector.order.cols, vector.valid_cols == block ? block : 1};
 }
 
-PTO_SHARED AICORE inline void check_expansion(const BatonPlace& place, const TileView& dst, const TileView& src,
-                                              const TileView& vector) {
+PTO_ONCE PTO_SHARED AICORE void check_expansion(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                                const TileView& vector) {
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
   check_tile(place, "the vector", vector);
   check_same_valid(place, "dst", dst, "src", src);
 }
 
-PTO_SHARED AICORE inline void check_column(const BatonPlace& place, const TileView& dst, const TileView& vector) {
+PTO_ONCE PTO_SHARED AICORE void check_column(const BatonPlace& place, const TileView& dst, const TileView& vector) {
   const int32_t block = pto::BLOCK_BYTE_SIZE / vector.order.element_bytes;
   if (kChecks && !is_single_column(vector.order) && vector.valid_cols != 1 && vector.valid_cols != block &&
       !dst.is_empty()) {
@@ -49,8 +49,8 @@ PTO_SHARED AICORE inline void check_column(const BatonPlace& place, const TileVi
 
 /// dst(r, c) from src(r, c) and vector(r, 0). Either operand may be the vector: the column, or the one that is narrower
 /// than dst.
-PTO_SHARED AICORE inline Work begin_row_expansion(const char* name, Where where, const TileView& dst,
-                                                  const TileView& first, const TileView& second) {
+PTO_ONCE PTO_SHARED AICORE Work begin_row_expansion(const char* name, Where where, const TileView& dst,
+                                                    const TileView& first, const TileView& second) {
   const BatonPlace place = place_of(name, where);
   const bool swapped =
       !is_single_column(second.order) &&
@@ -64,8 +64,8 @@ PTO_SHARED AICORE inline Work begin_row_expansion(const char* name, Where where,
 }
 
 /// dst(r, c) from src(r, c) and vector(0, c).
-PTO_SHARED AICORE inline Work begin_col_expansion(const char* name, Where where, const TileView& dst,
-                                                  const TileView& src, const TileView& vector) {
+PTO_ONCE PTO_SHARED AICORE Work begin_col_expansion(const char* name, Where where, const TileView& dst,
+                                                    const TileView& src, const TileView& vector) {
   const BatonPlace place = place_of(name, where);
   check_expansion(place, dst, src, vector);
   check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);
@@ -88,8 +88,8 @@ PTO_INLINE AICORE void fill_rows(const TileView& dst, const TileView& vector) {
 }
 
 /// dst(r, c) = vector(r, 0), whatever else the vector has.
-PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const TileView& dst,
-                                            const TileView& vector) {
+PTO_ONCE PTO_SHARED AICORE void expand_column(const char* name, Where where, const TileView& dst,
+                                              const TileView& vector) {
   const BatonPlace place = place_of(name, where);
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid rows of dst", dst.valid_rows, "those of the vector", vector.valid_rows);
@@ -104,7 +104,7 @@ PTO_SHARED AICORE inline void expand_column(const char* name, Where where, const
 }
 
 /// dst(r, c) = vector(0, c).
-PTO_SHARED AICORE inline void expand_row(const char* name, Where where, const TileView& dst, const TileView& vector) {
+PTO_ONCE PTO_SHARED AICORE void expand_row(const char* name, Where where, const TileView& dst, const TileView& vector) {
   const BatonPlace place = place_of(name, where);
   check_expansion(place, dst, dst, vector);
   check_equal(place, "the valid columns of dst", dst.valid_cols, "those of the vector", vector.valid_cols);

@@ -57,7 +57,7 @@ constexpr PTO_INLINE AICORE int64_t cols_of(pto::Layout layout, const Extents& e
   return extents.shape[4];
 }
 
-PTO_SHARED AICORE inline void check_extents(const BatonPlace& place, const Extents& extents) {
+PTO_ONCE PTO_SHARED AICORE void check_extents(const BatonPlace& place, const Extents& extents) {
   if (!kChecks) return;
   for (int dim = 0; dim < 5; ++dim) {
     if (extents.shape[dim] < 1) {
@@ -71,7 +71,8 @@ PTO_SHARED AICORE inline void check_extents(const BatonPlace& place, const Exten
 constexpr PTO_INLINE AICORE int inner_dimension(pto::Layout layout) { return layout == pto::Layout::DN ? 3 : 4; }
 constexpr PTO_INLINE AICORE int outer_dimension(pto::Layout layout) { return layout == pto::Layout::DN ? 4 : 3; }
 
-PTO_SHARED AICORE inline void check_inner_stride(const BatonPlace& place, pto::Layout layout, const Extents& extents) {
+PTO_ONCE PTO_SHARED AICORE void check_inner_stride(const BatonPlace& place, pto::Layout layout,
+                                                   const Extents& extents) {
   const int inner = inner_dimension(layout);
   if (kChecks && extents.shape[inner] > 1 && extents.stride[inner] != 1) {
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the stride of dimension ", inner, " is ", extents.stride[inner],
@@ -80,7 +81,7 @@ PTO_SHARED AICORE inline void check_inner_stride(const BatonPlace& place, pto::L
 }
 
 /// Whether the lines follow each other in memory without gaps.
-PTO_SHARED AICORE inline bool is_packed(pto::Layout layout, const Extents& extents) {
+PTO_ONCE PTO_SHARED AICORE bool is_packed(pto::Layout layout, const Extents& extents) {
   const int order[4] = {outer_dimension(layout), 2, 1, 0};
   int64_t packed = extents.shape[inner_dimension(layout)];
   for (const int dim : order) {
@@ -90,8 +91,8 @@ PTO_SHARED AICORE inline bool is_packed(pto::Layout layout, const Extents& exten
   return layout != pto::Layout::NZ;
 }
 
-[[noreturn]] PTO_COLD AICORE inline void fail_unknown_address(BatonPlace place, const char* name, const void* begin,
-                                                              uint64_t bytes) {
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_unknown_address(BatonPlace place, const char* name, const void* begin,
+                                                                uint64_t bytes) {
   char nearest[160] = "";
   BatonCore& core = current_core();
   core.table->address_known(&core, begin, bytes, nearest, sizeof nearest);
@@ -102,8 +103,8 @@ PTO_SHARED AICORE inline bool is_packed(pto::Layout layout, const Extents& exten
 }
 
 /// [begin, begin + bytes) must be memory that the kernel may touch.
-PTO_SHARED AICORE inline void check_address(const BatonPlace& place, const char* name, const void* begin,
-                                            uint64_t bytes) {
+PTO_ONCE PTO_SHARED AICORE void check_address(const BatonPlace& place, const char* name, const void* begin,
+                                              uint64_t bytes) {
   if (!kChecks) return;
   if (begin == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
   BatonCore& core = current_core();
@@ -111,7 +112,7 @@ PTO_SHARED AICORE inline void check_address(const BatonPlace& place, const char*
 }
 
 /// All elements of an access, from the lowest address to the highest.
-PTO_SHARED AICORE inline void check_access(const BatonPlace& place, const char* name, const GlobalView& tensor) {
+PTO_ONCE PTO_SHARED AICORE void check_access(const BatonPlace& place, const char* name, const GlobalView& tensor) {
   if (!kChecks) return;
   int64_t lowest = 0;
   int64_t highest = 0;
@@ -125,7 +126,7 @@ PTO_SHARED AICORE inline void check_access(const BatonPlace& place, const char* 
 }
 
 /// As the core is told of it.
-PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, uint32_t access) {
+PTO_ONCE PTO_SHARED AICORE BatonGlobalRange range_of(const GlobalView& tensor, uint32_t access) {
   BatonGlobalRange range{tensor.data, access, static_cast<uint32_t>(tensor.element_bytes), {}, {}};
   for (int dim = 0; dim < 5; ++dim) {
     range.shape[dim] = tensor.extents.shape[dim];
@@ -135,8 +136,8 @@ PTO_SHARED AICORE inline BatonGlobalRange range_of(const GlobalView& tensor, uin
 }
 
 /// A tile, and the tensor that it is copied to or from.
-PTO_SHARED AICORE inline void issue_transfer(const BatonPlace& place, uint32_t pipes, const TileUse& tile,
-                                             const GlobalView& tensor, uint32_t access) {
+PTO_ONCE PTO_SHARED AICORE void issue_transfer(const BatonPlace& place, uint32_t pipes, const TileUse& tile,
+                                               const GlobalView& tensor, uint32_t access) {
   BatonCore* const core = watching_core();
   if (core == nullptr) return;
   const BatonGlobalRange range = range_of(tensor, access);

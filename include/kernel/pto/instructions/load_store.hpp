@@ -43,8 +43,8 @@ constexpr AICORE void require_transfer() {
                 "TLOAD, TSTORE: a boxed Mat tile takes a tensor whose first three sizes are 1 in its type");
 }
 
-PTO_SHARED AICORE inline void begin_transfer(const char* name, Where where, uint32_t pipes, const TileView& tile,
-                                             const GlobalView& tensor, Way way, uint32_t atomic = 0) {
+PTO_ONCE PTO_SHARED AICORE void begin_transfer(const char* name, Where where, uint32_t pipes, const TileView& tile,
+                                               const GlobalView& tensor, Way way, uint32_t atomic = 0) {
   const BatonPlace place = place_of(name, where);
   const char* const tile_name = way == Way::to_tile ? "dst" : "src";
   check_tile(place, tile_name, tile);
@@ -75,7 +75,7 @@ PTO_OUTLINED AICORE inline void poison_on_lanes(TileView tile, int pattern, int 
 
 /// A transfer moves blocks of 32 bytes. Makes what lies behind the valid region in the last block of each line unlike
 /// any data: NaN, or, of integers, a conspicuous number. What lies beyond is another tile's, or as undefined as it was.
-PTO_SHARED AICORE inline void poison_last_blocks(const TileView& tile, int pattern) {
+PTO_ONCE PTO_SHARED AICORE void poison_last_blocks(const TileView& tile, int pattern) {
   if (!kChecks) return;
   const bool by_rows = lies_in_rows(tile.order);
   const int block = pto::BLOCK_BYTE_SIZE / tile.order.element_bytes;
@@ -102,7 +102,7 @@ constexpr AICORE int store_pipe() {
   return lies_in<TileData, pto::TileType::Acc> ? PIPE_FIX : PIPE_MTE3;
 }
 
-PTO_SHARED AICORE inline void load_tile(Where where, const TileView& dst, const GlobalView& src, int poison) {
+PTO_ONCE PTO_SHARED AICORE void load_tile(Where where, const TileView& dst, const GlobalView& src, int poison) {
   begin_transfer("TLOAD", where, pipe_bit(PIPE_MTE2), dst, src, Way::to_tile);
   if (!start_copy(dst, src, Way::to_tile)) copy_bytes(dst, src, Way::to_tile);
   poison_last_blocks(dst, poison);
@@ -117,7 +117,7 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
 }
 
-PTO_SHARED AICORE inline void store_bytes(const TileView& tile, const GlobalView& tensor) {
+PTO_ONCE PTO_SHARED AICORE void store_bytes(const TileView& tile, const GlobalView& tensor) {
   if (!start_copy(tile, tensor, Way::from_tile)) copy_bytes(tile, tensor, Way::from_tile);
 }
 

@@ -52,7 +52,7 @@ struct Product {
   }
 };
 
-PTO_SHARED AICORE inline void check_product(const BatonPlace& place, const Product& product) {
+PTO_ONCE PTO_SHARED AICORE void check_product(const BatonPlace& place, const Product& product) {
   check_tile(place, "left", product.left);
   check_tile(place, "right", product.right);
   check_not_empty(place, "left", product.left);
@@ -66,7 +66,7 @@ PTO_SHARED AICORE inline void check_product(const BatonPlace& place, const Produ
 }
 
 /// acc = 0.
-PTO_SHARED AICORE inline void begin_product(Where where, const Product& product) {
+PTO_ONCE PTO_SHARED AICORE void begin_product(Where where, const Product& product) {
   const BatonPlace place = place_of("TMATMUL", where);
   check_product(place, product);
   issue(place, pipe_bit(PIPE_M), reads(product.left), product.factor(), product.part_of(product.acc, BATON_WRITES));
@@ -84,7 +84,7 @@ PTO_SHARED AICORE inline void begin_product(Where where, const Product& product)
 }
 
 /// acc = in.
-PTO_SHARED AICORE inline void begin_product_onto(Where where, const Product& product, const TileView& in) {
+PTO_ONCE PTO_SHARED AICORE void begin_product_onto(Where where, const Product& product, const TileView& in) {
   const BatonPlace place = place_of("TMATMUL_ACC", where);
   check_product(place, product);
   check_region(place, "in", in, product.rows(), product.cols());
@@ -97,7 +97,7 @@ PTO_SHARED AICORE inline void begin_product_onto(Where where, const Product& pro
 }
 
 /// Every row of acc = bias.
-PTO_SHARED AICORE inline void begin_product_onto_bias(Where where, const Product& product, const TileView& bias) {
+PTO_ONCE PTO_SHARED AICORE void begin_product_onto_bias(Where where, const Product& product, const TileView& bias) {
   const BatonPlace place = place_of("TMATMUL_BIAS", where);
   check_product(place, product);
   check_tile(place, "bias", bias);

@@ -17,13 +17,13 @@ AICORE inline const char* name_of(uint32_t tile_type) {
 }
 
 // What reports takes copies: an operand whose address is handed on stays in memory, and on a GPU memory is slow.
-[[noreturn]] PTO_COLD AICORE inline void fail_without_place(BatonPlace place, const char* name, TileView tile) {
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_without_place(BatonPlace place, const char* name, TileView tile) {
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has no place in the ", name_of(tile.loc),
        " buffer; call TASSIGN first");
 }
 
 /// Says what is wrong with a tile that is_usable() refused.
-[[noreturn]] PTO_COLD AICORE inline void fail_unusable(BatonPlace place, const char* name, TileView tile) {
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_unusable(BatonPlace place, const char* name, TileView tile) {
   const int rows = tile.valid_rows;
   const int cols = tile.valid_cols;
   if (tile.data == nullptr) fail_without_place(place, name, tile);
@@ -49,13 +49,13 @@ PTO_INLINE AICORE bool is_usable(const TileView& tile) {
          (holds_all || tile.footprint().reach() <= tile.room_bytes);
 }
 
-PTO_SHARED AICORE inline void check_tile(const BatonPlace& place, const char* name, const TileView& tile) {
+PTO_ONCE PTO_SHARED AICORE void check_tile(const BatonPlace& place, const char* name, const TileView& tile) {
   if (kChecks && !is_usable(tile)) fail_unusable(place, name, tile);
 }
 
 /// A tile of which an instruction uses rows x cols elements, whatever its valid size.
-PTO_SHARED AICORE inline void check_region(const BatonPlace& place, const char* name, const TileView& tile,
-                                           int64_t rows, int64_t cols) {
+PTO_ONCE PTO_SHARED AICORE void check_region(const BatonPlace& place, const char* name, const TileView& tile,
+                                             int64_t rows, int64_t cols) {
   if (!kChecks) return;
   if (tile.data == nullptr) fail_without_place(place, name, tile);
   if (rows > tile.order.rows || cols > tile.order.cols || tile.order.footprint(rows, cols).reach() > tile.room_bytes) {
@@ -66,7 +66,7 @@ PTO_SHARED AICORE inline void check_region(const BatonPlace& place, const char* 
 }
 
 /// A valid region with at least one element.
-PTO_SHARED AICORE inline void check_not_empty(const BatonPlace& place, const char* name, const TileView& tile) {
+PTO_ONCE PTO_SHARED AICORE void check_not_empty(const BatonPlace& place, const char* name, const TileView& tile) {
   if (!kChecks || (tile.valid_rows > 0 && tile.valid_cols > 0)) return;
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the valid size of ", name, " is ", tile.valid_rows, " x ",
        tile.valid_cols);
@@ -77,8 +77,8 @@ PTO_INLINE AICORE bool is_empty(const TileData& tile) {
   return tile.GetValidRow() == 0 || tile.GetValidCol() == 0;
 }
 
-[[noreturn]] PTO_COLD AICORE inline void fail_valid_sizes(BatonPlace place, const char* first_name, TileView first,
-                                                          const char* second_name, TileView second) {
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_valid_sizes(BatonPlace place, const char* first_name, TileView first,
+                                                            const char* second_name, TileView second) {
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, "valid sizes differ: ", first_name, " ", first.valid_rows, " x ",
        first.valid_cols, ", ", second_name, " ", second.valid_rows, " x ", second.valid_cols);
 }
@@ -88,8 +88,8 @@ PTO_INLINE AICORE void check_same_valid(const BatonPlace& place, const char* fir
   fail_valid_sizes(place, first_name, first, second_name, second);
 }
 
-PTO_SHARED AICORE inline void check_equal(const BatonPlace& place, const char* first_name, int64_t first,
-                                          const char* second_name, int64_t second) {
+PTO_ONCE PTO_SHARED AICORE void check_equal(const BatonPlace& place, const char* first_name, int64_t first,
+                                            const char* second_name, int64_t second) {
   if (!kChecks || first == second) return;
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, first_name, " is ", first, ", but ", second_name, " is ", second);
 }
@@ -114,8 +114,8 @@ AICORE inline bool share_bytes(const BatonTileRange& first, const BatonTileRange
   return false;
 }
 
-PTO_SHARED AICORE inline void check_apart(const BatonPlace& place, const char* first_name, const TileUse& first,
-                                          const char* second_name, const TileUse& second) {
+PTO_ONCE PTO_SHARED AICORE void check_apart(const BatonPlace& place, const char* first_name, const TileUse& first,
+                                            const char* second_name, const TileUse& second) {
   if (!kChecks || !share_bytes(range_of(first), range_of(second))) return;
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, first_name, " and ", second_name, " overlap");
 }
@@ -139,8 +139,8 @@ PTO_INLINE AICORE TileUse reads(const TileView& tile) { return use_of(tile, BATO
 PTO_INLINE AICORE TileUse writes(const TileView& tile) { return use_of(tile, BATON_WRITES); }
 
 /// Tells a core that watches. `uses` are at most six: no instruction has more tiles.
-PTO_COLD AICORE inline void tell(BatonCore& core, const BatonPlace& place, uint32_t pipes, const TileUse* uses,
-                                 uint32_t use_count, const BatonGlobalRange* globals, uint32_t global_count) {
+PTO_ONCE PTO_COLD AICORE void tell(BatonCore& core, const BatonPlace& place, uint32_t pipes, const TileUse* uses,
+                                   uint32_t use_count, const BatonGlobalRange* globals, uint32_t global_count) {
   BatonTileRange tiles[6];
   for (uint32_t i = 0; i < use_count; ++i) tiles[i] = range_of(uses[i]);
   const BatonIssue issue{&place, pipes, use_count, tiles, globals, global_count, 0};

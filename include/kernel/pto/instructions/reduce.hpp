@@ -16,8 +16,8 @@ inline constexpr bool is_column =
 
 /// What is reduced: `first` is the source, row by row; dst has one element for each row, `pitch` elements apart, or one
 /// row.
-PTO_SHARED AICORE inline Work begin_row_reduction(const char* name, Where where, const TileView& dst,
-                                                  const TileView& src, const TileView& tmp) {
+PTO_ONCE PTO_SHARED AICORE Work begin_row_reduction(const char* name, Where where, const TileView& dst,
+                                                    const TileView& src, const TileView& tmp) {
   const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
@@ -28,8 +28,8 @@ PTO_SHARED AICORE inline Work begin_row_reduction(const char* name, Where where,
   return {dst.data, pitch, src.is_empty() ? 0 : src.valid_rows, src.valid_cols, lines_of(src), lines_of(src)};
 }
 
-PTO_SHARED AICORE inline Work begin_col_reduction(const char* name, Where where, const TileView& dst,
-                                                  const TileView& src) {
+PTO_ONCE PTO_SHARED AICORE Work begin_col_reduction(const char* name, Where where, const TileView& dst,
+                                                    const TileView& src) {
   const BatonPlace place = place_of(name, where);
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
@@ -175,7 +175,7 @@ PTO_SHARED AICORE void reduce_wide_cols(const Work& work, Operation operation) {
 /// Row after row onto the first one, aside: dst may lie on any of them. What is not calculated with as it is stays wide
 /// until the last row.
 template <typename Element, typename Operation>
-PTO_INLINE AICORE void reduce_cols(const Work& work, Operation operation) {
+PTO_SHARED AICORE void reduce_cols(const Work& work, Operation operation) {
   if (work.rows == 0) return;
   if constexpr (kManyLanes) {
     // Each lane its columns, whole: what one of them reads no other one writes.

@@ -22,7 +22,7 @@ PTO_INLINE AICORE TileUse scratch_range(const TileView& tmp) {
 }
 
 /// A scratch tile of Vec with a place and `elements` elements at least.
-PTO_SHARED AICORE inline void check_scratch_view(const BatonPlace& place, const TileView& tmp, int64_t elements) {
+PTO_ONCE PTO_SHARED AICORE void check_scratch_view(const BatonPlace& place, const TileView& tmp, int64_t elements) {
   if (!kChecks) return;
   if (tmp.data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "tmp has no place; call TASSIGN first");
   const TileUse used = scratch_range(tmp);
@@ -43,7 +43,7 @@ PTO_INLINE AICORE void check_scratch(const BatonPlace& place, const Tmp& tmp, in
 }
 
 /// What was in a scratch tile is lost.
-PTO_SHARED AICORE inline void clobber(const TileView& tmp) {
+PTO_ONCE PTO_SHARED AICORE void clobber(const TileView& tmp) {
   if (!kChecks) return;
   const TileUse used = scratch_range(tmp);
   const Footprint touched = tmp.order.footprint(used.rows, used.cols);
@@ -56,8 +56,8 @@ PTO_SHARED AICORE inline void clobber(const TileView& tmp) {
   }
 }
 
-PTO_SHARED AICORE inline void check_and_clobber_view(const BatonPlace& place, const TileView& tmp, const TileView& dst,
-                                                     const TileView& src) {
+PTO_ONCE PTO_SHARED AICORE void check_and_clobber_view(const BatonPlace& place, const TileView& tmp,
+                                                       const TileView& dst, const TileView& src) {
   check_scratch_view(place, tmp, 0);
   check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
   check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
@@ -78,7 +78,7 @@ PTO_INLINE AICORE void check_and_clobber(const BatonPlace& place, const Tmp& tmp
 }
 
 /// A scratch tile that an instruction does not need, apart from what it reads. Its content is lost.
-PTO_SHARED AICORE inline void lose_scratch(const BatonPlace& place, const TileView& tmp, const TileView& src) {
+PTO_ONCE PTO_SHARED AICORE void lose_scratch(const BatonPlace& place, const TileView& tmp, const TileView& src) {
   check_scratch_view(place, tmp, 0);
   check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
   issue(place, pipe_bit(PIPE_V), scratch_range(tmp));

@@ -51,8 +51,8 @@ PTO_INLINE AICORE void copy_lines_of_lane(Lanes lanes, unsigned char* to, int64_
 }
 
 /// Pitches count bytes.
-PTO_SHARED AICORE inline void copy_lines(unsigned char* to, int64_t to_pitch, const unsigned char* from,
-                                         int64_t from_pitch, int64_t lines, int64_t bytes) {
+PTO_ONCE PTO_SHARED AICORE void copy_lines(unsigned char* to, int64_t to_pitch, const unsigned char* from,
+                                           int64_t from_pitch, int64_t lines, int64_t bytes) {
   if (kManyLanes) {
     on_lanes<LanesWrite::memory>(
         [=](Lanes lanes) { copy_lines_of_lane(lanes, to, to_pitch, from, from_pitch, lines, bytes); });
@@ -145,7 +145,7 @@ PTO_OUTLINED AICORE inline void copy_bytes_on_lanes(TileView tile, GlobalView te
   });
 }
 
-PTO_SHARED AICORE inline void copy_bytes(const TileView& tile, const GlobalView& tensor, Way way) {
+PTO_ONCE PTO_SHARED AICORE void copy_bytes(const TileView& tile, const GlobalView& tensor, Way way) {
   if (kManyLanes) return copy_bytes_on_lanes(tile, tensor, way);
   const bool to_tile = way == Way::to_tile;
   const int64_t bytes = tensor.element_bytes;

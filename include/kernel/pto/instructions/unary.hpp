@@ -50,7 +50,7 @@ PTO_FUNCTION(Rectified, larger_of<Computed<Element>>(x, 0))
 #undef PTO_FUNCTION
 
 /// Every element of the valid region, whatever the layout.
-PTO_SHARED AICORE inline void fill(const TileView& dst, const void* value) {
+PTO_ONCE PTO_SHARED AICORE void fill(const TileView& dst, const void* value) {
   if (kManyLanes) return fill_on_lanes(dst, value);
   Pattern pattern;
   repeat(pattern, value, dst.order.element_bytes);

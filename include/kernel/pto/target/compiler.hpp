@@ -43,6 +43,10 @@
 #define PTO_SHARED __attribute__((noinline))
 #endif
 
+// Before a shared function that has no types: a template, so that a kernel may link it instead of compiling it
+// (pto/instructions/bodies.hpp).
+#define PTO_ONCE template <typename = void>
+
 // What is worth a call even on a GPU, where registers that a kernel does not need go to its lanes. Takes copies: what a
 // call gets the address of lies in memory.
 #define PTO_OUTLINED __attribute__((noinline))

@@ -70,8 +70,8 @@ class Message {
 };
 
 /// One function for all errors: what is compiled into each instruction is a list of parts.
-[[noreturn]] PTO_COLD AICORE inline void fail_with(BatonPlace place, BatonKernelError code, const MessagePart* parts,
-                                                   size_t count) {
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_with(BatonPlace place, BatonKernelError code, const MessagePart* parts,
+                                                     size_t count) {
   Message message;
   for (size_t i = 0; i < count; ++i) message.add(parts[i]);
   const BatonFailure failure{code, 0, &place, message.text()};

@@ -58,7 +58,7 @@ PTO_INLINE AICORE void repeat_bytes(Pattern& pattern, const void* period) {
 }
 
 /// `period_bytes` are those of an element, or 32.
-PTO_SHARED AICORE inline void repeat(Pattern& pattern, const void* period, size_t period_bytes) {
+PTO_ONCE PTO_SHARED AICORE void repeat(Pattern& pattern, const void* period, size_t period_bytes) {
   switch (period_bytes) {
     case 1: return repeat_bytes<1>(pattern, period);
     case 2: return repeat_bytes<2>(pattern, period);
