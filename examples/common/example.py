@@ -79,7 +79,7 @@ def parse(argv: list[str] | None, description: str, *, count: int | None = 256, 
         try:
             options.devices = baton.parse_device_list(options.device)
         except baton.Error as error:
-            raise Refused(f"--device {options.device}: {error.message}") from None
+            raise Refused(f"{error.message}; try -d 0-3, or -d 0,2-4") from None
         options.ranks = len(options.devices)
         if options.ranks < least_ranks:
             raise Refused(f"{options.ranks} device ({options.device}); this example needs {least_ranks} or more: "

@@ -115,7 +115,7 @@ def test_flags_are_all_there():
     (["reduce_scatter", "--repeat", "0"], "at least 1 round"),
     (["broadcast", "--root", "4"], "--root 4: there are ranks 0 to 3"),
     (["broadcast", "--root", "-1"], "--root -1: there are ranks 0 to 3"),
-    (["all_to_all", "-d", "0-x"], "--device 0-x"),
+    (["all_to_all", "-d", "0-x"], "try -d 0-3, or -d 0,2-4"),
     (["allreduce", "-p", "a9sim", "--inproc"], "there is no platform"),
     (["allreduce", "-m", "spiral"], "invalid choice"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else None)
