@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of everything in this header. A library is loaded only where this number is the same. */
-#define BATON_PLATFORM_VERSION 3u
+#define BATON_PLATFORM_VERSION 4u
 #define BATON_PLATFORM_EXPORT __attribute__((visibility("default")))
 
 /* A device as its platform knows it, a kernel that one has loaded, and a graph of tasks that it has taken. */
@@ -59,6 +59,7 @@ enum {
   BATON_TASK_TOGETHER = 1,  /* all of its blocks run at the same time: they wait for each other */
   BATON_TASK_PREDICATE = 2, /* its kernel runs only if the element at `address` compares so with `value` */
   BATON_TASK_COUNTER = 4,   /* of a task without a kernel: it waits until the int32 at `address` is >= `value` */
+  BATON_TASK_QUEUE = 8,     /* its last scalar becomes, for each block, the address of a completion queue */
 };
 
 enum { BATON_TASK_KERNELS = 3 };
@@ -88,7 +89,13 @@ enum {
 typedef struct BatonDeviceDescription {
   uint32_t clusters; /* how many tasks of three cores can run at the same time */
   uint32_t memory;   /* one of the above */
+  uint32_t features; /* bits of the below; 0 when asked for */
 } BatonDeviceDescription;
+
+/* What not every device has. */
+enum {
+  BATON_FEATURE_QUEUES = 1, /* tasks with BATON_TASK_QUEUE */
+};
 
 typedef struct BatonDeviceExtent {
   uint64_t address;
@@ -186,7 +193,8 @@ typedef int BatonWindowOpen(BatonDevice* device, const BatonGroup* group, size_t
 typedef int BatonWindowLeave(BatonDeviceWindow* window); /* baton_window_leave */
 /* After baton_window_leave() of all members that live: frees the device's own part. Before its device is closed. */
 typedef int BatonWindowClose(BatonDeviceWindow* window); /* baton_window_close */
-/* As many clusters as `clusters`, from now on: cores may get smaller then. Right after baton_device_open(). */
+/* As many clusters as `clusters`, from now on: cores may get smaller then, or some are not used. Right after
+ * baton_device_open(). */
 typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */
 /* In place of baton_device_open(): device `device_id` of `device_count`. Where there are fewer, each is a part of one.
  */

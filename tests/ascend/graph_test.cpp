@@ -233,6 +233,19 @@ TEST_P(AscendGraph, AChipOfAnotherGenerationIsRefusedByName) {
   EXPECT_THAT(error.what(), HasSubstr("a2a3 is for architecture 2201, a5 for 3510"));
 }
 
+TEST_P(AscendGraph, FewerClustersThanTheChipHasMayBeAskedFor) {
+  ChipOptions options = options_of(platform());
+  options.clusters = 1;
+  {
+    Chip chip(options);
+    EXPECT_EQ(chip.clusters(), 1);
+  }
+  options.clusters = 1000;
+  const Error error = error_of([&] { const Chip chip(options); });
+  EXPECT_EQ(error.code(), Code::out_of_range) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("clusters, and 1000 are wanted"));
+}
+
 TEST_P(AscendGraph, AChipThatIsNotThereIsToldWithTheirNumber) {
   ChipOptions options = options_of(platform());
   options.device = 8;

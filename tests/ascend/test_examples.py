@@ -49,6 +49,17 @@ def test_domains(name, tmp_path):
     assert set(log) == {"ended"}
 
 
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_tasks_that_are_complete_later(ranks, tmp_path):
+    check(["deferred_notify", "-n", "100", "--repeat", "3"], ranks, tmp_path)
+
+
+def test_asynchronous_copies_are_refused_by_name(tmp_path):
+    code, said, _ = run(["dma_get"], 2, tmp_path)
+    assert code == 2
+    assert "kernel 'fetch'" in said and "platform a2a3 has no DMA engine" in said and "dma_get/main.py:" in said
+
+
 def test_the_other_generation(tmp_path):
     check(["allgather"], 2, tmp_path, platform="a5", STANDIN_ARCHITECTURE="3510")
 

@@ -7,6 +7,15 @@
 #include <pto/comm/signal.hpp>
 #include <pto/target/atomics.hpp>
 
+#if defined(BATON_KERNEL_EXPORTED) && !defined(BATON_FOR_ASCEND)
+/// Kernels of this library may register conditions: platforms that launch each kernel from the host look for the name,
+/// and hold back what depends on such a kernel until they have seen what it left.
+extern "C" {
+BATON_KERNEL_EXPORTED extern const uint32_t baton_kernels_may_defer;
+const uint32_t baton_kernels_may_defer = 1;
+}
+#endif
+
 AICORE inline AsyncCtx get_async_ctx(int64_t* args) { return get_local_context(args)->async_ctx; }
 
 /// Whether the task may complete after its kernel returned.
@@ -14,8 +23,20 @@ AICORE inline bool async_ctx_is_deferred(const AsyncCtx& ctx) { return ctx.task_
 
 namespace baton::kernel {
 
+/// What a core of a chip stores stays in its cache; the host reads memory.
+AICORE inline void write_back(volatile void* line) {
+#if defined(BATON_FOR_ASCEND)
+  dcci(line, ENTIRE_DATA_CACHE, CACHELINE_OUT);
+  dsb(DSB_DDR);
+#else
+  (void)line;
+#endif
+}
+
 AICORE inline void set_completion_error(AsyncCtx& ctx, int32_t code) {
-  if (ctx.completion_error_code != nullptr) store_relaxed(ctx.completion_error_code, code);
+  if (ctx.completion_error_code == nullptr) return;
+  store_relaxed(ctx.completion_error_code, code);
+  write_back(ctx.completion_error_code);
 }
 
 AICORE inline bool is_valid_condition(const CompletionToken& token) {
@@ -63,6 +84,7 @@ AICORE inline bool register_completion_condition(AsyncCtx& ctx, const Completion
                                    token.engine, token.completion_type, 0};
   // Pairs with the runtime's acquire load of the count: whoever sees it sees the entry.
   baton::kernel::store_release(ctx.completion_count, count + 1);
+  baton::kernel::write_back(ctx.completion_count);
   if (token.completion_type == COMPLETION_TYPE_SDMA_EVENT_RECORD) baton::kernel::defer_copy(token.addr);
   return true;
 }

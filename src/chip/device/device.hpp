@@ -40,6 +40,8 @@ class Device {
   /// Of a device that has them. Collective over the group; on any thread.
   [[nodiscard]] virtual std::unique_ptr<DeviceWindow> open_window(WindowGroup& group, std::size_t bytes) = 0;
 
+  /// Whether its kernels may be given completion queues (TaskOptions::completion_queue).
+  [[nodiscard]] virtual bool has_completion_queues() const noexcept = 0;
   /// For asynchronous copies of kernels; null: there are none.
   [[nodiscard]] virtual void* dma_workspace() const noexcept = 0;
   /// What each core did so far; while nothing runs.

@@ -135,7 +135,7 @@ OpenDevice::OpenDevice(const std::string& platform, const Wanted& wanted) : libr
 LibraryDevice::LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known)
     : Device(std::make_shared<LibraryMemory>(open)),
       open_(open),
-      clusters_(static_cast<int>(describe(*open).clusters)),
+      description_(describe(*open)),
       limits_(limits),
       known_(known) {}
 
@@ -181,9 +181,8 @@ BatonDeviceTask LibraryDevice::task_of(const Task& task, std::vector<BatonDevice
     out.value = plan.expected;
   }
   if (const TaskExtra* extra = plan.extras(); extra != nullptr) {
-    if (extra->completion_queue) {
-      fail(Code::unsupported, "{}: a device of a library has no completion queues", describe_task(task));
-    }
+    if (extra->completion_queue) out.flags |= BATON_TASK_QUEUE;
+    if (!extra->has_predicate) return out;
     const ChipTensor& element = *extra->element;
     out.flags |= BATON_TASK_PREDICATE;
     out.comparison = static_cast<std::uint32_t>(extra->comparison);

@@ -45,13 +45,16 @@ class LibraryDevice final : public Device {
   /// `known`: what kernels may touch; outlives the device.
   LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known);
 
-  [[nodiscard]] int clusters() const noexcept override { return clusters_; }
+  [[nodiscard]] int clusters() const noexcept override { return static_cast<int>(description_.clusters); }
   void run(CapturedTasks& graph) override;
   [[nodiscard]] Scheduler* stream() noexcept override { return nullptr; }
   [[nodiscard]] bool has_windows() const noexcept override {
     return !memory()->place().is_host() && static_cast<bool>(open_->library().window_open);
   }
   [[nodiscard]] std::unique_ptr<DeviceWindow> open_window(WindowGroup& group, std::size_t bytes) override;
+  [[nodiscard]] bool has_completion_queues() const noexcept override {
+    return (description_.features & BATON_FEATURE_QUEUES) != 0;
+  }
   [[nodiscard]] void* dma_workspace() const noexcept override { return nullptr; }
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t /*elapsed_ticks*/) const override { return {}; }
 
@@ -66,7 +69,7 @@ class LibraryDevice final : public Device {
   static void name_address(void* self, std::uint64_t address, char* text, std::size_t bytes) noexcept;
 
   std::shared_ptr<OpenDevice> open_;
-  int clusters_;
+  BatonDeviceDescription description_;
   RunLimits limits_;
   const LocalMemory& known_;
   std::map<BatonKernelFunction, BatonDeviceKernel*> kernels_;

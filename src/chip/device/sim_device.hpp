@@ -24,6 +24,7 @@ class SimDevice final : public Device {
   [[nodiscard]] std::unique_ptr<DeviceWindow> open_window(WindowGroup& /*group*/, std::size_t /*bytes*/) override {
     return nullptr;
   }
+  [[nodiscard]] bool has_completion_queues() const noexcept override { return true; }
   [[nodiscard]] void* dma_workspace() const noexcept override { return cores_->dma_workspace(); }
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const override {
     return scheduler_.core_profiles(elapsed_ticks);

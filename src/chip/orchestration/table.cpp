@@ -130,7 +130,18 @@ void write_log(BatonLogLevel level, const char* text, BatonPlaceInSource where) 
   log::write(level_of(level), fmt::format("{}: {}", describe(where), text));
 }
 
-std::uint64_t dma_workspace() { return reinterpret_cast<std::uint64_t>(Run::current().graph().dma_workspace()); }
+std::uint64_t dma_workspace() {
+  return guarded(
+      {},
+      [](Run& run) {
+        void* const workspace = run.graph().dma_workspace();
+        if (workspace == nullptr) {
+          baton::fail(Code::unsupported, "chips of this platform have no DMA engine for asynchronous copies");
+        }
+        return reinterpret_cast<std::uint64_t>(workspace);
+      },
+      std::uint64_t{0});
+}
 
 PTO2TaskId notification_wait(std::uint64_t counter, std::int32_t expected, ChipTensor* token,
                              BatonPlaceInSource where) {

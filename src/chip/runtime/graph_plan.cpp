@@ -36,6 +36,9 @@ void GraphState::check(const Submission& submission) const {
     }
   }
   if (options.only_if) check_predicate(submission);
+  if (options.completion_queue && !parts_.device->has_completion_queues()) {
+    fail(Code::unsupported, "{}: chips of this platform have no completion queues", describe(submission));
+  }
   if (options.completion_queue && submission.arguments.size() == kKernelArguments) {
     fail(Code::invalid_argument, "{}: {} arguments leave no room for the completion queue; a kernel takes {}",
          describe(submission), submission.arguments.size(), kKernelArguments);

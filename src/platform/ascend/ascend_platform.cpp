@@ -55,10 +55,14 @@ BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
 }
 
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
-  // A cluster is a cube core and its two vector cores.
-  out->clusters = static_cast<uint32_t>(device->npu.cores(baton::ascend::Kind::cube));
+  out->clusters = device->npu.clusters();
   out->memory = BATON_MEMORY_DEVICE;
+  out->features = BATON_FEATURE_QUEUES;
   return 0;
+}
+
+BATON_PLATFORM_EXPORT int baton_device_set_clusters(BatonDevice* device, uint32_t clusters) {
+  return guarded([&] { device->npu.set_clusters(clusters); });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_alloc(BatonDevice* device, size_t bytes, uint64_t* address_out) {

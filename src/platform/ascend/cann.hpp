@@ -76,7 +76,7 @@ inline constexpr Result kRepeatedInit = 100002;
 inline constexpr Result kAborted = 107023;
 inline constexpr Result kLate = 507046;
 
-enum : std::int32_t { kCubeCores = 102, kVectorCores = 201, kArchitecture = 601 };
+enum : std::int32_t { kCubeCores = 102, kArchitecture = 601 };
 enum : std::int32_t { kHugePagesFirst = 0 };
 enum : std::int32_t { kToDevice = 1, kToHost = 2 };
 inline constexpr std::uint64_t kStopAfterFailure = 1;

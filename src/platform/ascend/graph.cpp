@@ -7,6 +7,7 @@
 
 #include <intrinsic.h>
 
+#include "platform/ascend/conditions.hpp"
 #include "platform/ascend/graph_run.hpp"
 #include "platform/shared/descriptor.hpp"
 
@@ -61,6 +62,9 @@ GraphTask Graph::described(const BatonDeviceTask& task) {
     throw Error(Code::out_of_range, fmt::format("a task has {} arguments; at most {} are possible",
                                                 out.tensors.size() + out.scalars.size(), +PTO_LOCAL_CONTEXT_INDEX));
   }
+  if ((out.flags & BATON_TASK_QUEUE) != 0 && out.scalars.empty()) {
+    throw Error(Code::invalid_argument, "a task with a completion queue has no scalar for its address");
+  }
   return out;
 }
 
@@ -94,21 +98,29 @@ void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
 }
 
 void Graph::upload() {
-  // All descriptors of tensors, then the arguments of each block.
+  // All descriptors of tensors, then the arguments of each block, then the conditions of those that may leave some.
   std::vector<std::byte> bytes;
   for (const GraphTask& task : tasks_) {
     for (const BatonDeviceArgument& tensor : task.tensors) append(bytes, platforms::tensor_of(tensor));
   }
-  const std::size_t arguments_at = bytes.size();
   std::size_t blocks = 0;
-  for (const GraphTask& task : tasks_) blocks += task.kernel == nullptr ? 0 : task.blocks;
-  const std::size_t needed = arguments_at + blocks * sizeof(ArgumentBlock);
+  std::size_t deferring_blocks = 0;
+  for (const GraphTask& task : tasks_) {
+    blocks += task.kernel == nullptr ? 0 : task.blocks;
+    deferring_blocks += task.may_defer() ? task.blocks : 0;
+  }
+  constexpr std::size_t kLine = alignof(ConditionBlock);
+  const std::size_t conditions_at = (bytes.size() + blocks * sizeof(ArgumentBlock) + kLine - 1) / kLine * kLine;
+  conditions_bytes_ = deferring_blocks * sizeof(ConditionBlock);
+  const std::size_t needed = conditions_at + conditions_bytes_;
   if (needed > memory_bytes_) {
     if (memory_ != 0) npu_.free(std::exchange(memory_, 0));
     memory_bytes_ = 0;
     memory_ = npu_.alloc(needed);
     memory_bytes_ = needed;
   }
+  conditions_ = memory_ + conditions_at;
+  std::uint64_t conditions = conditions_;
   std::uint64_t tensor = memory_;
   for (GraphTask& task : tasks_) {
     ArgumentBlock block{};
@@ -119,9 +131,15 @@ void Graph::upload() {
     for (const std::int64_t scalar : task.scalars) block.slots[slot++] = scalar;
     block.local.block_num = static_cast<std::int32_t>(task.blocks);
     task.arguments = memory_ + bytes.size();
+    task.conditions = task.may_defer() ? conditions : 0;
     for (std::uint32_t i = 0; task.kernel != nullptr && i < task.blocks; ++i) {
       const std::uint64_t at = memory_ + bytes.size();
       block.local.block_idx = static_cast<std::int32_t>(i);
+      block.local.async_ctx = context_of(task.may_defer() ? conditions : 0);
+      if ((task.flags & BATON_TASK_QUEUE) != 0) {
+        block.slots[slot - 1] = static_cast<std::int64_t>(conditions + offsetof(ConditionBlock, queue));
+      }
+      if (task.may_defer()) conditions += sizeof(ConditionBlock);
       block.slots[PTO_LOCAL_CONTEXT_INDEX] = static_cast<std::int64_t>(at + offsetof(ArgumentBlock, local));
       block.slots[PTO_GLOBAL_CONTEXT_INDEX] = static_cast<std::int64_t>(at + offsetof(ArgumentBlock, global));
       append(bytes, block);
@@ -135,6 +153,7 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   failed_task = BATON_NO_TASK;
   npu_.make_current();
   if (!uploaded_) upload();
+  if (conditions_bytes_ != 0) npu_.clear(conditions_, conditions_bytes_);
   GraphRun(npu_, tasks_, options, failed_task).all();
 }
 

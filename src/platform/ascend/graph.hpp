@@ -21,7 +21,13 @@ struct GraphTask {
   std::vector<BatonDeviceArgument> tensors;
   std::vector<std::int64_t> scalars;
   std::vector<std::uint32_t> before;
-  std::uint64_t arguments = 0;  // on the chip: one block of arguments for each block of the task
+  std::uint64_t arguments = 0;   // on the chip: one block of arguments for each block of the task
+  std::uint64_t conditions = 0;  // likewise, one ConditionBlock for each; 0 until there are some
+
+  /// Whether it may be complete later than its kernel returns.
+  [[nodiscard]] bool may_defer() const noexcept {
+    return kernel != nullptr && (kernel->may_defer || (flags & BATON_TASK_QUEUE) != 0);
+  }
 };
 
 class Graph {
@@ -49,6 +55,8 @@ class Graph {
   std::vector<GraphTask> tasks_;
   std::uint64_t memory_ = 0;
   std::size_t memory_bytes_ = 0;
+  std::uint64_t conditions_ = 0;  // what kernels leave of them, which is cleared before a run
+  std::size_t conditions_bytes_ = 0;
   bool uploaded_ = false;
 };
 

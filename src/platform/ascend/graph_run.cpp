@@ -32,7 +32,9 @@ GraphRun::GraphRun(Npu& npu, std::span<const GraphTask> tasks, const BatonRunOpt
                    std::uint32_t& failed_task)
     : npu_(npu),
       tasks_(tasks),
+      options_(options),
       failed_task_(failed_task),
+      deferred_(npu, tasks, {options.extents, options.extent_count}),
       wait_limit_(static_cast<std::int64_t>(options.wait_limit_ns)),
       begun_(tasks.size()),
       after_(tasks.size()) {
@@ -69,15 +71,33 @@ void GraphRun::begin_all() {
   std::vector<std::uint32_t> waiting(tasks_.size());
   for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
   auto progress = Clock::now();
-  while (!waiting.empty()) {
-    if (std::erase_if(waiting, [&](std::uint32_t task) { return begins(task); }) != 0) {
+  while (!waiting.empty() || !deferred_.empty()) {
+    const bool any_begun = std::erase_if(waiting, [&](std::uint32_t task) { return begins(task); }) != 0;
+    if (look_at_deferred() || any_begun) {
       progress = Clock::now();
       continue;
     }
-    // All of them wait for counters, or for tasks that do.
+    // All of them wait for counters or conditions, or for tasks that do.
     look_for_failures(kLookMs);
-    if (Clock::now() - progress > wait_limit_) fail_counter(waiting);
+    check_waits(waiting, Clock::now() - progress);
   }
+}
+
+bool GraphRun::look_at_deferred() {
+  const auto outcome = deferred_.look([&](std::uint32_t task) { return has_returned(task); },
+                                      [&](std::uint32_t task) { begun_[task] = true; }, failed_task_);
+  return outcome == Deferred::Outcome::progress;
+}
+
+bool GraphRun::has_returned(std::uint32_t index) const {
+  const std::size_t stream = number(tasks_[index].kernel->kind);
+  const std::uint64_t place = after_[index][stream];
+  if (place <= drained_[stream]) return true;
+  const Cann& cann = Cann::get();
+  std::int32_t status = 0;
+  void* const event = marks_[stream][place - drained_[stream] - 1].event;
+  // What is wrong with the chip is told by its streams.
+  return cann.aclrtQueryEventStatus(event, &status) == 0 && status == kEventComplete;
 }
 
 bool GraphRun::begins(std::uint32_t index) {
@@ -95,7 +115,11 @@ bool GraphRun::begins(std::uint32_t index) {
     }
   }
   if (runs) launch(index);
-  begun_[index] = true;
+  if (runs && task.may_defer()) {
+    deferred_.add(index);
+  } else {
+    begun_[index] = true;
+  }
   return true;
 }
 
@@ -238,16 +262,48 @@ void GraphRun::fail_late() {
   throw Error(error);
 }
 
-void GraphRun::fail_counter(std::span<const std::uint32_t> waiting) {
-  const auto found = std::ranges::find_if(
+void GraphRun::check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited) {
+  if (deferred_.are_running()) {
+    if (sync_limit_ms_ >= 0 && waited > std::chrono::milliseconds(sync_limit_ms_)) fail_late();
+    return;
+  }
+  if (waited > wait_limit_) {
+    fail_wait(waiting, Code::wait_timeout,
+              fmt::format("has waited {} s", std::chrono::duration<double>(wait_limit_).count()));
+  }
+  if (options_.has_lost_peers != nullptr && options_.has_lost_peers(options_.context) != 0) {
+    fail_wait(waiting, Code::peer_died, "waits, and one that may have to notify it has ended,");
+  }
+}
+
+void GraphRun::fail_wait(std::span<const std::uint32_t> waiting, Code code, const std::string& how) {
+  Condition condition{};
+  std::string who = "a task without a kernel";
+  const auto counter = std::ranges::find_if(
       waiting, [&](std::uint32_t index) { return (tasks_[index].flags & BATON_TASK_COUNTER) != 0; });
-  failed_task_ = found == waiting.end() ? BATON_NO_TASK : *found;
-  std::int32_t counter = 0;
-  const GraphTask& task = tasks_[found == waiting.end() ? waiting.front() : *found];
-  npu_.copy_out(&counter, task.address, sizeof counter);
+  if (const auto unmet = deferred_.first_unmet()) {
+    failed_task_ = unmet->task;
+    condition = unmet->condition;
+    who = fmt::format("kernel '{}' has returned, and its task", tasks_[unmet->task].kernel->name);
+  } else if (counter != waiting.end()) {
+    failed_task_ = *counter;
+    condition = {tasks_[*counter].address, sizeof(std::int32_t), static_cast<std::uint64_t>(tasks_[*counter].value)};
+  } else {
+    throw Error(Code::internal, "tasks wait, and none of them for a word of the chip");
+  }
+  const std::uint64_t value = value_of(npu_, condition);
   drain();
-  throw Error(Code::wait_timeout, fmt::format("waited {} s for a counter that has {} and needs {}",
-                                              std::chrono::duration<double>(wait_limit_).count(), counter, task.value));
+  throw Error(code,
+              fmt::format("{} {} for a counter that has {} and needs {}{}", who, how, static_cast<std::int64_t>(value),
+                          static_cast<std::int64_t>(condition.expected), name_of(condition.address)));
+}
+
+std::string GraphRun::name_of(std::uint64_t address) const {
+  if (options_.name_address == nullptr) return {};
+  constexpr std::size_t kLongestName = 256;
+  std::array<char, kLongestName> name{};
+  options_.name_address(options_.context, address, name.data(), name.size());
+  return name[0] == '\0' ? "" : fmt::format(" ({})", name.data());
 }
 
 }  // namespace baton::ascend

@@ -12,6 +12,7 @@
 
 #include <baton/platform.h>
 
+#include "platform/ascend/deferred.hpp"
 #include "platform/ascend/graph.hpp"
 
 namespace baton::ascend {
@@ -37,6 +38,9 @@ class GraphRun {
   void settle(const Error& error);
   /// Whether task `index` was launched, or is complete: not while it waits for a counter.
   [[nodiscard]] bool begins(std::uint32_t index);
+  /// Those that wait for nothing but counters and conditions go on when these are met; whether any did.
+  [[nodiscard]] bool look_at_deferred();
+  [[nodiscard]] bool has_returned(std::uint32_t index) const;
   void launch(std::uint32_t index);
   [[nodiscard]] bool holds(const GraphTask& task) const;
   [[nodiscard]] bool is_reached(const GraphTask& task) const;
@@ -54,14 +58,20 @@ class GraphRun {
   void check_queued(const char* function, Result result);
   [[noreturn]] void fail(std::size_t stream, const Error& error);
   [[noreturn]] void fail_late();
-  [[noreturn]] void fail_counter(std::span<const std::uint32_t> waiting);
+  /// All wait for words of the chip: throws if that has taken too long, or if nobody is left who would change them.
+  void check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited);
+  /// `how`: what the wait has come to.
+  [[noreturn]] void fail_wait(std::span<const std::uint32_t> waiting, Code code, const std::string& how);
+  [[nodiscard]] std::string name_of(std::uint64_t address) const;
 
   Npu& npu_;
   std::span<const GraphTask> tasks_;
+  const BatonRunOptions& options_;
   std::uint32_t& failed_task_;
+  Deferred deferred_;
   std::chrono::nanoseconds wait_limit_;
   std::int32_t sync_limit_ms_;
-  std::vector<bool> begun_;
+  std::vector<bool> begun_;                       // others may follow it; of a task that defers: it is complete
   std::vector<Moment> after_;                     // by task: what has to have happened for it to be complete
   std::array<std::vector<Mark>, kKinds> marks_;   // since the last drain
   std::array<std::uint32_t, kKinds> unmarked_{};  // by stream: the kernel that was launched, but has no event yet

@@ -44,7 +44,7 @@ Npu::Npu(int id) : id_(id) {
                       architecture, kGeneration.platform, kGeneration.architecture),
           {"a2a3 is for architecture 2201, a5 for 3510"});
     }
-    cores_ = {attribute(kVectorCores), attribute(kCubeCores)};
+    clusters_ = static_cast<std::uint32_t>(attribute(kCubeCores));
     cann.check("aclrtSetDevice", cann.aclrtSetDevice(id));
     is_set_ = true;
     cann.check("aclrtGetCurrentContext", cann.aclrtGetCurrentContext(&context_));
@@ -59,6 +59,14 @@ Npu::Npu(int id) : id_(id) {
 Npu::~Npu() {
   Ending ignored;
   release(ignored);
+}
+
+void Npu::set_clusters(std::uint32_t clusters) {
+  if (clusters > clusters_) {
+    throw Error(Code::out_of_range,
+                fmt::format("chip {} has {} clusters, and {} are wanted", id_, clusters_, clusters));
+  }
+  clusters_ = clusters;
 }
 
 void Npu::close() {
@@ -166,10 +174,11 @@ std::uint64_t Npu::alloc(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     memory_.emplace(address, room);
   }
-  if (const Result result = cann.aclrtMemset(memory, room, 0, room); result != 0) {
-    const Error error = cann.error("aclrtMemset", result);
+  try {
+    clear(address, room);
+  } catch (const Error&) {
     free(address);
-    throw Error(error);
+    throw;
   }
   return address;
 }
@@ -180,6 +189,10 @@ void Npu::free(std::uint64_t address) {
     if (memory_.erase(address) == 0) throw Error(Code::released, "no live memory has this address");
   }
   Cann::get().check("aclrtFree", Cann::get().aclrtFree(pointer(address)));
+}
+
+void Npu::clear(std::uint64_t address, std::size_t bytes) const {
+  Cann::get().check("aclrtMemset", Cann::get().aclrtMemset(pointer(address), bytes, 0, bytes));
 }
 
 void Npu::copy_in(std::uint64_t to, const void* from, std::size_t bytes) const {
@@ -224,7 +237,8 @@ LoadedKernel* Npu::load(const std::string& path, const std::string& name) {
   Handle function = nullptr;
   const std::string entry = "baton_launch_" + symbol;
   cann.check("aclrtBinaryGetFunction", cann.aclrtBinaryGetFunction(binary.handle, entry.c_str(), &function));
-  kernel = std::make_unique<LoadedKernel>(LoadedKernel{function, name, binary.kind});
+  const bool may_defer = binary.code.symbol("baton_kernels_may_defer") != nullptr;
+  kernel = std::make_unique<LoadedKernel>(LoadedKernel{function, name, binary.kind, may_defer});
   return kernel.get();
 }
 

@@ -23,6 +23,7 @@ struct LoadedKernel {
   Handle function;
   std::string name;
   Kind kind;
+  bool may_defer;  // register conditions for the time after it has returned
 };
 
 /// Used by one thread at a time. Beside one that runs a graph another may allocate, free, copy and open windows.
@@ -43,12 +44,17 @@ class Npu {
   [[nodiscard]] bool make_current(Ending& ending) const;
   [[nodiscard]] int id() const noexcept { return id_; }
   [[nodiscard]] bool is_lost() const noexcept;
-  [[nodiscard]] std::int64_t cores(Kind kind) const noexcept { return cores_[static_cast<std::size_t>(kind)]; }
+  /// Of a cube core and two vector cores each.
+  [[nodiscard]] std::uint32_t clusters() const noexcept { return clusters_; }
+  /// Throws Error if the chip has fewer.
+  void set_clusters(std::uint32_t clusters);
   [[nodiscard]] Handle stream(Kind kind) const noexcept { return streams_[static_cast<std::size_t>(kind)]; }
 
   /// Zeroed.
   [[nodiscard]] std::uint64_t alloc(std::size_t bytes);
   void free(std::uint64_t address);
+  /// Zeroes.
+  void clear(std::uint64_t address, std::size_t bytes) const;
   void copy_in(std::uint64_t to, const void* from, std::size_t bytes) const;
   void copy_out(void* to, std::uint64_t from, std::size_t bytes) const;
 
@@ -84,7 +90,7 @@ class Npu {
   bool in_process_ = false;  // the runtime counts it
   bool is_set_ = false;
   Handle context_ = nullptr;
-  std::array<std::int64_t, kKinds> cores_{};
+  std::uint32_t clusters_ = 0;
   std::array<Handle, kKinds> streams_{};
   std::vector<Handle> events_;
   mutable std::mutex mutex_;
