@@ -167,6 +167,16 @@ void WindowState::get(int peer, std::size_t offset, void* target, std::size_t co
   if (began != 0) record_copy(EventKind::get, began, peer, offset, count);
 }
 
+void WindowState::send(int peer, std::size_t offset, const void* source, std::size_t count) const {
+  static_cast<void>(checked("put", peer, offset, count));
+  path_->put(far_place(peer, offset), source, count, {}, far_deadline());
+}
+
+void WindowState::fetch(int peer, std::size_t offset, void* target, std::size_t count) const {
+  static_cast<void>(checked("get", peer, offset, count));
+  path_->get(far_place(peer, offset), target, count, far_deadline());
+}
+
 void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset,
                               std::size_t count) const noexcept {
   EventRecord event = domain_->world().event_since(kind, began);

@@ -1,4 +1,5 @@
-// Kernels between ranks: each scenario with ranks as threads, as fibers of one and of two threads, and as processes.
+// Kernels between ranks: each scenario with ranks as threads, as fibers of one and of two threads, as processes, and as
+// processes on several hosts.
 // `kernel_suite join SCENARIO` runs one as a rank of whatever started it.
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@ namespace baton::test {
 namespace {
 
 constexpr Hosting kHostings[] = {Hosting::threads, Hosting::one_fiber_thread, Hosting::two_fiber_threads,
-                                 Hosting::processes};
+                                 Hosting::processes, Hosting::hosts};
 
 /// One test per scenario, kind of rank and number of ranks, by name: Processes.AllToAll_4.
 void register_test(const Scenario& scenario, Hosting hosting, int size) {

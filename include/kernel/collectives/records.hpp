@@ -13,6 +13,7 @@
 #include <collectives/signal_layout.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
 #include <pto/common/order.hpp>
+#include <pto/instructions/far_access.hpp>
 #include <pto/target/atomics.hpp>
 
 namespace baton::collectives {
@@ -104,6 +105,7 @@ class Records {
   AICORE static int32_t get(const int32_t* word) { return kernel::load_acquire(word); }
   AICORE static void put(int32_t* word, int32_t value) { kernel::store_release(word, value); }
 
+  static constexpr int kCalledWords = 3;
   AICORE static void put_called(int32_t* words, const Called& called) {
     put(words, called.kind());
     put(words + 1, static_cast<int32_t>(static_cast<uint32_t>(called.count)));
@@ -125,15 +127,20 @@ class Records {
     show(signals_ + SignalLayout::kCallsMade, call);
     publish();
   }
+  /// Words of `peer` at `index`: where they are, or as they were just now if the peer is on another host.
+  [[nodiscard]] AICORE const int32_t* words_of(int peer, int index, int count) const {
+    return kernel::near_words(place(), at(signals_ + index, peer), count);
+  }
+  [[nodiscard]] AICORE int32_t look_at(int peer, int index) const { return look(words_of(peer, index, 1)); }
+
   /// False if `peer` has no record of that call: not yet, or not any more.
   AICORE bool read_record(int peer, int32_t call, Called& called) const {
-    const int32_t* record = at(signals_ + record_of(call), peer);
-    if (look(record) != call) return false;
-    called = get_called(record + 1);
-    called.place = static_cast<uint32_t>(get(at(signals_ + place_word(call), peer)));
-    return look(record) == call;
+    if (look_at(peer, record_of(call)) != call) return false;
+    called = get_called(words_of(peer, record_of(call) + 1, kCalledWords));
+    called.place = static_cast<uint32_t>(get(words_of(peer, place_word(call), 1)));
+    return look_at(peer, record_of(call)) == call;
   }
-  [[nodiscard]] AICORE int32_t calls_of(int peer) const { return look(at(signals_ + SignalLayout::kCallsMade, peer)); }
+  [[nodiscard]] AICORE int32_t calls_of(int peer) const { return look_at(peer, SignalLayout::kCallsMade); }
 
   AICORE Message write_message(Partners partners, const Called& called) const {
     Message made{partners, 0, 0, called};
@@ -150,13 +157,13 @@ class Records {
   }
   /// Nobody's if there was none yet.
   [[nodiscard]] AICORE Message message_of(int peer) const {
-    const int32_t* words = at(signals_ + SignalLayout::kMessage, peer);
     Message message;
-    if (look(words) == 0) return message;
-    message.to_number = get(words + 1);
-    message.from_number = get(words + 2);
-    message.called = get_called(words + 3);
-    const int32_t partners = look(words);
+    if (look_at(peer, SignalLayout::kMessage) == 0) return message;
+    const int32_t* words = words_of(peer, SignalLayout::kMessage + 1, 2 + kCalledWords);
+    message.to_number = get(words);
+    message.from_number = get(words + 1);
+    message.called = get_called(words + 2);
+    const int32_t partners = look_at(peer, SignalLayout::kMessage);
     message.partners = {(partners >> 16) - 1, (partners & 0xffff) - 1};
     return message;
   }
@@ -215,7 +222,7 @@ class Records {
   }
 
   [[noreturn]] PTO_COLD AICORE void say_verdict(int judge) const {
-    const int32_t* verdict = at(signals_ + SignalLayout::kVerdict, judge);
+    const int32_t* verdict = words_of(judge, SignalLayout::kVerdict, 4);
     const int other = get(verdict) - 1;
     const int32_t judge_call = get(verdict + 1);
     const int32_t other_call = get(verdict + 2);

@@ -13,6 +13,7 @@
 #include <moe/layout.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
 #include <pto/common/order.hpp>
+#include <pto/instructions/far_access.hpp>
 #include <pto/target/atomics.hpp>
 
 namespace baton::moe {
@@ -79,6 +80,9 @@ class Agreement {
   // Sequentially consistent: of two ranks that write and then look at each other's, one sees the other's.
   AICORE static int32_t look(const int32_t* word) { return kernel::load_in_order(word); }
   AICORE static void show(int32_t* word, int32_t value) { kernel::store_in_order(word, value); }
+  [[nodiscard]] AICORE int32_t look_at(int peer, int index) const {
+    return look(kernel::near_words(place(), at(word(index), peer), 1));
+  }
 
   AICORE void write(const Shown& mine) const {
     int32_t numbers[kShownInts];
@@ -89,10 +93,10 @@ class Agreement {
     publish();
   }
   AICORE bool read(int peer, Shown& shown) const {
-    const int32_t* theirs = at(word(0), peer);
-    if (look(theirs + kIsShown) == 0) return false;
+    if (look_at(peer, kIsShown) == 0) return false;
+    const int32_t* theirs = kernel::near_words(place(), at(word(kFirst), peer), kShownInts);
     int32_t numbers[kShownInts];
-    for (int i = 0; i < kShownInts; ++i) numbers[i] = kernel::load_relaxed(theirs + kFirst + i);
+    for (int i = 0; i < kShownInts; ++i) numbers[i] = kernel::load_relaxed(theirs + i);
     memcpy(&shown, numbers, sizeof numbers);
     return true;
   }
@@ -132,7 +136,7 @@ class Agreement {
 
   [[noreturn]] PTO_COLD AICORE void repeat_verdict() const {
     const int judge = look(word(kJudge)) - 1;
-    const int other = look(at(word(kOther), judge));
+    const int other = look_at(judge, kOther);
     if (other == kNobody) kernel::fail(place(), BATON_KERNEL_MISMATCH, "rank ", judge, " failed in this exchange");
     Shown shown[2] = {};
     (void)read(judge, shown[0]);

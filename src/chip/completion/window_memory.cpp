@@ -28,6 +28,11 @@ std::optional<Extent> WindowMemory::extent_of(const void* begin, std::size_t byt
 }
 
 std::string WindowMemory::describe_nearest(const void* address) const {
+  if (const auto far = far_place(address, 1)) {
+    return fmt::format("byte {} of \"{}\" of {}, on another host: instructions reach it, pointers do not", far->offset,
+                       far->window->name(),
+                       far->window->domain().describe_member(static_cast<std::uint32_t>(far->rank)));
+  }
   const std::string buffer = describe_near_buffer(address);
   const std::string window = buffer.empty() ? comm::describe_nearest_window(address) : buffer;
   return window.empty() ? LocalMemory::describe_nearest(address) : window;
@@ -38,6 +43,24 @@ Holder WindowMemory::holder_of(const void* address) const {
   if (!place) return Holder::chip;
   const auto own = static_cast<int>(place->window->domain().rank());
   return place->rank == own ? Holder::own_window : Holder::peer_window;
+}
+
+std::optional<comm::WindowPlace> WindowMemory::far_place(const void* address, std::size_t bytes) const {
+  if (!has_far_memory()) return std::nullopt;
+  auto place = comm::find_window(*world_, address, bytes);
+  if (place && place->window->is_mapped(place->rank)) place.reset();
+  return place;
+}
+
+void WindowMemory::copy(void* to, const void* from, std::size_t bytes) {
+  const auto target = far_place(to, bytes);
+  const auto source = far_place(from, bytes);
+  if (!target && !source) return LocalMemory::copy(to, from, bytes);
+  if (!target) return source->window->fetch(source->rank, source->offset, to, bytes);
+  if (!source) return target->window->send(target->rank, target->offset, from, bytes);
+  const auto between = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  source->window->fetch(source->rank, source->offset, between.get(), bytes);
+  target->window->send(target->rank, target->offset, between.get(), bytes);
 }
 
 std::string WindowMemory::name_of(const void* address) const {
@@ -114,7 +137,7 @@ void WindowMemory::tell_change(const void* address) {
 
 int WindowMemory::processors() const noexcept {
   // Of a rank that is bound to its share already, all of that.
-  return std::max(1, std::min(usable_processors(), job_processors() / static_cast<int>(world_->size())));
+  return std::max(1, std::min(usable_processors(), job_processors() / static_cast<int>(world_->control().ranks_here)));
 }
 
 bool WindowMemory::outnumbers_processors() const { return world_->parking_place().crowding != Crowding::spare; }
@@ -145,7 +168,7 @@ void WindowMemory::show_deferred(std::span<const DeferredWait> waits) {
 ParkingPlace WindowMemory::parking_place() const {
   ParkingPlace place = world_->parking_place();
   // Beside a rank's own thread there are those of its chip.
-  if (place.crowding == Crowding::spare && 2 * static_cast<int>(world_->size()) > job_processors()) {
+  if (place.crowding == Crowding::spare && 2 * static_cast<int>(world_->control().ranks_here) > job_processors()) {
     place.crowding = Crowding::crowded;
   }
   return place;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <baton/domain.hpp>
 
 #include "chip/cores/local_memory.hpp"
+#include "comm/address_book.hpp"
 #include "comm/standing_waits.hpp"
 #include "comm/world.hpp"
 
@@ -22,6 +24,9 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;
   [[nodiscard]] std::string describe_nearest(const void* address) const override;
   [[nodiscard]] Holder holder_of(const void* address) const override;
+  [[nodiscard]] bool has_far_memory() const noexcept override { return world_->path() != nullptr; }
+  [[nodiscard]] bool is_far(const void* address) const override { return far_place(address, 1).has_value(); }
+  void copy(void* to, const void* from, std::size_t bytes) override;
   [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
   void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) override;
@@ -49,6 +54,8 @@ class WindowMemory final : public LocalMemory {
   void look_at_others() override { deferred_.look(); }
 
  private:
+  /// The place of known bytes if it is on another host.
+  [[nodiscard]] std::optional<comm::WindowPlace> far_place(const void* address, std::size_t bytes) const;
   /// How many of the ranks can run at once.
   [[nodiscard]] int job_processors() const noexcept { return static_cast<int>(world_->control().processors); }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,12 @@ class GlobalMemory {
   [[nodiscard]] virtual std::string describe_nearest(const void* address) const = 0;
   /// Of an address that is known.
   [[nodiscard]] virtual Holder holder_of(const void* address) const = 0;
+  /// Whether some windows have parts on other hosts, where no pointer reaches, and whether a known address is in one.
+  [[nodiscard]] virtual bool has_far_memory() const noexcept { return false; }
+  [[nodiscard]] virtual bool is_far(const void* /*address*/) const { return false; }
+  /// Copies between known addresses. What goes to another host may be taken from the source only, and still be on its
+  /// way: it is there with a later notification of this rank. Throws Error if it cannot be had or sent.
+  virtual void copy(void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
   /// A name for a known address that does not depend on where memory happens to lie: `scratch[2]+64` for byte 64 of
   /// rank 2's part of a window, `x+64` for one of a buffer.
   [[nodiscard]] virtual std::string name_of(const void* address) const = 0;

@@ -12,7 +12,7 @@ std::int32_t* words(const Window<std::int32_t>& window, std::size_t first) { ret
 }  // namespace
 
 // Far more cores than processors, all of which wait for cores of other ranks.
-SCENARIO(ManyCoresMeet, {.sizes = {2, 4, 16}}) {
+SCENARIO(ManyCoresMeet, {.sizes = {2, 4, 16}, .hostings = kOneHost}) {
   constexpr int kClusters = 4;
   constexpr int kBlocks = kClusters * chip::kVectorsPerCluster;
   const auto window = me.window<std::int32_t>("window", 2 * kBlocks);
@@ -27,7 +27,7 @@ SCENARIO(ManyCoresMeet, {.sizes = {2, 4, 16}}) {
 }
 
 // The words are written before the counter, and read after it.
-SCENARIO(WordsComeBeforeTheirCounter, {.sizes = {2}}) {
+SCENARIO(WordsComeBeforeTheirCounter, {.sizes = {2}, .hostings = kOneHost}) {
   constexpr std::size_t kWords = 32;
   const auto window = me.window<std::int32_t>("window", kWords + 2);
   ChipRank chip(me);
@@ -69,7 +69,7 @@ SCENARIO(AForeignAddressIsAnError, {.sizes = {2}}) {
 }
 
 // A typed kernel runs like a raw one, and says which argument is wrong instead of returning silently.
-SCENARIO(ATypedKernelKnowsItsArguments, {.sizes = {2, 4}}) {
+SCENARIO(ATypedKernelKnowsItsArguments, {.sizes = {2, 4}, .hostings = kOneHost}) {
   constexpr std::size_t kCount = 777;
   const auto window = me.window<float>("window", kCount + 1);
   ChipRank chip(me);

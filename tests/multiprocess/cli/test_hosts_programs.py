@@ -33,6 +33,24 @@ def test_the_relay_goes_over_the_link(make_hosts):
     assert lines_of(result.stdout) == ["[0] rank 0: the baton came back after 4 of 4 legs", *legs]
 
 
+def test_chips_get_from_chips_of_another_host(make_hosts):
+    program = os.path.join(os.environ["BATON_TEST_EXAMPLES"], "async_completion")
+    result = make_hosts(2).run(program, slots=[2, 1], env=TCP)
+    assert result.returncode == 0, result.stdout + result.stderr
+    shown = "what the next rank shows + 1, twice: largest difference 0"
+    assert sorted(line for line in lines_of(result.stdout) if " shows " in line) == [
+        f"[{r}] rank {r}: {shown}" for r in range(3)
+    ]
+
+
+@pytest.mark.parametrize("order", [{}, {"BATON_PIPES": "strict"}, {"BATON_SEED": "7"}], ids=["program", "strict", "seed"])
+def test_tokens_go_to_experts_of_another_host(make_hosts, order):
+    program = os.path.join(os.environ["BATON_TEST_EXAMPLES"], "moe_dispatch")
+    result = make_hosts(2).run(program, slots=[3, 2], env={**TCP, **order})
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert lines_of(result.stdout) == [f"[{r}] rank {r}: 2 rounds, 0 wrong" for r in range(5)]
+
+
 def test_collectives_of_python(make_hosts):
     package = os.environ.get("BATON_TEST_PACKAGE")
     if not package or not os.path.isdir(package):

@@ -207,6 +207,9 @@ const BatonCoreTable& TestCore::functions() {
       .print = [](BatonCore* core, std::uint32_t, const char* text,
                   std::uint64_t bytes) { self(core).printed_.append(text, bytes); },
       .dump = [](BatonCore*, const BatonDump*, const BatonPlace*) {},
+      // Nor memory on other hosts.
+      .far_begin = [](BatonCore*, const BatonGlobalRange*, const BatonPlace*) -> void* { return nullptr; },
+      .far_end = [](BatonCore*, const BatonGlobalRange*, const void*, const BatonPlace*) {},
   };
   return table;
 }

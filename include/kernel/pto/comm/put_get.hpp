@@ -43,11 +43,17 @@ PTO_ONCE PTO_SHARED AICORE bool copy_past_tiles(const TileView (&tiles)[2], cons
   return true;
 }
 
+/// Which operands are on another host.
+struct FarOperands {
+  bool dst = false;
+  bool src = false;
+};
+
 /// Checks operands and tells the core. `cut` are the tile's valid rows and columns: the pieces that are copied.
-PTO_ONCE PTO_SHARED AICORE void begin_put(const char* name, Where where, const TileView (&tiles)[2], int tile_count,
-                                          const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2],
-                                          uint32_t atomic) {
-  const BatonPlace place = place_of(name, where);
+PTO_ONCE PTO_SHARED AICORE FarOperands begin_put(const BatonPlace& place, const TileView (&tiles)[2], int tile_count,
+                                                 const GlobalView& dst, const GlobalView& src, const Cut (&cut)[2],
+                                                 uint32_t atomic) {
+  FarOperands far;
   finish_copies();
   for (int i = 0; i < tile_count; ++i) {
     const TileView& tile = tiles[i];
@@ -56,18 +62,19 @@ PTO_ONCE PTO_SHARED AICORE void begin_put(const char* name, Where where, const T
     check_extents(place, src.extents);
     check_inner_stride(place, src.layout, src.extents);
     check_inner_stride(place, dst.layout, dst.extents);
-    check_access(place, "src", src);
-    check_access(place, "dst", dst);
+    far.src = check_access(place, "src", src);
+    far.dst = check_access(place, "dst", dst);
     if (BatonCore* const core = watching_core()) {
       const TileUse use = use_of(tile, BATON_READS | BATON_WRITES);
       const BatonGlobalRange globals[] = {range_of(src, BATON_READS), range_of(dst, BATON_WRITES | atomic)};
       tell(*core, place, pipe_bit(PIPE_MTE2) | pipe_bit(PIPE_MTE3), &use, 1, globals, 2);
     }
   }
-  if (rows_of(src.layout, src.extents) == cut[0].size && cols_of(src.layout, src.extents) == cut[1].size) return;
+  if (rows_of(src.layout, src.extents) == cut[0].size && cols_of(src.layout, src.extents) == cut[1].size) return far;
   check_cut(place, "rows", src.extents.shape[3], cut[0]);
   check_cut(place, "columns", src.extents.shape[4], cut[1]);
   check_same_valid(place, "ping", tiles[0], "pong", tiles[1]);
+  return far;
 }
 
 /// Calls body(rows, columns, where in the source, where in the destination) for pieces of at most the tile's valid
@@ -148,7 +155,7 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, const TileData& pi
   static_assert(Dst::layout == Src::layout, "TPUT, TGET: destination and source have different layouts");
   static_assert(layouts_match<TileData, Src, true>(), "TPUT, TGET: the tile's layout does not match the tensors'");
   const TileView tiles[2] = {ping, pong};
-  const GlobalView from = view_of(src);
+  GlobalView from = view_of(src);
   // The source's shape governs; of the destination only the strides count.
   GlobalView to = view_of(dst);
   for (int dim = 0; dim < 5; ++dim) {
@@ -157,13 +164,18 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, const TileData& pi
   }
   const Cut cut[2] = {{tiles[0].valid_rows, TileData::ValidRow == pto::DYNAMIC},
                       {tiles[0].valid_cols, TileData::ValidCol == pto::DYNAMIC}};
-  begin_put(name, where, tiles, &ping == &pong ? 1 : 2, to, from, cut,
-            atomic == pto::AtomicType::AtomicNone ? uint32_t{0} : uint32_t{BATON_ATOMIC});
+  constexpr uint32_t kAtomic = atomic == pto::AtomicType::AtomicNone ? uint32_t{0} : uint32_t{BATON_ATOMIC};
+  const BatonPlace place = place_of(name, where);
+  const FarOperands far = begin_put(place, tiles, &ping == &pong ? 1 : 2, to, from, cut, kAtomic);
+  const unsigned char* const there = to.data;
+  if (kFarMemory && far.src) from.data = bring_near(place, from, BATON_READS);
+  if (kFarMemory && far.dst) to.data = bring_near(place, to, BATON_WRITES | kAtomic);
   if constexpr (atomic == pto::AtomicType::AtomicNone) {
     put_bytes(tiles, to, from);
   } else {
     put_adding<Element>(tiles, to, from);
   }
+  if (kFarMemory && far.dst) send_back(place, to, there, BATON_WRITES | kAtomic);
 }
 
 }  // namespace baton::kernel

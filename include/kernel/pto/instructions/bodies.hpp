@@ -27,8 +27,8 @@ namespace baton::kernel {
 PTO_BODIES template uint64_t check_line_view<>(const BatonPlace&, const char*, const GlobalView&);
 // comm/put_get.hpp
 PTO_BODIES template bool copy_past_tiles<>(const TileView (&)[2], const GlobalView&, const GlobalView&);
-PTO_BODIES template void begin_put<>(const char*, Where, const TileView (&)[2], int, const GlobalView&,
-                                     const GlobalView&, const Cut (&)[2], uint32_t);
+PTO_BODIES template FarOperands begin_put<>(const BatonPlace&, const TileView (&)[2], int, const GlobalView&,
+                                            const GlobalView&, const Cut (&)[2], uint32_t);
 PTO_BODIES template void put_bytes<>(const TileView (&)[2], const GlobalView&, const GlobalView&);
 // comm/signal.hpp
 PTO_BODIES template void check_signal_view<>(const BatonPlace&, const GlobalView&);
@@ -53,20 +53,23 @@ PTO_BODIES template Work begin_row_expansion<>(const char*, Where, const TileVie
 PTO_BODIES template Work begin_col_expansion<>(const char*, Where, const TileView&, const TileView&, const TileView&);
 PTO_BODIES template void expand_column<>(const char*, Where, const TileView&, const TileView&);
 PTO_BODIES template void expand_row<>(const char*, Where, const TileView&, const TileView&);
+// instructions/far_access.hpp
+PTO_BODIES template unsigned char* bring_near<>(const BatonPlace&, const GlobalView&, uint32_t);
+PTO_BODIES template void send_back<>(const BatonPlace&, const GlobalView&, const unsigned char*, uint32_t);
 // instructions/global_access.hpp
 PTO_BODIES template void check_extents<>(const BatonPlace&, const Extents&);
 PTO_BODIES template void check_inner_stride<>(const BatonPlace&, pto::Layout, const Extents&);
 PTO_BODIES template bool is_packed<>(pto::Layout, const Extents&);
 PTO_BODIES template void fail_unknown_address<>(BatonPlace, const char*, const void*, uint64_t);
-PTO_BODIES template void check_address<>(const BatonPlace&, const char*, const void*, uint64_t);
-PTO_BODIES template void check_access<>(const BatonPlace&, const char*, const GlobalView&);
+PTO_BODIES template bool check_address<>(const BatonPlace&, const char*, const void*, uint64_t);
+PTO_BODIES template bool check_access<>(const BatonPlace&, const char*, const GlobalView&);
 PTO_BODIES template BatonGlobalRange range_of<>(const GlobalView&, uint32_t);
 PTO_BODIES template void issue_transfer<>(const BatonPlace&, uint32_t, const TileUse&, const GlobalView&, uint32_t);
 // instructions/load_store.hpp
-PTO_BODIES template void begin_transfer<>(const char*, Where, uint32_t, const TileView&, const GlobalView&, Way,
+PTO_BODIES template bool begin_transfer<>(const BatonPlace&, uint32_t, const TileView&, const GlobalView&, Way,
                                           uint32_t);
 PTO_BODIES template void poison_last_blocks<>(const TileView&, int);
-PTO_BODIES template void load_tile<>(Where, const TileView&, const GlobalView&, int);
+PTO_BODIES template void load_tile<>(Where, const TileView&, GlobalView, int);
 PTO_BODIES template void store_bytes<>(const TileView&, const GlobalView&);
 // instructions/matmul.hpp
 PTO_BODIES template void check_product<>(const BatonPlace&, const Product&);

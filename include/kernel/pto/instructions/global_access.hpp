@@ -91,6 +91,15 @@ PTO_ONCE PTO_SHARED AICORE bool is_packed(pto::Layout layout, const Extents& ext
   return layout != pto::Layout::NZ;
 }
 
+#if defined(__CUDACC__)
+inline constexpr bool kFarMemory = false;  // a GPU reaches one host
+#else
+inline constexpr bool kFarMemory = true;
+#endif
+
+/// Whether some windows have parts on other hosts.
+PTO_INLINE AICORE bool has_far_memory() { return kFarMemory && (current_core().watches & BATON_WATCH_FAR) != 0; }
+
 PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_unknown_address(BatonPlace place, const char* name, const void* begin,
                                                                 uint64_t bytes) {
   char nearest[160] = "";
@@ -102,27 +111,29 @@ PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_unknown_address(BatonPlace place
        nearest[0] == '\0' ? "" : "; nearest: ", static_cast<const char*>(nearest));
 }
 
-/// [begin, begin + bytes) must be memory that the kernel may touch.
-PTO_ONCE PTO_SHARED AICORE void check_address(const BatonPlace& place, const char* name, const void* begin,
+/// [begin, begin + bytes) must be memory that the kernel may touch. True if it is on another host (far_access.hpp).
+PTO_ONCE PTO_SHARED AICORE bool check_address(const BatonPlace& place, const char* name, const void* begin,
                                               uint64_t bytes) {
-  if (!kChecks) return;
-  if (begin == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
+  if (!kChecks && !has_far_memory()) return false;
+  if (kChecks && begin == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
   BatonCore& core = current_core();
-  if (core.table->address_known(&core, begin, bytes, nullptr, 0) == 0) fail_unknown_address(place, name, begin, bytes);
+  const int32_t known = core.table->address_known(&core, begin, bytes, nullptr, 0);
+  if (kChecks && known == BATON_ADDRESS_UNKNOWN) fail_unknown_address(place, name, begin, bytes);
+  return kFarMemory && known == BATON_ADDRESS_FAR;
 }
 
-/// All elements of an access, from the lowest address to the highest.
-PTO_ONCE PTO_SHARED AICORE void check_access(const BatonPlace& place, const char* name, const GlobalView& tensor) {
-  if (!kChecks) return;
+/// All elements of an access, from the lowest address to the highest. True if they are on another host.
+PTO_ONCE PTO_SHARED AICORE bool check_access(const BatonPlace& place, const char* name, const GlobalView& tensor) {
+  if (!kChecks && !has_far_memory()) return false;
   int64_t lowest = 0;
   int64_t highest = 0;
   for (int dim = 0; dim < 5; ++dim) {
     const int64_t reach = (tensor.extents.shape[dim] - 1) * tensor.extents.stride[dim];
     (reach < 0 ? lowest : highest) += reach;
   }
-  if (tensor.data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
-  check_address(place, name, tensor.data + lowest * tensor.element_bytes,
-                static_cast<uint64_t>((highest - lowest + 1) * tensor.element_bytes));
+  if (kChecks && tensor.data == nullptr) fail(place, BATON_KERNEL_INVALID_ARGUMENT, name, " has a null address");
+  return check_address(place, name, tensor.data + lowest * tensor.element_bytes,
+                       static_cast<uint64_t>((highest - lowest + 1) * tensor.element_bytes));
 }
 
 /// As the core is told of it.

@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/far_access.hpp>
 #include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/transfer.hpp>
 
@@ -43,9 +44,9 @@ constexpr AICORE void require_transfer() {
                 "TLOAD, TSTORE: a boxed Mat tile takes a tensor whose first three sizes are 1 in its type");
 }
 
-PTO_ONCE PTO_SHARED AICORE void begin_transfer(const char* name, Where where, uint32_t pipes, const TileView& tile,
+/// True if the tensor is on another host.
+PTO_ONCE PTO_SHARED AICORE bool begin_transfer(const BatonPlace& place, uint32_t pipes, const TileView& tile,
                                                const GlobalView& tensor, Way way, uint32_t atomic = 0) {
-  const BatonPlace place = place_of(name, where);
   const char* const tile_name = way == Way::to_tile ? "dst" : "src";
   check_tile(place, tile_name, tile);
   check_not_empty(place, tile_name, tile);
@@ -57,9 +58,10 @@ PTO_ONCE PTO_SHARED AICORE void begin_transfer(const char* name, Where where, ui
     fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the tensor is ", rows, " x ", cols, ", the valid region of the tile ",
          tile.valid_rows, " x ", tile.valid_cols);
   }
-  check_access(place, way == Way::to_tile ? "src" : "dst", tensor);
+  const bool is_far = check_access(place, way == Way::to_tile ? "src" : "dst", tensor);
   issue_transfer(place, pipes, way == Way::to_tile ? writes(tile) : reads(tile), tensor,
                  way == Way::to_tile ? uint32_t{BATON_READS} : BATON_WRITES | atomic);
+  return is_far;
 }
 
 PTO_OUTLINED AICORE inline void poison_on_lanes(TileView tile, int pattern, int bytes) {
@@ -102,8 +104,10 @@ constexpr AICORE int store_pipe() {
   return lies_in<TileData, pto::TileType::Acc> ? PIPE_FIX : PIPE_MTE3;
 }
 
-PTO_ONCE PTO_SHARED AICORE void load_tile(Where where, const TileView& dst, const GlobalView& src, int poison) {
-  begin_transfer("TLOAD", where, pipe_bit(PIPE_MTE2), dst, src, Way::to_tile);
+PTO_ONCE PTO_SHARED AICORE void load_tile(Where where, const TileView& dst, GlobalView src, int poison) {
+  const BatonPlace place = place_of("TLOAD", where);
+  const bool is_far = begin_transfer(place, pipe_bit(PIPE_MTE2), dst, src, Way::to_tile);
+  if (kFarMemory && is_far) src.data = bring_near(place, src, BATON_READS);
   if (!start_copy(dst, src, Way::to_tile)) copy_bytes(dst, src, Way::to_tile);
   poison_last_blocks(dst, poison);
 }
@@ -158,10 +162,14 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
   }
   require_transfer<TileData, GlobalData, true>();
   const TileView tile(src);
-  const GlobalView tensor = view_of(dst);
-  begin_transfer("TSTORE", where, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile,
-                 atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0});
+  GlobalView tensor = view_of(dst);
+  const BatonPlace place = place_of("TSTORE", where);
+  constexpr uint32_t kAtomic = atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0};
+  const bool is_far = begin_transfer(place, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile, kAtomic);
+  const unsigned char* const there = tensor.data;
+  if (kFarMemory && is_far) tensor.data = bring_near(place, tensor, BATON_WRITES | kAtomic);
   store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
+  if (kFarMemory && is_far) send_back(place, tensor, there, BATON_WRITES | kAtomic);
 }
 
 }  // namespace baton::kernel

@@ -74,7 +74,9 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
   const GlobalView tensor = view_of(dst);
   const Extents& extents = tensor.extents;
   check_extents(place, extents);
-  check_access(place, "dst", tensor);
+  if (check_access(place, "dst", tensor)) {
+    fail(place, BATON_KERNEL_UNSUPPORTED, "dst is on another host, where MSCATTER cannot write");
+  }
   finish_copies();
   const int rows = src.GetValidRow();
   const int cols = src.GetValidCol();

@@ -31,8 +31,11 @@ enum BatonKernelError : int32_t {
 // BATON_ATOMIC comes with BATON_WRITES: element by element, so that others may do the same at the same time.
 enum BatonAccess : uint32_t { BATON_READS = 1, BATON_WRITES = 2, BATON_ATOMIC = 4 };
 
-// What a core wants to be told: bits of BatonCore::watches.
-enum BatonWatch : uint32_t { BATON_WATCH_ISSUE = 1 };
+// Bits of BatonCore::watches: what a core wants to be told, and that some windows have parts on other hosts.
+enum BatonWatch : uint32_t { BATON_WATCH_ISSUE = 1, BATON_WATCH_FAR = 2 };
+
+// Memory on another host is known, but no pointer reaches it.
+enum BatonAddress : int32_t { BATON_ADDRESS_UNKNOWN = 0, BATON_ADDRESS_KNOWN = 1, BATON_ADDRESS_FAR = 2 };
 
 struct BatonCore;
 
@@ -169,8 +172,8 @@ struct BatonCoreTable {
   // Ends the kernel; does not return.
   void (*fail)(BatonCore*, const BatonFailure*);
 
-  // Whether [begin, begin + bytes) lies inside one tensor or window that this kernel may use. If not, and
-  // `nearest_bytes` is not 0, describes in `nearest` what lies closest.
+  // Whether [begin, begin + bytes) lies inside one tensor or window that this kernel may use: a BatonAddress. If not,
+  // and `nearest_bytes` is not 0, describes in `nearest` what lies closest.
   int32_t (*address_known)(BatonCore*, const void* begin, uint64_t bytes, char* nearest, uint64_t nearest_bytes);
 
   // Called before the instruction computes, if BATON_WATCH_ISSUE is set.
@@ -213,6 +216,12 @@ struct BatonCoreTable {
   // path stand for where the kernel runs.
   void (*print)(BatonCore*, uint32_t stream, const char* text, uint64_t bytes);
   void (*dump)(BatonCore*, const BatonDump*, const BatonPlace*);
+
+  // Elements on another host. far_begin gives an address at which an instruction finds those that it reads, or leaves
+  // those that it writes, at the distances of the range; far_end sends what was written at that address. What one of
+  // them reads, or writes, stays until the next one of its kind.
+  void* (*far_begin)(BatonCore*, const BatonGlobalRange*, const BatonPlace*);
+  void (*far_end)(BatonCore*, const BatonGlobalRange*, const void* near, const BatonPlace*);
 };
 #endif
 
@@ -239,7 +248,7 @@ static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(Ba
 static_assert(sizeof(BatonDump) == 48);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
 #if !defined(__CUDACC__)
-static_assert(sizeof(BatonCoreTable) == 22 * sizeof(void*));
+static_assert(sizeof(BatonCoreTable) == 24 * sizeof(void*));
 #endif
 
 #endif

@@ -41,10 +41,11 @@ struct CoreFunctions {
   static std::int32_t address_known(BatonCore* core, const void* begin, std::uint64_t bytes, char* nearest,
                                     std::uint64_t nearest_bytes) {
     KnownExtents& extents = self(core).extents_;
-    if (extents.hold(begin, bytes)) return 1;
+    if (extents.hold(begin, bytes)) return BATON_ADDRESS_KNOWN;
     if (const auto found = memory(core).extent_of(begin, bytes)) {
+      if (memory(core).is_far(begin)) return BATON_ADDRESS_FAR;
       extents.add(*found);
-      return 1;
+      return BATON_ADDRESS_KNOWN;
     }
     if (nearest_bytes != 0) {
       const std::string text = memory(core).describe_nearest(begin);
@@ -52,7 +53,7 @@ struct CoreFunctions {
       std::memcpy(nearest, text.data(), length);
       nearest[length] = '\0';
     }
-    return 0;
+    return BATON_ADDRESS_UNKNOWN;
   }
 
   static void issue(BatonCore* core, const BatonIssue* issue) {
@@ -294,6 +295,15 @@ struct CoreFunctions {
     });
   }
 
+  static void* far_begin(BatonCore* core, const BatonGlobalRange* range, const BatonPlace* place) {
+    void* near = nullptr;
+    attributed(core, place, [&] { near = self(core).far_.begin(*range); });
+    return near;
+  }
+  static void far_end(BatonCore* core, const BatonGlobalRange* range, const void* near, const BatonPlace* place) {
+    attributed(core, place, [&] { self(core).far_.end(*range, near); });
+  }
+
   /// Adds the instruction to an error of the layers below.
   static void attributed(BatonCore* core, const BatonPlace* place, FunctionRef<void()> body) {
     try {
@@ -350,7 +360,8 @@ const BatonCoreTable kSimCoreTable = {kEntered<CoreFunctions::fail>,         kEn
                                       kEntered<CoreFunctions::copy_test>,    kEntered<CoreFunctions::copy_wait>,
                                       kEntered<CoreFunctions::copy_defer>,   kEntered<CoreFunctions::pipe_acquire>,
                                       kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>,
-                                      kEntered<CoreFunctions::print>,        kEntered<CoreFunctions::dump>};
+                                      kEntered<CoreFunctions::print>,        kEntered<CoreFunctions::dump>,
+                                      kEntered<CoreFunctions::far_begin>,    kEntered<CoreFunctions::far_end>};
 
 }  // namespace baton::chip
 

@@ -1,7 +1,6 @@
 #include "chip/cores/sim/dma_engine.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
@@ -71,22 +70,31 @@ void DmaEngine::serve() {
     if (copy == nullptr) return;
     if (copy->done == 0) {
       if (events::tracing()) copy->began = ticks();
-      if (auto why = why_impossible(copy->request)) {
-        note(*copy, "failed");
-        broken_.try_emplace(copy->request.session, "an earlier copy of its session failed: " + *why);
-        copy->record->fail(Code::out_of_range, std::move(*why));
-        finish(*copy);
+      if (const auto why = why_impossible(copy->request)) {
+        give_up(*copy, Code::out_of_range, *why);
         continue;
       }
       if (copy->checked.submitted != 0) note_touches(*copy);
     }
     rest();
-    move_chunk(*copy);
+    try {
+      move_chunk(*copy);
+    } catch (const Error& error) {  // one that goes to another host
+      give_up(*copy, error.code(), error.message());
+      continue;
+    }
     if (copy->done < copy->request.bytes) continue;
     rest();
     settle(*copy);
     finish(*copy);
   }
+}
+
+void DmaEngine::give_up(Copy& copy, Code code, const std::string& why) {
+  note(copy, "failed");
+  broken_.try_emplace(copy.request.session, "an earlier copy of its session failed: " + why);
+  copy.record->fail(code, why);
+  finish(copy);
 }
 
 void DmaEngine::settle(Copy& copy) {
@@ -156,7 +164,7 @@ void DmaEngine::move_chunk(Copy& copy) {
     chunk = std::max<std::uint64_t>(1, left / kMostChunks * (1 + options_.chance->below(kMostChunks)));
     if (options_.chance->one_in(kMostChunks)) chunk = left;
   }
-  std::memmove(static_cast<char*>(copy.request.destination) + copy.done,
+  memory_.copy(static_cast<char*>(copy.request.destination) + copy.done,
                static_cast<const char*>(copy.request.source) + copy.done, chunk);
   copy.done += chunk;
   if (options_.events != nullptr) note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));

@@ -68,6 +68,8 @@ class DmaEngine {
   [[nodiscard]] Copy* next();
   void finish(Copy& copy);
   void move_chunk(Copy& copy);
+  /// Those behind it in its session will fail, too.
+  void give_up(Copy& copy, Code code, const std::string& why);
   void settle(Copy& copy);
   [[nodiscard]] std::optional<std::string> why_impossible(const BatonCopy& request) const;
   void rest();

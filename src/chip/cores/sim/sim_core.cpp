@@ -52,7 +52,8 @@ SimCore::SimCore(const CorePosition& position, const Profile& profile, const Cor
       position_(position),
       around_(around),
       storage_(profile.buffers, buffer_set(position.type), buffers),
-      checked_(around.memory) {
+      checked_(around.memory),
+      far_(around.memory) {
   if (around.order == PipeOrder::strict) {
     checker_ = std::make_unique<OrderChecker>(buffers, buffer_set(position.type), around.memory);
   }

@@ -20,6 +20,7 @@
 #include "chip/cores/sim/checked_kernel.hpp"
 #include "chip/cores/sim/condition_slab.hpp"
 #include "chip/cores/sim/dma_engine.hpp"
+#include "chip/cores/sim/far_tensors.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
 #include "chip/cores/sim/known_extents.hpp"
 #include "chip/cores/sim/late_notifier.hpp"
@@ -63,7 +64,10 @@ class SimCore final : public BatonCore, public Core {
 
   void execute(KernelCall& call);
   /// What instructions tell of themselves while this kernel runs.
-  void set_watches() noexcept { watches = checker_ || chance_ || checked_ ? std::uint32_t{BATON_WATCH_ISSUE} : 0U; }
+  void set_watches() noexcept {
+    watches = checker_ || chance_ || checked_ ? std::uint32_t{BATON_WATCH_ISSUE} : 0U;
+    if (around_.memory.has_far_memory()) watches |= BATON_WATCH_FAR;
+  }
   /// After the kernel returned: what it left open is an error, what it registered are the call's conditions.
   void finish(KernelCall& call);
   /// Waits for what is still under way and belongs to nobody once the call has finished.
@@ -102,6 +106,7 @@ class SimCore final : public BatonCore, public Core {
   CheckedKernel checked_;
   SubmittedCopies copies_;
   KnownExtents extents_;
+  FarTensors far_;
   ConditionSlab slab_;
   PrintedText printed_;
   FaultGuard* guard_ = nullptr;
