@@ -158,10 +158,10 @@ void WorkerState::await_users(Lock& lock, const Tensor& tensor, graph::Use acces
   std::vector<graph::TaskId> noted;
   const bool checked = is_checked();
   map_.query(
-      graph::view_of(tensor), access, [&](graph::TaskId id) { return checked || live(id); },
+      graph::view_of(tensor), access, [&](graph::TaskId id) { return checked || matters(id); },
       [&](graph::TaskId id) {
         if (checked) edges_.for_each_member(id, [&](graph::TaskId one) { noted.push_back(one); });
-        if (!live(id)) return;
+        if (!matters(id)) return;
         // The members of an entangled group hide each other.
         if (!unit(id).entangled) return users.push_back(id);
         for (graph::TaskId one = 0; one < unit(id).group_size; ++one) users.push_back(unit(id).group_first + one);

@@ -21,6 +21,12 @@ class NotedEdges {
     by_first_[first] = {size, false};
   }
 
+  /// The first member of its group, as far as it is known; else the task.
+  [[nodiscard]] graph::TaskId first_of_group(graph::TaskId task) const {
+    const auto group = groups_.find(task);
+    return group == groups_.end() ? task : group->second;
+  }
+
   /// `task` was found to wait for `earlier`: notes each task that it waits for by that.
   void find(graph::TaskId task, graph::TaskId earlier, Note note) {
     const auto before = groups_.find(earlier);

@@ -76,18 +76,29 @@ void WorkerState::record(Unit& made, const TaskArgs& args, std::span<const Tenso
   const bool noted = events::wants(EventKind::edge);
   const auto use = [&](const Tensor& tensor, graph::Use how) {
     map_.record(
-        graph::view_of(tensor), how, id, [&](graph::TaskId earlier) { return checked || live(earlier); },
+        graph::view_of(tensor), how, id, [&](graph::TaskId earlier) { return checked || matters(earlier); },
         [&](graph::TaskId earlier) {
           if (noted) {
             edges_.find(id, earlier, [&](graph::TaskId one) { checked_.waits_for(kNoRank, id, one); });
           }
-          if (live(earlier)) depend(unit(id), earlier);
+          if (matters(earlier)) depend(unit(id), earlier);
         });
   };
   for (const TaskArgs::Arg& arg : args.all()) {
     if (arg.is_tensor && arg.type != TensorArgType::no_dep) use(arg.tensor, graph_access_of(arg.type));
   }
   for (const Tensor& token : tokens) use(token, graph::Use::read);
+}
+
+bool WorkerState::matters(graph::TaskId id) const noexcept {
+  if (live(id)) return true;
+  // A member that is hidden has a smaller number: while it is live, none behind it is forgotten.
+  if (id < first_ || id - first_ >= units_.size() || !units_[id - first_].entangled) return false;
+  const Unit& member = units_[id - first_];
+  for (graph::TaskId one = member.group_first; one < member.group_first + member.group_size; ++one) {
+    if (live(one)) return true;
+  }
+  return false;
 }
 
 void WorkerState::depend(Unit& made, graph::TaskId earlier) {
@@ -312,7 +323,7 @@ void WorkerState::wait(RunState& run, graph::TaskId task) {
   if (task == 0 || task >= first_ + units_.size())
     fail(Code::invalid_argument, "there is no task {} to wait for", task);
   // The last member of a group stands for all of them.
-  const graph::TaskId first = live(task) ? unit(task).group_first : task;
+  const graph::TaskId first = task >= first_ ? unit(task).group_first : edges_.first_of_group(task);
   static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, [&] {
     if (run.failed) return true;
     for (graph::TaskId id = first; id <= task; ++id) {

@@ -165,6 +165,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[nodiscard]] bool live(graph::TaskId id) const noexcept {
     return id >= first_ && id - first_ < units_.size() && units_[id - first_].phase != Unit::Phase::done;
   }
+  /// Whether a task that comes after it must wait: it is live, or it has hidden a member of its group that is.
+  [[nodiscard]] bool matters(graph::TaskId id) const noexcept;
   [[nodiscard]] Unit& unit(graph::TaskId id) noexcept { return units_[id - first_]; }
 
   // progress.cpp: to the chips and back.

@@ -195,5 +195,36 @@ TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForAsAWhole) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// Also when the last of them, which hides the others, has ended long before the first.
+TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForWhoeverEndsLast) {
+  const Tensor out = worker.create_buffer(DType::int64, {chips()});
+  const Tensor behind = worker.create_buffer(DType::int64, {1});
+  const auto set = [](const Tensor& tensor, std::int64_t index, std::int64_t value, std::int64_t late) {
+    return TaskArgs().add_tensor(tensor, TensorArgType::inout).add_scalar(index).add_scalar(value).add_scalar(late);
+  };
+  /// Submits a group, and returns when its last member has ended.
+  const auto submit_group = [&](Orchestration& o, std::int64_t value) {
+    std::vector<TaskArgs> args;
+    for (const int chip : all_chips()) args.push_back(set(out, chip, value, chip == 0 ? 100 : 0));
+    const TaskId group = o.submit_next_level_group(on_chip(node_set), args, all_chips());
+    // A chip works in the order of submission.
+    o.wait(o.submit_next_level(on_chip(node_set), set(behind, 0, value, 0), chips() - 1));
+    return group;
+  };
+  std::int64_t seen = 0;
+  std::vector<std::int64_t> copied(static_cast<std::size_t>(chips()));
+  worker.run([&](Orchestration& o) {
+    static_cast<void>(submit_group(o, 1));
+    o.wait(o.submit_sub([&](const ChipArgs& sub) { seen = value_at(sub.tensor(0), 0); },
+                        TaskArgs().add_tensor(out, TensorArgType::input)));
+    EXPECT_EQ(seen, 1);
+    static_cast<void>(submit_group(o, 2));
+    o.copy_from<std::int64_t>(copied, out);
+    EXPECT_EQ(copied.front(), 2);
+    o.wait(submit_group(o, 3));
+    EXPECT_EQ(value_at(out, 0), 3);
+  });
+}
+
 }  // namespace
 }  // namespace baton::test
