@@ -7,6 +7,10 @@ bool Clock::raise(Actor actor, Time time) {
   auto at = std::ranges::lower_bound(parts_, index, {}, &Part::index);
   const bool is_there = at != parts_.end() && at->index == index;
   if (is_there && (*at->block)[actor % kBlock] >= time) return false;
+  if (is_there && at->block.use_count() == 1) {
+    (*at->block)[actor % kBlock] = time;
+    return true;
+  }
   auto block = is_there ? std::make_shared<Block>(*at->block) : std::make_shared<Block>();
   (*block)[actor % kBlock] = time;
   if (!is_there) at = parts_.insert(at, {index, nullptr});
@@ -31,7 +35,7 @@ bool Clock::join(const Clock& other) {
     if (joined == *mine->block) continue;
     grew = true;
     // Who has seen all of it shares it.
-    mine->block = joined == *theirs.block ? theirs.block : std::make_shared<const Block>(joined);
+    mine->block = joined == *theirs.block ? theirs.block : std::make_shared<Block>(joined);
   }
   if (added.empty()) return grew;
   const auto middle = static_cast<std::ptrdiff_t>(parts_.size());

@@ -34,7 +34,7 @@ class Clock {
   /// A block, and which one it is: that of actors index * kBlock and following.
   struct Part {
     std::size_t index;
-    std::shared_ptr<const Block> block;
+    std::shared_ptr<Block> block;  // which others may share; who has it alone changes it
   };
   /// By index; the others are all zero.
   [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }

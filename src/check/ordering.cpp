@@ -1,83 +1,146 @@
 #include "check/ordering.hpp"
 
+#include <algorithm>
+
+#include "base/checked_event.hpp"
+
 namespace baton::check {
 
-void Ordering::acquire(ActorState& state, const Clock& clock) {
-  if (state.seen->covers(clock)) return;
-  auto seen = std::make_shared<Clock>(*state.seen);
-  seen->join(clock);
-  state.seen = std::move(seen);
+Ordering::ActorState& Ordering::state_of(Actors& actors, Actor actor) {
+  if (actor >= actors.size()) actors.resize(std::size_t{actor} + 1);
+  return actors[actor];
 }
 
-bool Ordering::step(const Event& event, Actors& actors, Tokens& tokens, Pass pass) {
-  ActorState& state = actors[event.actor];
-  ++state.time;
+void Ordering::enter(Actor actor) {
+  ActorState& state = state_of(actors_, actor);
+  state.is_known = true;
+  state.is_gone = false;
+}
+
+void Ordering::hand(const Event& event, const ActorState& state, Tokens& tokens) {
+  Token& token = tokens[event.subject];
+  token.clock.join(*state.seen);
+  token.clock.raise(event.actor, state.time);
+  token.number = mix(token.number, mix(state.number, mix(event.actor, state.time)));
+}
+
+void Ordering::receive(const Event& event, ActorState& state, const Tokens& tokens) {
+  const auto token = tokens.find(event.subject);
+  if (token == tokens.end() || state.seen->covers(token->second.clock)) return;
+  auto seen = std::make_shared<Clock>(*state.seen);
+  seen->join(token->second.clock);
+  state.seen = std::move(seen);
+  state.number = mix(state.number, token->second.number);
+}
+
+void Ordering::wait(Step& step, const Event& event, ActorState& state) {
+  if (step.is_calculated && step.seen == state.number &&
+      !step.word->learned_since(step.lessons, step.first, step.last)) {
+    state.number = step.number;
+    state.seen = step.result;
+    return;
+  }
+  const Guarantee guaranteed =
+      step.word->guaranteed({event.actor, step.time, *state.seen, event.comparison, event.value});
+  step.seen = state.number;
+  step.lessons = step.word->lessons();
+  step.first = guaranteed.first;
+  step.last = guaranteed.last;
+  if (!state.seen->covers(guaranteed.clock)) {
+    auto seen = std::make_shared<Clock>(*state.seen);
+    seen->join(guaranteed.clock);
+    state.seen = std::move(seen);
+    state.number = ++last_number_;
+  }
+  if (step.is_calculated && step.result->covers(*state.seen)) {
+    // Nothing new: who comes after it has calculated with that already.
+    state.number = step.number;
+    state.seen = step.result;
+    return;
+  }
+  // Clocks of very many actors would take too much room.
+  constexpr std::size_t kMostParts = 8;
+  step.is_calculated = state.seen->parts().size() <= kMostParts;
+  if (!step.is_calculated) return;
+  step.number = state.number;
+  step.result = state.seen;
+}
+
+bool Ordering::take(Step& step, const Event& event, ActorState& state, Tokens& tokens) {
+  state.time = step.time;
   switch (event.kind) {
     case Kind::access:
     case Kind::fresh: return false;
-    case Kind::hand: {
-      Clock& token = tokens[event.subject];
-      token.join(*state.seen);
-      token.raise(event.actor, state.time);
-      return false;
-    }
-    case Kind::receive: {
-      if (const auto token = tokens.find(event.subject); token != tokens.end()) acquire(state, token->second);
-      return false;
-    }
-    case Kind::wait: {
-      if (const auto word = words_.find({event.subject, event.begin}); word != words_.end()) {
-        acquire(state, word->second.guaranteed({event.actor, state.time, *state.seen, event.comparison, event.value}));
-      }
-      return false;
-    }
-    case Kind::change: {
-      Word& word = words_[{event.subject, event.begin}];
-      Time& added = added_[event.actor];
-      if (pass == Pass::first) {
-        // What an earlier settle() found took no account of changes that have come since.
-        if (state.time <= added) return word.update(event.actor, state.time, state.seen);
-        added = state.time;
-        word.add({{event.actor, state.time, state.seen}, event.op, event.value, event.place});
-        return false;
-      }
-      return word.update(event.actor, state.time, state.seen);
-    }
+    case Kind::hand: hand(event, state, tokens); return false;
+    case Kind::receive: receive(event, state, tokens); return false;
+    case Kind::wait: wait(step, event, state); return false;
+    case Kind::change:
+      if (step.is_calculated && step.seen == state.number) return false;
+      step.is_calculated = true;
+      step.seen = state.number;
+      return step.word->update(event.actor, step.time, state.seen);
   }
   return false;
 }
 
-void Ordering::enter(Actor actor) {
-  actors_.try_emplace(actor);
-  gone_.erase(actor);
+void Ordering::add_change(const Event& event, Step& step, const std::shared_ptr<const Clock>& seen) {
+  Time& added = added_[event.actor];
+  if (step.time <= added) {
+    // What an earlier settle() found took no account of changes that have come since.
+    static_cast<void>(step.word->update(event.actor, step.time, seen));
+    return;
+  }
+  added = step.time;
+  step.word->add({{event.actor, step.time, seen}, event.op, event.value, event.place});
+}
+
+void Ordering::begin(const History& history) {
+  Actors actors = actors_;
+  Tokens tokens = tokens_;
+  steps_.clear();
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const Event& event = history[i];
+    ActorState& state = state_of(actors, event.actor);
+    ++state.time;
+    if (event.kind == Kind::access || event.kind == Kind::fresh) continue;
+    Step step;
+    step.event = static_cast<std::uint32_t>(i);
+    step.time = state.time;
+    if (event.kind == Kind::change || event.kind == Kind::wait) step.word = &words_[{event.subject, event.begin}];
+    if (event.kind == Kind::hand) hand(event, state, tokens);
+    if (event.kind == Kind::receive) receive(event, state, tokens);
+    if (event.kind == Kind::change) {
+      if (added_.size() < actors.size()) added_.resize(actors.size());
+      add_change(event, step, state.seen);
+    }
+    steps_.push_back(std::move(step));
+  }
 }
 
 void Ordering::settle(const History& history) {
-  {
-    // All changes, with what a program's own order and tokens say of them.
-    Actors actors = actors_;
-    Tokens tokens = tokens_;
-    for (const Event& event : history) {
-      if (event.kind != Kind::wait)
-        step(event, actors, tokens, Pass::first);
-      else
-        ++actors[event.actor].time;
-    }
-  }
+  begin(history);
   for (bool is_new = true; is_new;) {
     is_new = false;
     Actors actors = actors_;
     Tokens tokens = tokens_;
-    for (const Event& event : history) is_new = step(event, actors, tokens, Pass::next) || is_new;
+    for (Step& step : steps_) {
+      const Event& event = history[step.event];
+      is_new = take(step, event, state_of(actors, event.actor), tokens) || is_new;
+    }
   }
 }
 
 void Ordering::commit(const History& history, std::size_t count, FunctionRef<void(const Event&, const Stamp&)> visit) {
+  auto step = steps_.begin();
   for (std::size_t i = 0; i < count; ++i) {
-    static_cast<void>(step(history[i], actors_, tokens_, Pass::next));
-    const ActorState& state = actors_[history[i].actor];
-    visit(history[i], {history[i].actor, state.time, state.seen});
+    const Event& event = history[i];
+    ActorState& state = state_of(actors_, event.actor);
+    state.is_known = true;
+    ++state.time;
+    if (step != steps_.end() && step->event == i) static_cast<void>(take(*step++, event, state, tokens_));
+    visit(event, {event.actor, state.time, state.seen});
   }
+  steps_.clear();
 }
 
 const Word* Ordering::word(const WordKey& key) const {
@@ -88,8 +151,9 @@ const Word* Ordering::word(const WordKey& key) const {
 Clock Ordering::seen_by_all() const {
   Clock common;
   bool is_first = true;
-  for (const auto& [actor, state] : actors_) {
-    if (gone_.contains(actor)) continue;
+  for (Actor actor = 0; actor < actors_.size(); ++actor) {
+    const ActorState& state = actors_[actor];
+    if (!state.is_known || state.is_gone) continue;
     Clock own = *state.seen;
     own.raise(actor, state.time);
     if (std::exchange(is_first, false)) {
@@ -104,7 +168,7 @@ Clock Ordering::seen_by_all() const {
 void Ordering::forget_what_is_over() {
   const Clock common = seen_by_all();
   for (auto& [key, word] : words_) word.fold(common);
-  std::erase_if(tokens_, [&](const auto& entry) { return common.covers(entry.second); });
+  std::erase_if(tokens_, [&](const auto& entry) { return common.covers(entry.second.clock); });
 }
 
 }  // namespace baton::check

@@ -30,8 +30,17 @@ struct Change {
   NotifyOp op = NotifyOp::add;
   std::int64_t value = 0;
   std::uint32_t place = 0;
+  /// Among those of its word, in the order of the run.
+  std::uint32_t number = 0;
   /// Of all additions of its actor up to it.
   std::int64_t sum = 0;
+};
+
+/// What a wait guarantees, and the changes on which that depends: those of these numbers, and no others.
+struct Guarantee {
+  Clock clock;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
 };
 
 class Word {
@@ -40,9 +49,12 @@ class Word {
   void add(Change change);
   /// What a change that was added has seen. True if that is more than was known.
   bool update(Actor actor, Time time, const std::shared_ptr<const Clock>& seen);
+  /// How often that was more.
+  [[nodiscard]] std::uint64_t lessons() const noexcept { return lessons_; }
+  /// Whether one of these changes may have learned something since there were so many lessons.
+  [[nodiscard]] bool learned_since(std::uint64_t lessons, std::uint32_t first, std::uint32_t last) const;
 
-  /// What the wait guarantees.
-  [[nodiscard]] Clock guaranteed(const Waiter& waiter) const;
+  [[nodiscard]] Guarantee guaranteed(const Waiter& waiter) const;
 
   /// Changes that let the wait return without the event `time` of `actor`; nothing if there are none.
   [[nodiscard]] std::optional<std::vector<Change>> way_without(const Waiter& waiter, Actor actor, Time time) const;
@@ -54,22 +66,43 @@ class Word {
   void fold(const Clock& seen_by_all);
 
  private:
-  using Changes = std::vector<Change>;  // of one actor
+  using Changes = std::vector<Change>;
+  using Chosen = std::vector<const Change*>;
+  /// The changes of one actor.
+  struct Sender {
+    Actor actor = 0;
+    Changes changes;
+    std::vector<Time> times;  // of them: beside each other, to be found fast
+
+    /// Changes that are before the wait.
+    [[nodiscard]] std::size_t count_known(const Waiter& waiter) const;
+    /// Changes that need not be after it.
+    [[nodiscard]] std::size_t count_not_after(const Waiter& waiter) const;
+    void forget(std::size_t begin, std::size_t end);
+  };
   /// What may come before a wait: all that must, and some of what can.
   struct Ways {
-    Changes known;
-    Changes open;
+    Chosen known;
+    Chosen open;
     std::int64_t value = 0;  // the first one and all additions that are known
-    bool suffice(const Waiter& waiter, std::span<const Change> some) const;
+    [[nodiscard]] bool suffice(const Waiter& waiter, std::span<const Change* const> some) const;
   };
 
   [[nodiscard]] Ways ways_to(const Waiter& waiter) const;
   /// Of words that are only added to, and of those that are only set.
-  [[nodiscard]] Clock guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
-  [[nodiscard]] Clock guaranteed_by_set(const Waiter& waiter) const;
+  [[nodiscard]] Guarantee guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
+  [[nodiscard]] Guarantee guaranteed_by_set(const Waiter& waiter) const;
+  [[nodiscard]] Clock guaranteed_by_all_ways(const Waiter& waiter) const;
 
-  std::vector<Changes> senders_;
+  [[nodiscard]] Sender* sender(Actor actor);
+
+  std::vector<Sender> senders_;
   std::int64_t first_value_ = 0;
+  std::uint32_t next_number_ = 0;
+  std::uint64_t lessons_ = 0;
+  /// The last lesson of each kGroup changes.
+  static constexpr std::uint32_t kGroup = 4;
+  std::vector<std::uint64_t> last_lessons_;
   bool has_sets_ = false;
   bool has_additions_ = false;
   bool has_decrements_ = false;
