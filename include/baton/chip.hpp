@@ -103,6 +103,9 @@ class BATON_API Chip {
   /// platform. Any thread, also while the chip runs something.
   [[nodiscard]] ChipWindow window(const Domain& domain, std::string_view name, std::size_t bytes);
 
+  /// As ChipOptions says.
+  [[nodiscard]] const std::string& platform() const noexcept;
+
   /// Where its tensors lie. Unless that is the host, only copies and kernels reach them.
   [[nodiscard]] MemoryPlace memory_place() const noexcept;
 

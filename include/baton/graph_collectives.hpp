@@ -8,8 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include <baton/chip.hpp>
+#include <baton/chip_window.hpp>
 #include <baton/collective_types.hpp>
 #include <baton/domain.hpp>
 #include <baton/export.hpp>
@@ -25,14 +28,22 @@ struct CollectiveRoomOptions {
   std::size_t bytes = std::size_t{1} << 20U;
   /// Cores that may work on one collective.
   int blocks = 1;
+  /// Kernels of tile instructions, compiled when they are first used, also on chips that run those of libbaton: what a
+  /// GPU does, on a simulated chip.
+  bool compiled = false;
 };
 
 /// Memory of a domain through which the data of its graphs' collectives passes. Collectives of one room follow each
 /// other; those of different rooms go on side by side. Must outlive the graphs that use it.
 class BATON_API CollectiveRoom {
  public:
-  /// Collective over the domain.
+  /// Collective over the domain. For chips whose tensors lie on the host.
   explicit CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options = {});
+  /// The same for any chip: the room lies where its kernels reach it. All members' chips are of one platform. Where
+  /// they do not run code of the host, the kernel of a collective is compiled when the first one of its kind is
+  /// submitted, and a collective keeps its cores until it is done; so it does if CollectiveRoomOptions::compiled asks
+  /// for that.
+  CollectiveRoom(Chip& chip, const Domain& me, const CollectiveRoomOptions& options = {});
 
   [[nodiscard]] const Domain& domain() const noexcept { return domain_; }
   [[nodiscard]] int rank() const { return domain_.rank(); }
@@ -41,14 +52,22 @@ class BATON_API CollectiveRoom {
   /// Of the data of one block.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return block_bytes_; }
   [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
-  [[nodiscard]] const CommContext* context() const { return window_.context(); }
+  [[nodiscard]] const CommContext* context() const noexcept { return context_; }
+  /// What kernels are compiled for; empty: they are those of libbaton.
+  [[nodiscard]] const std::string& device_platform() const noexcept { return device_platform_; }
 
  private:
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::string window_name() const;
+
   Domain domain_;
   int blocks_;
   std::size_t block_bytes_;
-  RawWindow window_;
+  RawWindow window_;  // one of the two
+  ChipWindow chip_window_;
+  const CommContext* context_;
   Tensor tensor_;
+  std::string device_platform_;
 };
 
 /// Data of a collective in a graph: a tensor anywhere, which passes through the room, or one in a window, which is used

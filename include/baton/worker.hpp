@@ -76,6 +76,8 @@ class BATON_API Orchestration {
   ~Orchestration();
 
   [[nodiscard]] int chip_count() const noexcept;
+  /// Of the chips, as WorkerOptions says.
+  [[nodiscard]] const std::string& platform() const noexcept;
 
   /// Gives the chips `workers` zeroed windows of `window_bytes` and places `buffers` in them, each on a cache line of
   /// its own. Ranks of the domain follow the order of `workers`. 0 bytes: as many as the buffers need. Domains may

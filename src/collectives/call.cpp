@@ -37,10 +37,6 @@ std::string_view name_in(const Names& names, Value value) noexcept {
   return index < names.size() ? names[index] : "unknown";
 }
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
-}
-
 }  // namespace
 
 std::string_view name_of(Operation operation) noexcept { return name_in(kOperationNames, operation); }

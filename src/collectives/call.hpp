@@ -21,6 +21,9 @@ struct Call {
   std::uint64_t count = 0;
 };
 
+[[nodiscard]] constexpr bool reduces(Operation operation) noexcept {
+  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
+}
 [[nodiscard]] constexpr bool has_root(Operation operation) noexcept {
   return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
          operation == Operation::scatter;

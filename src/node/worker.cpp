@@ -93,6 +93,7 @@ Orchestration::Orchestration(std::shared_ptr<node::WorkerState> worker, std::sha
 Orchestration::~Orchestration() { close_scopes(0); }
 
 int Orchestration::chip_count() const noexcept { return worker_->chip_count(); }
+const std::string& Orchestration::platform() const noexcept { return worker_->options().platform; }
 
 DomainHandle Orchestration::allocate_domain(std::string_view name, std::span<const int> workers,
                                             std::size_t window_bytes, std::span<const CommBufferSpec> buffers,

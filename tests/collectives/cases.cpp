@@ -16,10 +16,6 @@ constexpr std::uint64_t kGuard = 0x7777777777777777U;
 constexpr std::uint64_t kUntouched = 0x7171717171717171U;
 constexpr std::uint64_t kScribble = 0x6e6e6e6e6e6e6e6eU;
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
-}
-
 /// A number as the element would store it; halves of small whole numbers are exact in every float.
 std::uint64_t encode(Element element, double value) {
   switch (element) {

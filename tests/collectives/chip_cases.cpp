@@ -41,10 +41,6 @@ std::int32_t uneven_element(int from, int to, int round, std::int32_t index) {
 
 std::span<const std::pair<Operation, Algorithm>> chip_algorithms() { return kMade; }
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::allreduce || operation == Operation::reduce_scatter;
-}
-
 Case draw_chip_case(std::mt19937_64& random, int ranks, std::size_t most) {
   const auto& [operation, algorithm] = kMade[random() % std::size(kMade)];
   Case one{.operation = operation, .memory = Memory::windows, .algorithm = algorithm};

@@ -13,8 +13,6 @@ namespace baton::test {
 /// Every operation of kernels with each of its algorithms.
 [[nodiscard]] std::span<const std::pair<collectives::Operation, Algorithm>> chip_algorithms();
 
-[[nodiscard]] bool reduces(collectives::Operation operation);
-
 /// With fewer than `most` elements in a block.
 [[nodiscard]] Case draw_chip_case(std::mt19937_64& random, int ranks, std::size_t most);
 

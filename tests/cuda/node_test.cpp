@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,7 +12,10 @@
 
 #include <baton/chip.hpp>
 #include <baton/error.hpp>
+#include <baton/graph_collectives.hpp>
+#include <baton/join.hpp>
 #include <baton/kernel_source.hpp>
+#include <baton/node_collectives.hpp>
 #include <baton/worker.hpp>
 #include <collectives/signal_layout.hpp>
 
@@ -154,6 +158,123 @@ TEST_F(CudaNode, AllreduceOfFiveKindsGivesTheBitsOfTheSimulator) {
         EXPECT_EQ(allreduce_on("cuda", ranks, count, mode), allreduce_on("a2a3sim", ranks, count, mode))
             << ranks << " ranks, mode " << mode << ", " << count << " floats";
       }
+    }
+  }
+}
+
+/// Block `chip` of tensor i begins with 100 i + 1000 chip.
+TEST_F(CudaNode, CollectivesOfANodeInCppFollowEachOtherByTheirTensors) {
+  constexpr int kChips = 3;
+  constexpr std::int64_t kBlock = 4321;
+  Node node(kChips);
+  const auto tensors = [&](std::int64_t elements) {
+    std::vector<Tensor> all;
+    for (int chip = 0; chip < kChips; ++chip) {
+      all.push_back(node.worker().create_buffer(baton::DType::float32, {elements}));
+      auto* values = reinterpret_cast<float*>(all.back().address());
+      for (std::int64_t i = 0; i < elements; ++i) values[i] = static_cast<float>(100 * chip + i % 97);
+    }
+    return all;
+  };
+  const auto value = [](const Tensor& tensor, std::int64_t i) {
+    return reinterpret_cast<const float*>(tensor.address())[i];
+  };
+  const std::vector<Tensor> sums = tensors(kBlock);
+  const std::vector<Tensor> few = tensors(10);
+  const std::vector<Tensor> xs = tensors(kChips * kBlock);
+  const std::vector<Tensor> turned = tensors(kChips * kBlock);
+  const std::vector<Tensor> blocks = tensors(kBlock);
+  const std::vector<Tensor> all = tensors(kChips * kBlock);
+  baton::allreduce(node.worker(), sums);
+  baton::allreduce(node.worker(), few, baton::ReduceOp::max);
+  node.worker().run([&](Orchestration& orch) {
+    baton::all_to_all(orch, xs, turned, node.chips());
+    baton::reduce_scatter(orch, turned, blocks, node.chips());
+    baton::allgather(orch, blocks, all, node.chips());
+    baton::broadcast(orch, all, node.chips(), 1);
+  });
+  for (int chip = 0; chip < kChips; ++chip) {
+    const auto at = static_cast<std::size_t>(chip);
+    for (std::int64_t i = 0; i < kBlock; ++i) {
+      ASSERT_EQ(value(sums[at], i), static_cast<float>(300 + 3 * (i % 97))) << chip << " " << i;
+      for (int from = 0; from < kChips; ++from) {
+        // Block `from` of a sum of blocks that came from all: what `from` had, all blocks of it, added up.
+        float expected = 0;
+        for (int block = 0; block < kChips; ++block) {
+          expected += static_cast<float>(100 * from + (block * kBlock + i) % 97);
+        }
+        ASSERT_EQ(value(all[at], from * kBlock + i), expected) << chip << " " << from << " " << i;
+      }
+    }
+    for (std::int64_t i = 0; i < 10; ++i) ASSERT_EQ(value(few[at], i), static_cast<float>(200 + i));
+  }
+}
+
+/// Calls body(me, chip) on a thread for each rank: a thread that runs a graph of a GPU waits for it.
+void on_parts(int ranks, const std::function<void(const baton::Domain&, baton::Chip&)>& body) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> failures(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        const baton::Domain me = baton::join("inproc:parts", rank, ranks);
+        baton::Chip chip(me, {.platform = "cuda", .device = rank, .device_count = ranks, .clusters = 1});
+        body(me, chip);
+      } catch (const std::exception& error) {
+        failures[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(failures, Each(""));
+}
+
+TEST_F(CudaNode, CollectivesInGraphsAreTasksLikeOthers) {
+  constexpr int kRanks = 4;
+  constexpr std::int64_t kCount = 3000;
+  std::vector<std::vector<float>> sums(kRanks);
+  std::vector<std::vector<float>> came(kRanks);
+  std::vector<std::vector<std::int32_t>> turned(kRanks);
+  on_parts(kRanks, [&](const baton::Domain& me, baton::Chip& chip) {
+    const auto at = static_cast<std::size_t>(me.rank());
+    // Smaller than the data, which passes in pieces.
+    const baton::CollectiveRoom room(chip, me, {.bytes = std::size_t{8} << 10U, .blocks = 2});
+    const Tensor x = chip.alloc<float>({kCount}, "x");
+    const Tensor y = chip.alloc<float>({kCount}, "y");
+    const Tensor z = chip.alloc<float>({kCount}, "z");
+    const Tensor parts = chip.alloc<std::int32_t>({kRanks}, "parts");
+    const Tensor arrived = chip.alloc<std::int32_t>({kRanks}, "arrived");
+    const Tensor ones = chip.alloc<std::int32_t>({kRanks}, "ones");
+    std::vector<float> mine(kCount);
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<float>(1000 * at + i % 101);
+    std::vector<std::int32_t> numbers(kRanks);
+    std::iota(numbers.begin(), numbers.end(), 10 * me.rank());
+    chip.copy_in<float>(x, mine);
+    chip.copy_in<std::int32_t>(parts, numbers);
+    chip.copy_in<std::int32_t>(ones, std::vector<std::int32_t>(kRanks, 1));
+    for (int run = 0; run < 2; ++run) {
+      chip.run([&](baton::Graph& graph) {
+        baton::allreduce(graph, room, x, y);
+        baton::send_recv(graph, room, x, (me.rank() + 1) % kRanks, z, (me.rank() + kRanks - 1) % kRanks);
+        const baton::TaskId met = baton::barrier(graph, room);
+        baton::all_to_all_v(graph, room, parts, ones, arrived, ones, {.after = {met}});
+      });
+    }
+    sums[at].resize(kCount);
+    came[at].resize(kCount);
+    turned[at].resize(kRanks);
+    chip.copy_out<float>(y, sums[at]);
+    chip.copy_out<float>(z, came[at]);
+    chip.copy_out<std::int32_t>(arrived, turned[at]);
+  });
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    ASSERT_EQ(sums[rank].size(), static_cast<std::size_t>(kCount));
+    for (std::size_t i = 0; i < sums[rank].size(); ++i) {
+      ASSERT_EQ(sums[rank][i], static_cast<float>(6000 + 4 * (i % 101))) << rank << " " << i;
+      ASSERT_EQ(came[rank][i], static_cast<float>(1000 * ((rank + kRanks - 1) % kRanks) + i % 101)) << rank << " " << i;
+    }
+    for (std::size_t from = 0; from < kRanks; ++from) {
+      EXPECT_EQ(turned[rank][from], static_cast<std::int32_t>(10 * from + rank));
     }
   }
 }

@@ -21,6 +21,7 @@ void Chip::free(const Tensor& tensor) { state_->free(tensor); }
 void Chip::add_memory(const Buffer& memory, std::string_view name, const MemoryPlace& place) {
   state_->add_memory(memory, name, place);
 }
+const std::string& Chip::platform() const noexcept { return state_->platform(); }
 MemoryPlace Chip::memory_place() const noexcept { return state_->bytes().place(); }
 void Chip::remove(const Tensor& external) { state_->remove(external); }
 ChipWindow Chip::window(const Domain& domain, std::string_view name, std::size_t bytes) {

@@ -87,7 +87,8 @@ class ProfiledRun {
 }  // namespace
 
 ChipState::ChipState(const ChipOptions& chip, std::unique_ptr<LocalMemory> memory, std::optional<int> rank)
-    : memory_(std::move(memory)),
+    : platform_(chip.platform),
+      memory_(std::move(memory)),
       profiler_(profiler_for(chip, rank)),
       is_rank_(rank.has_value()),
       event_rank_(event_rank(rank)),

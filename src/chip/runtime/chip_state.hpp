@@ -38,6 +38,7 @@ class ChipState {
   void run(CapturedState& graph, std::span<const Binding> bindings);
   [[nodiscard]] TaskProfile task_profile() const;
   [[nodiscard]] int clusters() const noexcept { return device_->clusters(); }
+  [[nodiscard]] const std::string& platform() const noexcept { return platform_; }
   /// Before the program touches the bytes of a tensor without gaps, for `baton check`.
   void note_host_access(const Tensor& tensor, CheckedUse use, const char* operation) const;
   [[nodiscard]] ChipMemory& bytes() const noexcept { return *device_->memory(); }
@@ -60,6 +61,7 @@ class ChipState {
     graph::AllocationId allocation = 0;
   };
 
+  std::string platform_;
   std::shared_ptr<LocalMemory> memory_;  // captured graphs have a share
   graph::TensorMap map_{[this](const graph::View& view) { require_known(*memory_, view); }};
   std::unique_ptr<Profiler> profiler_;  // null unless tasks are profiled, or traced

@@ -8,24 +8,9 @@
 #include <cstdint>
 
 #include <baton/collective_types.hpp>
-#include <collectives/work.hpp>
+#include <collectives/task.hpp>
 
 namespace baton::collectives {
-
-/// Not cut: the kernel waits on its core.
-inline constexpr int kWhole = -1;
-
-/// What the kernel does; one scalar argument. Of a message, `root` is the rank that x goes to, -1 if it goes nowhere.
-struct Slice {
-  Operation operation;
-  Element element;
-  ReduceOp op;
-  Algorithm algorithm;
-  std::int16_t root;
-  std::int8_t slice;
-  std::int8_t slices;
-};
-static_assert(sizeof(Slice) == 8);
 
 /// How many slices there are: one more than meetings. 0: the algorithm cannot be cut. Data passes through the room.
 [[nodiscard]] constexpr int slices_of(Operation operation, Algorithm algorithm) noexcept {
@@ -58,18 +43,12 @@ inline constexpr int kAllToAllVSlices = 3;
 }  // namespace baton::collectives
 
 extern "C" {
-/// Tensors: x, y, room. Scalars: the context, a Slice, elements of a block of x or y, the first element and the number
-/// of elements of this piece, bytes of the room of one block. Each block of the task does a share of the piece in a
-/// room of its own.
+// Their arguments: with_share() and the others of collectives/task.hpp.
 void baton_collective_kernel(std::int64_t* args);
 /// Tensors: x, y, room. Scalars: the context, a Slice, elements of a block of x or y, the contexts of the windows of x
 /// and y (null for one that others do not reach), Called::place. Each block of the task does a share of the elements.
 void baton_window_collective_kernel(std::int64_t* args);
-/// As baton_collective_kernel, and one more scalar: the rank that y comes from, or -1.
 void baton_message_kernel(std::int64_t* args);
-/// Tensor: room. Scalars: the context, a Slice, the blocks that the room is made for.
 void baton_barrier_kernel(std::int64_t* args);
-/// Tensors: x, y, room, counts of what is sent and of what is received. Scalars: the context, a Slice, the blocks
-/// that the room is made for, bytes of the room of all of them, elements of x and of y.
 void baton_all_to_all_v_kernel(std::int64_t* args);
 }

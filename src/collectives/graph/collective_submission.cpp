@@ -10,6 +10,7 @@
 #include <collectives/operations.hpp>
 
 #include "collectives/call.hpp"
+#include "collectives/graph/device_kernels.hpp"
 #include "collectives/graph/elements.hpp"
 
 namespace baton::collectives {
@@ -172,8 +173,8 @@ void CollectiveSubmission::choose() {
   if (!one_phase) needs_ = direct_needs(operation_);
   // What arrives would replace what others still need.
   const bool in_the_way = in_place && (one_phase || operation_ == Operation::all_to_all);
-  is_direct_ = !is_message() && count_ > 0 && (one_phase || algorithm_ == Algorithm::mesh) && !in_the_way &&
-               (x_window_ != nullptr || !needs_.input) && (y_window_ != nullptr || !needs_.output);
+  is_direct_ = !is_on_device() && !is_message() && count_ > 0 && (one_phase || algorithm_ == Algorithm::mesh) &&
+               !in_the_way && (x_window_ != nullptr || !needs_.input) && (y_window_ != nullptr || !needs_.output);
   if (algorithm_ == Algorithm::bruck) room_blocks_ = 2 * room_.size();
   if (algorithm_ == Algorithm::ring && operation_ == Operation::allgather) room_blocks_ = room_.size();
 }
@@ -219,6 +220,8 @@ std::uint64_t CollectiveSubmission::place_in_windows() const {
 }
 
 TaskId CollectiveSubmission::submit_piece(std::uint64_t first, std::uint64_t count) {
+  // Where tasks that wait keep their core, to cut them is of no use.
+  if (is_on_device()) return submit_slice(kWhole, 0, first, count);
   const int slices = is_message() ? message_slices(root_, from_) : slices_of(operation_, algorithm_);
   if (slices == 0) return submit_slice(kWhole, 0, first, count);
   TaskId completes_y = 0;
@@ -248,8 +251,16 @@ TaskId CollectiveSubmission::submit_slice(int slice, int slices, std::uint64_t f
                                 count,
                                 static_cast<std::uint64_t>(room_.block_bytes()),
                                 static_cast<std::int64_t>(from_)};
-  return graph_.submit_arguments(kKernels[static_cast<std::size_t>(operation_)], arguments, task_options(slice),
-                                 where_);
+  return graph_.submit_arguments(kernel(), arguments, task_options(slice), where_);
+}
+
+const Kernel& CollectiveSubmission::kernel() const {
+  if (!is_on_device()) return kKernels[static_cast<std::size_t>(operation_)];
+  const DeviceTask task{.kind = is_message() ? DeviceTask::Kind::message : DeviceTask::Kind::collective,
+                        .operation = operation_,
+                        .algorithm = algorithm_,
+                        .element = element_};
+  return device_kernel(room_.device_platform(), task).get();
 }
 
 Slice CollectiveSubmission::slice_of(int slice, int slices) const {

@@ -39,6 +39,7 @@ class CollectiveSubmission {
   /// The window of this data if others can use it where it is; data in windows of other domains is data anywhere.
   [[nodiscard]] const RawWindow* window_of(const GraphData& data, const char* which) const;
   [[nodiscard]] bool is_message() const { return operation_ == Operation::barrier; }
+  [[nodiscard]] bool is_on_device() const { return !room_.device_platform().empty(); }
   void choose();
 
   TaskId submit_in_windows();
@@ -51,6 +52,7 @@ class CollectiveSubmission {
   /// The slice that completes y.
   [[nodiscard]] int completing_slice(int slices) const;
   TaskId submit_slice(int slice, int slices, std::uint64_t first, std::uint64_t count);
+  [[nodiscard]] const Kernel& kernel() const;
 
   [[nodiscard]] Slice slice_of(int slice, int slices) const;
   /// A rank without a tensor passes anything, or nothing; the kernel does not touch it.

@@ -9,6 +9,7 @@
 
 #include "collectives/graph/collective_kernel.hpp"
 #include "collectives/graph/collective_submission.hpp"
+#include "collectives/graph/device_kernels.hpp"
 #include "collectives/graph/elements.hpp"
 
 namespace baton {
@@ -17,6 +18,8 @@ namespace {
 using collectives::address_of;
 using collectives::bytes_of;
 using collectives::CollectiveSubmission;
+using collectives::device_kernel;
+using collectives::DeviceTask;
 using collectives::element_of;
 using collectives::Operation;
 using collectives::Slice;
@@ -54,12 +57,28 @@ std::size_t signal_bytes(int ranks, int blocks) {
 CollectiveRoom::CollectiveRoom(const Domain& me, const CollectiveRoomOptions& options)
     : domain_(me),
       blocks_(std::max(1, options.blocks)),
-      block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64) {
-  const std::size_t bytes = signal_bytes(size(), blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
-  // Members that make it for different numbers of blocks learn of it by the name.
-  const std::string name = blocks_ == 1 ? "collective room" : fmt::format("collective room of {} blocks", blocks_);
-  window_ = domain_.raw_window(name, bytes);
-  tensor_ = Tensor::over(std::span<std::byte>(window_.local(), bytes));
+      block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64),
+      window_(domain_.raw_window(window_name(), bytes())),
+      context_(window_.context()),
+      tensor_(Tensor::over(std::span<std::byte>(window_.local(), bytes()))) {}
+
+CollectiveRoom::CollectiveRoom(Chip& chip, const Domain& me, const CollectiveRoomOptions& options)
+    : domain_(me),
+      blocks_(std::max(1, options.blocks)),
+      block_bytes_(options.bytes / static_cast<std::size_t>(blocks_) / 64 * 64),
+      chip_window_(chip.window(me, window_name(), bytes())),
+      context_(chip_window_.context()),
+      tensor_(Buffer{.address = reinterpret_cast<std::uint64_t>(chip_window_.local()), .bytes = bytes()}, DType::uint8,
+              {static_cast<std::int64_t>(bytes())}),
+      device_platform_(options.compiled || !collectives::has_host_kernels(chip.platform()) ? chip.platform() : "") {}
+
+std::size_t CollectiveRoom::bytes() const {
+  return signal_bytes(size(), blocks_) + block_bytes_ * static_cast<std::size_t>(blocks_);
+}
+
+/// Members that make it for different numbers of blocks learn of it by the name.
+std::string CollectiveRoom::window_name() const {
+  return blocks_ == 1 ? "collective room" : fmt::format("collective room of {} blocks", blocks_);
 }
 
 TaskId allreduce(Graph& graph, const CollectiveRoom& room, const GraphData& x, const GraphData& y, ReduceOp op,
@@ -131,32 +150,36 @@ TaskId all_to_all(Graph& graph, const CollectiveRoom& room, const GraphData& x, 
 }
 
 TaskId barrier(Graph& graph, const CollectiveRoom& room, const GraphCollectiveOptions& options, Place where) {
-  TaskId last = 0;
-  for (int slice = 0; slice < collectives::kBarrierSlices - 1; ++slice) {
+  const auto submit = [&](const Kernel& kernel, int slice) {
     Slice what{};
     what.slice = static_cast<std::int8_t>(slice);
     what.slices = collectives::kBarrierSlices;
     const Argument arguments[] = {Argument(Access::inout, room.tensor()),
                                   reinterpret_cast<std::uint64_t>(room.context()), what, room.blocks()};
-    last = graph.submit_arguments(
-        kBarrier, arguments,
-        {.priority = options.priority, .after = slice == 0 ? options.after : std::vector<TaskId>()}, where);
+    return graph.submit_arguments(
+        kernel, arguments, {.priority = options.priority, .after = slice <= 0 ? options.after : std::vector<TaskId>()},
+        where);
+  };
+  if (!room.device_platform().empty()) {
+    return submit(device_kernel(room.device_platform(), {.kind = DeviceTask::Kind::barrier}).get(),
+                  collectives::kWhole);
   }
+  TaskId last = 0;
+  for (int slice = 0; slice < collectives::kBarrierSlices - 1; ++slice) last = submit(kBarrier, slice);
   return last;
 }
 
 TaskId all_to_all_v(Graph& graph, const CollectiveRoom& room, const Tensor& x, const Tensor& send_counts,
                     const Tensor& y, const Tensor& receive_counts, const GraphCollectiveOptions& options, Place where) {
   check_all_to_all_v(room, x, send_counts, y, receive_counts, where);
-  TaskId completes_y = 0;
-  for (int slice = 0; slice < collectives::kAllToAllVSlices; ++slice) {
+  const auto submit = [&](const Kernel& kernel, int slice) {
     Slice what{};
     what.operation = Operation::all_to_all_v;
     what.element = element_of(x.dtype());
     what.slice = static_cast<std::int8_t>(slice);
     what.slices = collectives::kAllToAllVSlices;
     const bool works = slice < collectives::kAllToAllVSlices - 1;
-    const bool writes = works && slice > 0;
+    const bool writes = works && slice != 0;
     const auto reading = [&](const Tensor& tensor) {
       return Argument(works ? Access::in : Access::no_dependency, tensor);
     };
@@ -167,11 +190,18 @@ TaskId all_to_all_v(Graph& graph, const CollectiveRoom& room, const Tensor& x, c
                                   reinterpret_cast<std::uint64_t>(room.context()), what, room.blocks(),
                                   room.block_bytes() * static_cast<std::size_t>(room.blocks()), x.element_count(),
                                   y.element_count()};
-    const TaskId task = graph.submit_arguments(
-        kAllToAllV, arguments,
-        {.priority = options.priority, .after = slice == 0 ? options.after : std::vector<TaskId>()}, where);
-    if (writes) completes_y = task;
+    return graph.submit_arguments(
+        kernel, arguments, {.priority = options.priority, .after = slice <= 0 ? options.after : std::vector<TaskId>()},
+        where);
+  };
+  if (!room.device_platform().empty()) {
+    const DeviceTask task{.kind = DeviceTask::Kind::all_to_all_v, .element = element_of(x.dtype())};
+    return submit(device_kernel(room.device_platform(), task).get(), collectives::kWhole);
   }
+  static_cast<void>(submit(kAllToAllV, 0));
+  const TaskId completes_y = submit(kAllToAllV, 1);
+  static_assert(collectives::kAllToAllVSlices == 3);
+  static_cast<void>(submit(kAllToAllV, 2));
   return completes_y;
 }
 

@@ -8,9 +8,11 @@
 
 #include <baton/error.hpp>
 #include <collectives/member.hpp>
+#include <collectives/operations.hpp>
 
 #include "collectives/call.hpp"
 #include "collectives/graph/collective_kernel.hpp"
+#include "collectives/graph/device_kernels.hpp"
 #include "collectives/graph/elements.hpp"
 
 namespace baton {
@@ -72,6 +74,14 @@ struct NodeCall {
   }
 };
 
+/// Of this program, or one that is compiled for the chips.
+Callable kernel_for(const std::string& platform, const NodeCall& call, Algorithm algorithm, Element element) {
+  if (collectives::has_host_kernels(platform)) return kCollective;
+  const LoadedKernel& kernel =
+      collectives::device_kernel(platform, {.operation = call.operation, .algorithm = algorithm, .element = element});
+  return Callable::in_library(kernel.library(), kernel.get());
+}
+
 TaskId submit(Orchestration& orch, const NodeCall& call) {
   const std::int64_t block = call.check();
   const auto ranks = static_cast<int>(call.workers.size());
@@ -79,10 +89,12 @@ TaskId submit(Orchestration& orch, const NodeCall& call) {
   const std::size_t signals = static_cast<std::size_t>(collectives::signals_needed(ranks)) * sizeof(std::int32_t);
   const std::size_t room = static_cast<std::size_t>(block * call.x_blocks) * size_of(element);
   const CommBufferSpec specs[] = {{"room", DType::uint8, signals + room}};
+  const bool is_sum = call.operation == Operation::allreduce;
+  const Algorithm algorithm = is_sum ? collectives::automatic_allreduce(room, ranks) : Algorithm::automatic;
+  const Callable kernel = kernel_for(orch.platform(), call, algorithm, element);
   const DomainHandle domain = orch.allocate_domain(name_of(call.operation), call.workers, 0, specs, call.where);
-  const collectives::Slice whole{
-      call.operation,      element, call.op, Algorithm::automatic, static_cast<std::int16_t>(call.root),
-      collectives::kWhole, 0};
+  const collectives::Slice whole{call.operation,      element, call.op, algorithm, static_cast<std::int16_t>(call.root),
+                                 collectives::kWhole, 0};
   std::vector<TaskArgs> args(call.workers.size());
   const bool in_place = call.xs.data() == call.ys.data();
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -98,7 +110,7 @@ TaskId submit(Orchestration& orch, const NodeCall& call) {
         .add_scalar(block)
         .add_scalar(static_cast<std::uint64_t>(room));
   }
-  return orch.submit_next_level_group(kCollective, args, call.workers, {}, call.where);
+  return orch.submit_next_level_group(kernel, args, call.workers, {}, call.where);
 }
 
 }  // namespace
