@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "check/reachability.hpp"
-
 namespace baton::check {
 namespace {
 
@@ -54,6 +52,7 @@ void RaceFinder::judge(std::size_t count) {
     }
     ++index;
   });
+  runs_.reset();
   for (std::size_t i = 0; i < count; ++i) {
     const Event& event = kept_[i];
     ++judged_[event.actor];
@@ -77,11 +76,14 @@ void RaceFinder::note(const Race& race, std::size_t second_index) {
     ++findings_[known->second].times;
     return;
   }
-  // A run takes time; where the first few of two places turn out to be ordered, so are the others.
-  constexpr int kTries = 64;
-  if (const auto tried = impossible_.find(key); tried != impossible_.end() && tried->second >= kTries) return;
+  // A run takes time: where some of two places have turned out to be ordered, so are the others. They are more the
+  // shorter the history is: in a short one, such as that of a few collectives, the same two places do all.
+  constexpr std::size_t kLong = std::size_t{1} << 16U;
+  constexpr std::size_t kRunsOfLong = 64;
+  std::size_t& looked_at = ordered_[key];
+  if (looked_at >= kRunsOfLong * kLong) return;
   if (!is_possible(race, second_index)) {
-    ++impossible_[key];
+    looked_at += std::min(kept_.size(), kLong);
     return;
   }
   numbers_.emplace(key, findings_.size());
@@ -93,8 +95,8 @@ bool RaceFinder::is_possible(const Race& race, std::size_t second_index) {
   const auto first_index =
       index_of(kept_, race.first.actor, race.first_time, judged == judged_.end() ? 0 : judged->second);
   if (!first_index) return true;
-  const Reachability runs(kept_, first_values_);
-  return runs.reaches_without(second_index, *first_index) && runs.reaches_without(*first_index, second_index);
+  if (!runs_) runs_.emplace(kept_, first_values_);
+  return runs_->reaches_without(second_index, *first_index) && runs_->reaches_without(*first_index, second_index);
 }
 
 std::optional<Detour> RaceFinder::detour_of(const Race& race) const {

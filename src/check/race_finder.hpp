@@ -15,6 +15,7 @@
 
 #include "check/history.hpp"
 #include "check/ordering.hpp"
+#include "check/reachability.hpp"
 #include "check/shadow.hpp"
 
 namespace baton::check {
@@ -75,7 +76,10 @@ class RaceFinder {
   /// Where the kept events of an actor begin.
   std::unordered_map<Actor, Time> judged_;
   std::map<Key, std::size_t> numbers_;
-  std::map<Key, int> impossible_;
+  /// Runs on paper, through the events that are kept while they are judged.
+  std::optional<Reachability> runs_;
+  /// Events of the runs that found two places in order.
+  std::map<Key, std::size_t> ordered_;
   std::vector<Finding> findings_;
 };
 
