@@ -10,6 +10,7 @@
 
 #include <collectives/called.hpp>
 #include <collectives/work.hpp>
+#include <pto/instructions/far_access.hpp>
 
 namespace baton::collectives {
 
@@ -73,8 +74,10 @@ class AllToAllV {
     if (left > 0) me_.copy(me_.room() + header_, x + size(first), size(left < piece_ ? left : piece_));
   }
 
+  /// How many elements `peer` sends to each rank, then how many it expects of each. Until the next call.
   [[nodiscard]] AICORE const int32_t* sends_of(int peer) const {
-    return reinterpret_cast<const int32_t*>(me_.at(me_.room(), peer));
+    const auto* counts = reinterpret_cast<const int32_t*>(me_.at(me_.room(), peer));
+    return kernel::near_words(kernel::place_of("all_to_all_v", kernel::Where::unknown()), counts, 2 * me_.size());
   }
 
   /// The length of the longest x, on all ranks the same. Counts that do not agree are an error on both sides.
@@ -104,7 +107,8 @@ class AllToAllV {
     int64_t received = 0;
     for (int from = 0; from < me_.size(); ++from) {
       int64_t begin = 0;
-      for (int to = 0; to < me_.rank(); ++to) begin += sends_of(from)[to];
+      const int32_t* sends = sends_of(from);
+      for (int to = 0; to < me_.rank(); ++to) begin += sends[to];
       const int64_t end = begin + receive_counts[from];
       const int64_t shown = begin > first ? begin : first;
       const int64_t shown_end = end < first + piece_ ? end : first + piece_;

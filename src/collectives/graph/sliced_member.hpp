@@ -4,10 +4,11 @@
 // simulated core are copies of this processor, and a tile is one copy more.
 #pragma once
 
-#include <cstring>
+#include <vector>
 
 #include <pto_async_kernel_api.h>
 #include <collectives/member.hpp>
+#include <pto/instructions/far_access.hpp>
 
 #include "collectives/arithmetic.hpp"
 #include "collectives/graph/collective_kernel.hpp"
@@ -22,7 +23,7 @@ class SlicedMember {
  public:
   /// `count` is that of the whole call, of which this slice does a part; `place` as in Called.
   SlicedMember(WaitingMember& real, const Slice& slice, int64_t* args, uint64_t count, uint32_t place = 0)
-      : real_(real), slice_(slice), args_(args), count_(count), place_(place) {}
+      : real_(real), slice_(slice), args_(args), count_(count), window_place_(place) {}
 
   [[nodiscard]] int rank() const { return real_.rank(); }
   [[nodiscard]] int size() const { return real_.size(); }
@@ -38,7 +39,7 @@ class SlicedMember {
   void announce(Called called) {
     if (!is_first()) return;
     called.count = count_;
-    called.place = place_;
+    called.place = window_place_;
     real_.announce(called);
   }
   void announce(Partners partners, Called called) {
@@ -68,7 +69,7 @@ class SlicedMember {
   void tell(int peer) { real_.tell(peer); }
   void wait_step(int peer, uint64_t steps) { real_.wait_step(peer, steps); }
   void copy(void* to, const void* from, std::size_t bytes) const {
-    if (active() && bytes != 0 && to != from) std::memcpy(to, from, bytes);
+    if (active() && bytes != 0 && to != from) kernel::copy_by_hand(place_, to, from, bytes);
   }
   void post(int to) {
     if (active()) real_.post(to);
@@ -91,10 +92,26 @@ class SlicedMember {
     if (!active()) return;
     Sources from(sources);
     for (int index = 0; index < sources; ++index) from[index] = source(index);
+    if (kernel::has_far_memory()) return combine_far(to, sources, from, count, work, divisor);
     reduce_elements(to, from.all(), count, work.element, work.op, divisor);
   }
 
  private:
+  /// What is on another host is fetched before, and a result for there sent after.
+  void combine_far(std::byte* to, int sources, Sources& from, std::size_t count, const Work& work,
+                   uint32_t divisor) const {
+    const std::size_t bytes = count * work.element_bytes;
+    std::vector<std::vector<std::byte>> fetched;
+    for (int index = 0; index < sources; ++index) {
+      if (!kernel::is_far(from[index], bytes)) continue;
+      fetched.emplace_back(bytes);
+      kernel::copy_by_hand(place_, fetched.back().data(), from[index], bytes);
+      from[index] = fetched.back().data();
+    }
+    std::vector<std::byte> result(kernel::is_far(to, bytes) ? bytes : 0);
+    reduce_elements(result.empty() ? to : result.data(), from.all(), count, work.element, work.op, divisor);
+    if (!result.empty()) kernel::copy_by_hand(place_, to, result.data(), bytes);
+  }
   [[nodiscard]] bool is_first() const { return slice_.slice == kWhole || slice_.slice == 0; }
   /// The task is complete when all have arrived.
   void defer_until_met() { defer(real_.arrivals(), real_.arrivals_expected()); }
@@ -107,7 +124,8 @@ class SlicedMember {
   Slice slice_;
   int64_t* args_;
   uint64_t count_;
-  uint32_t place_;
+  uint32_t window_place_;
+  BatonPlace place_ = kernel::place_of("collective", kernel::Where::unknown());
   int met_ = 0;
 };
 

@@ -98,7 +98,8 @@ class PairRun {
   template <class Body>
   void for_each_member(int host, int lane, const Body& body) const {
     const LaneMembers members = map_.members_of(host, lane, rounds_.lanes());
-    for (int i = 0; i < members.count; ++i) body(map_.ranks(host)[static_cast<std::size_t>(members.first + i)]);
+    const auto first = static_cast<std::size_t>(members.first);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(members.count); ++i) body(map_.ranks(host)[first + i]);
   }
   /// The message from one host to another.
   [[nodiscard]] std::size_t extent(int from_host, int lane, int to_host) const {

@@ -4,6 +4,7 @@
 
 #include <pto/target/qualifiers.hpp>
 
+#include <string.h>
 #include <pto/instructions/global_access.hpp>
 
 namespace baton::kernel {
@@ -30,16 +31,39 @@ PTO_ONCE PTO_COLD void send_back(const BatonPlace& place, const GlobalView& near
 }
 #endif
 
-/// Words of a peer, for loads by hand: where they are, or a copy as they were just now, which stays until the next one.
+// For code that touches memory by hand.
+
+/// Whether bytes are on another host.
+AICORE inline bool is_far(const void* begin, uint64_t bytes) {
+  if (!has_far_memory()) return false;
+  BatonCore& core = current_core();
+  return core.table->address_known(&core, begin, bytes, nullptr, 0) == BATON_ADDRESS_FAR;
+}
+
+AICORE inline GlobalView line_of_bytes(const void* begin, uint64_t bytes) {
+  auto* const data = const_cast<unsigned char*>(static_cast<const unsigned char*>(begin));
+  return {data, 1, pto::Layout::ND, {{1, 1, 1, 1, static_cast<int64_t>(bytes)}, {0, 0, 0, 0, 1}}};
+}
+
+/// Words of a peer: where they are, or a copy as they were just now, which stays until the next one.
 template <typename Word>
 AICORE const Word* near_words(const BatonPlace& place, const Word* words, int64_t count) {
-  if (!has_far_memory()) return words;
-  GlobalView line{const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(words)),
-                  sizeof(Word),
-                  pto::Layout::ND,
-                  {{1, 1, 1, 1, count}, {0, 0, 0, 0, count == 1 ? 0 : 1}}};
-  if (!check_access(place, "words of a peer", line)) return words;
-  return reinterpret_cast<const Word*>(bring_near(place, line, BATON_READS));
+  const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(Word);
+  if (!kFarMemory || !is_far(words, bytes)) return words;
+  return reinterpret_cast<const Word*>(bring_near(place, line_of_bytes(words, bytes), BATON_READS));
+}
+
+/// to = from, without tiles.
+AICORE inline void copy_by_hand(const BatonPlace& place, void* to, const void* from, uint64_t bytes) {
+  const auto* source = near_words(place, static_cast<const unsigned char*>(from), static_cast<int64_t>(bytes));
+  if (!kFarMemory || !is_far(to, bytes)) {
+    memcpy(to, source, bytes);
+    return;
+  }
+  GlobalView line = line_of_bytes(to, bytes);
+  line.data = bring_near(place, line, BATON_WRITES);
+  memcpy(line.data, source, bytes);
+  send_back(place, line, static_cast<const unsigned char*>(to), BATON_WRITES);
 }
 
 }  // namespace baton::kernel
