@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "comm/element_sums.hpp"
 #include "comm/wait_record.hpp"
 
 namespace baton::comm {
@@ -58,6 +59,13 @@ bool Delivery::change_signal(const wire::PathHeader& message) {
   }
   wire::doorbell_of(control_, rank_).ring(scope_);
   return true;
+}
+
+bool Delivery::add(const wire::PathHeader& message, std::span<const std::byte> addends) {
+  if (message.request > UINT8_MAX) return false;
+  const Place place = find(message.window, message.offset, addends.size());
+  if (place.address == nullptr) return !place.is_outside;
+  return add_elements(static_cast<Element>(message.request), place.address, addends);
 }
 
 void Delivery::listen(wire::AllocationKey topic, Listener listener) {

@@ -52,6 +52,10 @@ class Delivery {
   /// loads of waiters. False if there is no such signal.
   [[nodiscard]] bool change_signal(const wire::PathHeader& message);
 
+  /// Adds the payload of `message` to elements. False if there are no such elements; those of a window that this rank
+  /// has released need no sum.
+  [[nodiscard]] bool add(const wire::PathHeader& message, std::span<const std::byte> addends);
+
   /// How many posts are kept for those who will listen.
   [[nodiscard]] std::size_t kept_posts();
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include <baton/collective_types.hpp>
+
 #include "base/deadline.hpp"
 #include "wire/path_message.hpp"
 
@@ -46,6 +48,9 @@ class Path {
 
   /// Copies, then changes the signal. When it returns the source may be used again; at its target it is done later.
   virtual void put(const FarPlace& to, const void* source, std::size_t bytes, const FarSignal& signal,
+                   const Deadline& deadline) = 0;
+  /// Adds to elements of the kinds that add_elements() knows, one at a time; else as put().
+  virtual void add(const FarPlace& to, Element element, const void* addends, std::size_t bytes,
                    const Deadline& deadline) = 0;
   /// Complete when it returns. Throws peer_left if the rank has left, released if it has given the window up.
   virtual void get(const FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) = 0;

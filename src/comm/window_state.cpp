@@ -172,6 +172,12 @@ void WindowState::send(int peer, std::size_t offset, const void* source, std::si
   path_->put(far_place(peer, offset), source, count, {}, far_deadline());
 }
 
+void WindowState::send_sum(int peer, std::size_t offset, Element element, const void* addends,
+                           std::size_t count) const {
+  static_cast<void>(checked("add", peer, offset, count));
+  path_->add(far_place(peer, offset), element, addends, count, far_deadline());
+}
+
 void WindowState::fetch(int peer, std::size_t offset, void* target, std::size_t count) const {
   static_cast<void>(checked("get", peer, offset, count));
   path_->get(far_place(peer, offset), target, count, far_deadline());

@@ -50,6 +50,8 @@ class WindowState {
   /// put() and get() of a peer on another host, for kernels: their instructions are recorded where they are issued.
   void send(int peer, std::size_t offset, const void* source, std::size_t count) const;
   void fetch(int peer, std::size_t offset, void* target, std::size_t count) const;
+  /// Adds `count` bytes of elements to those there.
+  void send_sum(int peer, std::size_t offset, Element element, const void* addends, std::size_t count) const;
   void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const;
   /// put, then notify of a signal in `signals`, a window of the same domain.
   void put_signal(int peer, std::size_t offset, const void* source, std::size_t count, const WindowState& signals,

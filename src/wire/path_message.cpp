@@ -18,8 +18,8 @@ const char* path_defect(const void* header, std::size_t header_bytes, std::size_
   if (static_cast<std::uint32_t>(message.change) > static_cast<std::uint32_t>(kLastSignalChange))
     return "with an unknown change of a signal";
   if (message.bytes != payload_bytes) return "of another length than it says";
-  const bool has_payload =
-      message.kind == PathKind::put || message.kind == PathKind::reply || message.kind == PathKind::post;
+  const bool has_payload = message.kind == PathKind::put || message.kind == PathKind::reply ||
+                           message.kind == PathKind::post || message.kind == PathKind::sum;
   if (message.bytes != 0 && !has_payload) return "with a payload that it should not have";
   if (message.change != SignalChange::none && message.kind != PathKind::put) return "with a signal that is not its own";
   if (message.kind == PathKind::get && message.value < 0) return "with an impossible length";

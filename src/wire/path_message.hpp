@@ -9,7 +9,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint32_t kPathMagic = 0x48544150;  // "PATH" in memory
-inline constexpr std::uint16_t kPathVersion = 1;
+inline constexpr std::uint16_t kPathVersion = 2;
 
 enum class PathKind : std::uint16_t {
   put = 1,      // the payload goes to `offset` of the receiver's part of `window`; then the signal, if any, changes
@@ -18,8 +18,10 @@ enum class PathKind : std::uint16_t {
   post = 4,     // the payload is for who listens to the topic `window`
   flush = 5,    // tell me when you have done all that I sent before this
   applied = 6,  // nothing but the number of that name; it has no turn
+  sum =
+      7,  // the payload is added to the elements, of the kind `request`, at `offset` of the receiver's part of `window`
 };
-inline constexpr PathKind kLastPathKind = PathKind::applied;
+inline constexpr PathKind kLastPathKind = PathKind::sum;
 
 /// What becomes of the signal at `signal_offset` of the receiver's part of `signals`.
 enum class SignalChange : std::uint32_t {

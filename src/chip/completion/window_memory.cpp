@@ -63,6 +63,11 @@ void WindowMemory::copy(void* to, const void* from, std::size_t bytes) {
   target->window->send(target->rank, target->offset, between.get(), bytes);
 }
 
+void WindowMemory::add_far(void* to, Element element, const void* addends, std::size_t bytes) {
+  const auto target = far_place(to, bytes);
+  if (target) target->window->send_sum(target->rank, target->offset, element, addends, bytes);
+}
+
 std::string WindowMemory::name_of(const void* address) const {
   if (const auto place = comm::find_window(*world_, address, 1)) {
     return fmt::format("{}[{}]+{}", place->window->name(), place->rank, place->offset);

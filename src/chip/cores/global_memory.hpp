@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include <baton/collective_types.hpp>
 #include <baton/signal.hpp>
 
 #include "base/checked_event.hpp"
@@ -77,6 +78,8 @@ class GlobalMemory {
   /// Copies between known addresses. What goes to another host may be taken from the source only, and still be on its
   /// way: it is there with a later notification of this rank. Throws Error if it cannot be had or sent.
   virtual void copy(void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
+  /// Adds to elements on another host; as copy() there.
+  virtual void add_far(void* /*to*/, Element /*element*/, const void* /*addends*/, std::size_t /*bytes*/) {}
   /// A name for a known address that does not depend on where memory happens to lie: `scratch[2]+64` for byte 64 of
   /// rank 2's part of a window, `x+64` for one of a buffer.
   [[nodiscard]] virtual std::string name_of(const void* address) const = 0;

@@ -69,7 +69,7 @@ SCENARIO(AForeignAddressIsAnError, {.sizes = {2}}) {
 }
 
 // A typed kernel runs like a raw one, and says which argument is wrong instead of returning silently.
-SCENARIO(ATypedKernelKnowsItsArguments, {.sizes = {2, 4}, .hostings = kOneHost}) {
+SCENARIO(ATypedKernelKnowsItsArguments, {.sizes = {2, 4}}) {
   constexpr std::size_t kCount = 777;
   const auto window = me.window<float>("window", kCount + 1);
   ChipRank chip(me);

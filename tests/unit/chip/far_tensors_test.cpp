@@ -21,6 +21,12 @@ class CountingMemory final : public LocalMemory {
     copies.push_back(bytes);
     LocalMemory::copy(to, from, bytes);
   }
+  void add_far(void* to, Element element, const void* addends, std::size_t bytes) override {
+    EXPECT_EQ(element, Element::float32);
+    for (std::size_t i = 0; i < bytes / sizeof(float); ++i) {
+      static_cast<float*>(to)[i] += static_cast<const float*>(addends)[i];
+    }
+  }
   std::vector<std::size_t> copies;
 };
 
@@ -70,6 +76,22 @@ TEST(FarTensors, ADimensionMayGoBackwards) {
   for (int row = 0; row < 3; ++row) near[-4 * row] = near[-4 * row + 1] = static_cast<float>(-row);
   far.end(written, near);
   EXPECT_EQ(there, (std::vector<float>{-2, -2, 3, 4, -1, -1, 7, 8, 0, 0, 11, 12}));
+}
+
+TEST(FarTensors, SumsAreMadeThere) {
+  CountingMemory memory;
+  FarTensors far(memory);
+  std::vector<float> there = numbers(6);
+  constexpr auto kAdds =
+      BATON_WRITES | BATON_ATOMIC | static_cast<std::uint32_t>(Element::float32) << BATON_ELEMENT_SHIFT;
+  const BatonGlobalRange range = rows_of(there.data(), 2, 2, 3, kAdds);
+  for (int times = 0; times < 2; ++times) {
+    auto* near = static_cast<float*>(far.begin(range));
+    for (const int i : {0, 1, 3, 4}) near[i] += 10;
+    far.end(range, near);
+  }
+  EXPECT_EQ(there, (std::vector<float>{21, 22, 3, 24, 25, 6}));
+  EXPECT_TRUE(memory.copies.empty());
 }
 
 TEST(FarTensors, OnlyWhatWasWrittenIsSent) {

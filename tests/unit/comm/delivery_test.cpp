@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,55 @@ TEST_F(DeliveryTest, FindsBytesInsideOfAWindow) {
   EXPECT_EQ(delivery_.find(kWindow, 0, kBytes).address, part_);
   EXPECT_EQ(delivery_.find(kWindow, kBytes, 0).address, part_ + kBytes);
   EXPECT_EQ(delivery_.find(kWindow, kBytes - 1, 1).address, part_ + kBytes - 1);
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+wire::PathHeader sum(Element element, std::uint64_t offset) {
+  wire::PathHeader message{};
+  message.kind = wire::PathKind::sum;
+  message.window = kWindow;
+  message.offset = offset;
+  message.request = static_cast<std::uint64_t>(element);
+  return message;
+}
+
+TEST_F(DeliveryTest, AddsToElements) {
+  for (int times = 0; times < 3; ++times) {
+    EXPECT_TRUE(delivery_.add(sum(Element::float32, 64), bytes_of(std::vector<float>{1.5F, -2})));
+    EXPECT_TRUE(delivery_.add(sum(Element::int32, 128), bytes_of(std::vector<std::int32_t>{7, -7})));
+    EXPECT_TRUE(delivery_.add(sum(Element::int16, 256), bytes_of(std::vector<std::int16_t>{30000})));
+    EXPECT_TRUE(delivery_.add(sum(Element::int8, 259), bytes_of(std::vector<std::int8_t>{-50})));
+    EXPECT_TRUE(delivery_.add(sum(Element::float16, 300), bytes_of(std::vector<std::uint16_t>{0x3c00})));
+    EXPECT_TRUE(delivery_.add(sum(Element::bfloat16, 302), bytes_of(std::vector<std::uint16_t>{0x3f80})));
+  }
+  EXPECT_EQ(at<float>(64), 4.5F);
+  EXPECT_EQ(at<float>(68), -6.0F);
+  EXPECT_EQ(at<std::int32_t>(128), 21);
+  EXPECT_EQ(at<std::int32_t>(132), -21);
+  EXPECT_EQ(at<std::int16_t>(256), static_cast<std::int16_t>(90000 - 65536)) << "it wraps round";
+  EXPECT_EQ(at<std::int8_t>(259), static_cast<std::int8_t>(-150 + 256));
+  EXPECT_EQ(at<std::uint16_t>(300), 0x4200) << "3 as a half";
+  EXPECT_EQ(at<std::uint16_t>(302), 0x4040) << "3 as a bfloat16";
+}
+
+TEST_F(DeliveryTest, AddsNothingWhereItMayNot) {
+  const std::vector<float> values{1, 2};
+  EXPECT_FALSE(delivery_.add(sum(Element::float32, kBytes - 4), bytes_of(values))) << "outside";
+  EXPECT_FALSE(delivery_.add(sum(Element::float32, 62), bytes_of(values))) << "not aligned";
+  EXPECT_FALSE(delivery_.add(sum(Element::float32, 64), bytes_of(values).first(7))) << "half of an element";
+  EXPECT_FALSE(delivery_.add(sum(Element::uint64, 64), bytes_of(values))) << "kernels do not add to these";
+  wire::PathHeader unknown = sum(Element::float32, 64);
+  for (const std::uint64_t element : {99UL, 257UL}) {
+    unknown.request = element;
+    EXPECT_FALSE(delivery_.add(unknown, bytes_of(values))) << element;
+  }
+  for (std::uint64_t offset = 0; offset < kBytes; offset += 4) EXPECT_EQ(at<std::int32_t>(offset), 0);
+  delivery_.withdraw(kWindow);
+  EXPECT_TRUE(delivery_.add(sum(Element::float32, 64), bytes_of(values))) << "nobody needs it any more";
 }
 
 TEST_F(DeliveryTest, FindsNothingOutside) {

@@ -51,7 +51,7 @@ TEST(PathMessage, IsRefusedIfItIsNone) {
   other = header;
   other.version = 99;
   EXPECT_STREQ(defect(other), "of another version of Baton");
-  for (const int kind : {0, 7, 255}) {
+  for (const int kind : {0, 8, 255}) {
     other = header;
     other.kind = static_cast<PathKind>(kind);
     EXPECT_NE(defect(other), nullptr) << kind;

@@ -169,13 +169,13 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, const TileData& pi
   const FarOperands far = begin_put(place, tiles, &ping == &pong ? 1 : 2, to, from, cut, kAtomic);
   const unsigned char* const there = to.data;
   if (kFarMemory && far.src) from.data = bring_near(place, from, BATON_READS);
-  if (kFarMemory && far.dst) to.data = bring_near(place, to, BATON_WRITES | kAtomic);
+  if (kFarMemory && far.dst) to.data = bring_near(place, to, write_access<Element, atomic>());
   if constexpr (atomic == pto::AtomicType::AtomicNone) {
     put_bytes(tiles, to, from);
   } else {
     put_adding<Element>(tiles, to, from);
   }
-  if (kFarMemory && far.dst) send_back(place, to, there, BATON_WRITES | kAtomic);
+  if (kFarMemory && far.dst) send_back(place, to, there, write_access<Element, atomic>());
 }
 
 }  // namespace baton::kernel

@@ -5,6 +5,8 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <string.h>
+#include <pto/common/element_of.hpp>
+#include <pto/common/enums.hpp>
 #include <pto/instructions/global_access.hpp>
 
 namespace baton::kernel {
@@ -30,6 +32,16 @@ PTO_ONCE PTO_COLD void send_back(const BatonPlace& place, const GlobalView& near
   core.table->far_end(&core, &range, near.data, &place);
 }
 #endif
+
+/// The access of an instruction that stores elements, or adds to them.
+template <typename Element, pto::AtomicType atomic>
+constexpr AICORE uint32_t write_access() {
+  if constexpr (atomic == pto::AtomicType::AtomicNone) {
+    return BATON_WRITES;
+  } else {
+    return BATON_WRITES | BATON_ATOMIC | static_cast<uint32_t>(element_of<Element>()) << BATON_ELEMENT_SHIFT;
+  }
+}
 
 // For code that touches memory by hand.
 

@@ -167,9 +167,9 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
   constexpr uint32_t kAtomic = atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0};
   const bool is_far = begin_transfer(place, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile, kAtomic);
   const unsigned char* const there = tensor.data;
-  if (kFarMemory && is_far) tensor.data = bring_near(place, tensor, BATON_WRITES | kAtomic);
+  if (kFarMemory && is_far) tensor.data = bring_near(place, tensor, write_access<Element, atomic>());
   store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
-  if (kFarMemory && is_far) send_back(place, tensor, there, BATON_WRITES | kAtomic);
+  if (kFarMemory && is_far) send_back(place, tensor, there, write_access<Element, atomic>());
 }
 
 }  // namespace baton::kernel

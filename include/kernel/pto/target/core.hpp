@@ -29,7 +29,9 @@ enum BatonKernelError : int32_t {
 };
 
 // BATON_ATOMIC comes with BATON_WRITES: element by element, so that others may do the same at the same time.
+// Of elements on another host it comes with their kind, a baton::Element, in the bits from BATON_ELEMENT_SHIFT on.
 enum BatonAccess : uint32_t { BATON_READS = 1, BATON_WRITES = 2, BATON_ATOMIC = 4 };
+enum : uint32_t { BATON_ELEMENT_SHIFT = 8 };
 
 // Bits of BatonCore::watches: what a core wants to be told, and that some windows have parts on other hosts.
 enum BatonWatch : uint32_t { BATON_WATCH_ISSUE = 1, BATON_WATCH_FAR = 2 };

@@ -1,8 +1,8 @@
 #include "chip/cores/sim/far_tensors.hpp"
 
 #include <algorithm>
+#include <cstring>
 
-#include "base/fail.hpp"
 #include "chip/cores/sim/byte_runs.hpp"
 
 namespace baton::chip {
@@ -48,9 +48,6 @@ std::byte* FarTensors::Room::place(std::uintptr_t there, std::size_t bytes) {
 }
 
 void* FarTensors::begin(const BatonGlobalRange& range) {
-  if ((range.access & BATON_ATOMIC) != 0) {
-    fail(Code::unsupported, "the tensor is on another host, where a core cannot add to elements");
-  }
   const Bounds bounds = bounds_of(range);
   const bool reads = (range.access & BATON_READS) != 0;
   std::byte* const near = (reads ? read_ : written_).place(bounds.begin, bounds.span());
@@ -62,16 +59,28 @@ void* FarTensors::begin(const BatonGlobalRange& range) {
     fetch(bounds.begin, bounds.end);
   } else if (reads) {
     for_each_run(range, [&](ByteRange run) { return fetch(run.begin, run.end); });
+  } else if ((range.access & BATON_ATOMIC) != 0) {
+    // What is added to nothing is what is to be added there.
+    for_each_run(range, [&](ByteRange run) {
+      std::memset(near + (run.begin - bounds.begin), 0, run.end - run.begin);
+      return true;
+    });
   }
   return near + (reinterpret_cast<std::uintptr_t>(range.address) - bounds.begin);
 }
 
 void FarTensors::end(const BatonGlobalRange& range, const void* near) {
   const auto first = reinterpret_cast<std::uintptr_t>(range.address);
+  const auto element = static_cast<Element>(range.access >> BATON_ELEMENT_SHIFT);
   for_each_run(range, [&](ByteRange run) {
     // Where a dimension goes backwards, a run begins before the first element.
     const auto* from = static_cast<const std::byte*>(near) + static_cast<std::ptrdiff_t>(run.begin - first);
-    memory_.copy(reinterpret_cast<void*>(run.begin), from, run.end - run.begin);
+    auto* const there = reinterpret_cast<void*>(run.begin);
+    if ((range.access & BATON_ATOMIC) != 0) {
+      memory_.add_far(there, element, from, run.end - run.begin);
+    } else {
+      memory_.copy(there, from, run.end - run.begin);
+    }
     return true;
   });
 }

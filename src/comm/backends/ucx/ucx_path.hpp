@@ -47,6 +47,8 @@ class UcxPath final : public comm::Path {
 
   void put(const comm::FarPlace& to, const void* source, std::size_t bytes, const comm::FarSignal& signal,
            const Deadline& deadline) override;
+  void add(const comm::FarPlace& to, Element element, const void* addends, std::size_t bytes,
+           const Deadline& deadline) override;
   void get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) override;
   void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) override;
   [[nodiscard]] bool flush(comm::Flushed what, const Deadline& deadline) override;

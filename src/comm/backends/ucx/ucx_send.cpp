@@ -23,7 +23,8 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   sending.path = this;
   if (sending.header.kind != wire::PathKind::applied) sending.header.sequence = ++peer.sent;
   sending.header.applied = peer.done_here;
-  if (sending.header.kind == wire::PathKind::put) peer.last_put = peer.sent;
+  const bool writes = sending.header.kind == wire::PathKind::put || sending.header.kind == wire::PathKind::sum;
+  if (writes) peer.last_put = peer.sent;
   if (sending.header.kind == wire::PathKind::post) peer.posts.push_back(peer.sent);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -120,6 +121,19 @@ void UcxPath::put(const comm::FarPlace& to, const void* source, std::size_t byte
   sending.header.value = signal.value;
   sending.payload = source;
   static_cast<void>(send(to.rank, sending, bytes == 0 ? "a notify" : "a put", deadline));
+}
+
+void UcxPath::add(const comm::FarPlace& to, Element element, const void* addends, std::size_t bytes,
+                  const Deadline& deadline) {
+  if (bytes == 0) return;
+  Sending sending;
+  sending.header = header_for(wire::PathKind::sum, to.rank);
+  sending.header.window = to.window;
+  sending.header.offset = to.offset;
+  sending.header.bytes = bytes;
+  sending.header.request = static_cast<std::uint64_t>(element);
+  sending.payload = addends;
+  static_cast<void>(send(to.rank, sending, "an addition", deadline));
 }
 
 void UcxPath::get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) {
