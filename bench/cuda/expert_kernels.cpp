@@ -46,12 +46,21 @@ BATON_KERNEL(taken, In<int32_t> problem, In<Element> rows, uint8_t* window, cons
   exchange.tell_taken(static_cast<Counter>(which));
 }
 
-BATON_KERNEL(give_back, In<int32_t> problem, In<Element> results, In<int32_t> blocks, Out<int32_t> home,
+BATON_KERNEL(store_back, In<int32_t> problem, In<Element> results, In<int32_t> blocks, Out<int32_t> stored,
              uint8_t* window, const CommContext* context, int32_t round) {
+  (void)stored;
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
-  exchange.send_returns(results, blocks, round);
+  exchange.store_returns(results, blocks, round, part_of_block(args));
+}
+
+/// Complete when the results of all ranks have arrived.
+BATON_KERNEL(tell_back, In<int32_t> problem, In<int32_t> stored, Out<int32_t> home, uint8_t* window,
+             const CommContext* context, int32_t round) {
+  (void)stored;
+  (void)home;
+  const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);
+  exchange.tell_returned();
   exchange.complete_with(Counter::returns_arrived, round);
-  home.data()[0] = round;
 }
 
 BATON_KERNEL(sum_up, In<int32_t> problem, In<int32_t> plan, In<Element> results, In<int32_t> blocks, In<float> weights,

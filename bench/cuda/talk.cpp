@@ -87,14 +87,17 @@ void measure_put_at(baton::Domain me, const Arguments& arguments) {
   me.barrier();
 }
 
-/// One rank's side, with all cores of its part of the GPU.
+/// Cores that share a multiprocessor: one of them works while others wait, and each has room for its tiles.
+constexpr int kShare = 3;
+
+/// One rank's side, with all multiprocessors of its part of the GPU.
 class Exchange {
  public:
   Exchange(const baton::Domain& me, const Layer& layer)
       : layer_(layer),
         file_(baton::KernelFile::compile({.source = CUDA_EXPERT_KERNELS, .platform = "cuda"})),
         layout_({layer.ranks, layer.experts_per_rank, layer.top_k, layer.tokens, layer.width, kElementBytes, 0}),
-        chip_(me, part_of(me, 0)),
+        chip_(me, part_of(me, kShare * baton::Chip(part_of(me, 0)).clusters())),
         window_(chip_.window(me, "experts", static_cast<std::size_t>(layout_.window_bytes()))) {
     chip_.copy_in<std::int32_t>(problem_, std::vector<std::int32_t>{layer.ranks, layer.experts_per_rank, layer.top_k,
                                                                     layer.tokens, layer.width, kElementBytes, 0});
@@ -127,7 +130,9 @@ class Exchange {
             on_all);
         taken(graph, rows_, baton::moe::Counter::rows_taken);
         if (!and_back) continue;
-        graph.submit(give_back_.get(), {in(problem_), in(rows_), in(blocks_), out(home_), local, context, round_});
+        graph.submit(store_back_.get(), {in(problem_), in(rows_), in(blocks_), out(stored_), local, context, round_},
+                     on_all);
+        graph.submit(tell_back_.get(), {in(problem_), in(stored_), out(home_), local, context, round_});
         graph.submit(sum_up_.get(),
                      {in(problem_), in(plan_), in(rows_), in(blocks_), in(weights_), in(home_), out(sums_), local,
                       context, tokens},
@@ -160,7 +165,8 @@ class Exchange {
   baton::LoadedKernel tell_ = file_.kernel("tell");
   baton::LoadedKernel gather_ = file_.kernel("gather_rows");
   baton::LoadedKernel taken_ = file_.kernel("taken");
-  baton::LoadedKernel give_back_ = file_.kernel("give_back");
+  baton::LoadedKernel store_back_ = file_.kernel("store_back");
+  baton::LoadedKernel tell_back_ = file_.kernel("tell_back");
   baton::LoadedKernel sum_up_ = file_.kernel("sum_up");
   baton::moe::Layout layout_;
   baton::Chip chip_;

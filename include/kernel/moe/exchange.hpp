@@ -3,6 +3,7 @@
 //   route, pack --> outbox --send_rows--> inboxes --assemble--> rows by expert --> the experts' own work
 //   route ------store_rows, tell_sent-------^
 //   combine <-- returns <--send_returns-- results by expert
+//              ^------store_returns, tell_returned---'
 //
 // What a rank has for its own experts is neither sent nor sent back: it is read where it is.
 //
@@ -149,7 +150,9 @@ class Exchange {
     int32_t* block_starts = room_in(blocks, layout_.block_ints(), "blocks", place);
     int32_t* homes = block_starts + layout_.experts() + 1;
     const Plan made = plan_of(plan, place);
-    for (int source = 0; source < ranks(); ++source) refresh(starts_from(source, made), local_experts() + 1);
+    // Many lanes refresh all at once.
+    const int ranges = kernel::kManyLanes ? 1 : ranks();
+    for (int source = 0; source < ranges; ++source) refresh(starts_from(source, made), local_experts() + 1);
     int64_t first = 0;
     for (int64_t block = 0; block < layout_.experts(); ++block) {
       const int64_t expert = block / ranks();
@@ -205,6 +208,29 @@ class Exchange {
     Courier courier(args_, where_);
     for (int step = 1; step < ranks(); ++step) send_returns_to(neighbour(step), from, made, courier);
     courier.finish(sending);
+  }
+
+  /// Instead of send_returns(), where cores store to other ranks as fast as engines do: results go straight into the
+  /// returns of the other ranks, once those have taken the returns of the round before. After all parts,
+  /// tell_returned().
+  template <typename Results, typename BlockInts>
+  AICORE void store_returns(const Results& results, const BlockInts& blocks, int32_t round, Part part = {}) const {
+    const BatonPlace place = kernel::place_of("moe::store_returns", where_);
+    const Element* from = room_in(results, layout_.received_at_most() * width(), "results", place);
+    const Blocks made = Blocks::of(layout_, room_in(blocks, layout_.block_ints(), "blocks", place));
+    wait(Counter::returns_taken, round - 1);
+    for (int64_t block = part.index; block < layout_.experts(); block += part.count) {
+      const auto source = static_cast<int>(block % ranks());
+      const int64_t count = made.starts[block + 1] - made.starts[block];
+      if (count == 0 || source == rank()) continue;
+      copy_line(at_peer<Element>(layout_.returns(), source) + made.homes[block] * width(),
+                from + made.starts[block] * width(), count * width());
+    }
+  }
+
+  /// The results of store_returns() are where they belong.
+  AICORE void tell_returned() const {
+    for (int step = 1; step < ranks(); ++step) notify(Counter::returns_arrived, neighbour(step));
   }
 
   /// sums = for each token the sum of the results of its rows by weight: weights[token * top_k + k]. Those of other

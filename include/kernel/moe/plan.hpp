@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <moe/layout.hpp>
+#include <moe/route_on_lanes.hpp>
 #include <pto/common/order.hpp>
 #include <pto/target/fail.hpp>
 
@@ -53,6 +54,12 @@ AICORE auto room_in(const View& view, int64_t needed, const char* name, const Ba
 /// Scalar data goes through a cache of the core. This writes back what engines and other cores are to read, and drops
 /// what they may have changed.
 AICORE inline void refresh(const int32_t* first, int64_t count) {
+  if (kernel::kManyLanes) {
+    // There each line takes as long as all of them.
+    dcci(first, ENTIRE_DATA_CACHE, CACHELINE_OUT);
+    dsb(DSB_DDR);
+    return;
+  }
   constexpr int64_t kLine = 64 / int64_t{sizeof(int32_t)};
   for (int64_t i = 0; i < count; i += kLine) dcci(first + i, SINGLE_CACHE_LINE, CACHELINE_OUT);
   dcci(first + count - 1, SINGLE_CACHE_LINE, CACHELINE_OUT);  // the first one may not begin a line
@@ -75,19 +82,31 @@ AICORE void route(const Layout& layout, const Experts& experts, int64_t tokens, 
   int32_t* starts = room_in(plan, layout.plan_ints(), "plan", place);
   int32_t* counts = starts + 1;
   int32_t* positions = counts + layout.experts();
-  for (int64_t expert = -1; expert < layout.experts(); ++expert) counts[expert] = 0;
-  for (int64_t choice = 0; choice < choices; ++choice) {
+  const auto check = [&](int64_t choice) {
     const int32_t expert = chosen[choice];
-    if (expert != kNoExpert && (expert < 0 || expert >= layout.experts())) {
-      kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "token ", choice / problem.top_k, " chose expert ", expert,
-                   "; there are ", layout.experts());
+    if (expert == kNoExpert || (expert >= 0 && expert < layout.experts())) return;
+    kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, "token ", choice / problem.top_k, " chose expert ", expert,
+                 "; there are ", layout.experts());
+  };
+  if constexpr (kernel::kManyLanes) {
+    const Choices all{chosen, choices, static_cast<int32_t>(layout.experts()), problem.capacity, starts, positions};
+    if (!count_on_lanes(all, kNoExpert, kNotSent)) {
+      for (int64_t choice = 0; choice < choices; ++choice) check(choice);
     }
-    const bool sent = expert != kNoExpert && (problem.capacity == 0 || counts[expert] < problem.capacity);
-    positions[choice] = sent ? counts[expert]++ : kNotSent;
-  }
-  for (int64_t expert = 0; expert < layout.experts(); ++expert) starts[expert + 1] += starts[expert];
-  for (int64_t choice = 0; choice < choices; ++choice) {
-    if (positions[choice] != kNotSent) positions[choice] += starts[chosen[choice]];
+    add_up(starts, layout.experts() + 1);
+    move_on_lanes(all, kNotSent);
+  } else {
+    for (int64_t expert = -1; expert < layout.experts(); ++expert) counts[expert] = 0;
+    for (int64_t choice = 0; choice < choices; ++choice) {
+      check(choice);
+      const int32_t expert = chosen[choice];
+      const bool sent = expert != kNoExpert && (problem.capacity == 0 || counts[expert] < problem.capacity);
+      positions[choice] = sent ? counts[expert]++ : kNotSent;
+    }
+    add_up(starts, layout.experts() + 1);
+    for (int64_t choice = 0; choice < choices; ++choice) {
+      if (positions[choice] != kNotSent) positions[choice] += starts[chosen[choice]];
+    }
   }
   refresh(starts, layout.plan_ints());
 }

@@ -32,12 +32,14 @@ class TensorArgument {
   AICORE int64_t stride(int dim) const { return tensor_->strides[dim]; }
   /// The number of elements.
   AICORE int64_t size() const {
+    if (ndims() == 1) return shape(0);
     int64_t count = 1;
     for (int dim = 0; dim < ndims(); ++dim) count *= shape(dim);
     return count;
   }
   /// Whether the elements follow each other in memory, the last dimension fastest.
   AICORE bool is_packed() const {
+    if (ndims() == 1) return stride(0) == 1 || shape(0) <= 1;
     int64_t packed = 1;
     for (int dim = ndims() - 1; dim >= 0; --dim) {
       if (shape(dim) > 1 && stride(dim) != packed) return false;

@@ -154,6 +154,21 @@ AICORE void put_through(const char* name, Dst& dst, Src& src, const TileData& pi
                 "TPUT, TGET: destination, source and tile have different element types");
   static_assert(Dst::layout == Src::layout, "TPUT, TGET: destination and source have different layouts");
   static_assert(layouts_match<TileData, Src, true>(), "TPUT, TGET: the tile's layout does not match the tensors'");
+  if constexpr (moves_one_line<TileData, Src> && is_one_line<Dst> && atomic == pto::AtomicType::AtomicNone) {
+    const int64_t bytes = src.GetShape(4) * int64_t{sizeof(Element)};
+    const int64_t count = src.GetShape(4);
+    if (watching_core() == nullptr && is_wide(dst.data(), bytes) && is_wide(src.data(), 0) && can_stage(ping, count) &&
+        can_stage(pong, count) && ping.GetValidCol() == pong.GetValidCol() &&
+        are_apart(dst.data(), bytes, src.data(), bytes) &&
+        (!kChecks || (is_known_memory(src.data(), bytes) && is_known_memory(dst.data(), bytes)))) {
+      finish_copies();
+      const LineStage stage{
+          {reinterpret_cast<unsigned char*>(ping.data()), reinterpret_cast<unsigned char*>(pong.data())},
+          ping.GetValidCol() * int64_t{sizeof(Element)}};
+      return put_line(reinterpret_cast<unsigned char*>(data_of(dst)), reinterpret_cast<unsigned char*>(data_of(src)),
+                      stage, bytes);
+    }
+  }
   const TileView tiles[2] = {ping, pong};
   GlobalView from = view_of(src);
   // The source's shape governs; of the destination only the strides count.

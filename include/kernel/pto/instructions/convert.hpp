@@ -37,7 +37,8 @@ struct Conversion {
   pto::SaturationMode saturation;
 };
 
-inline constexpr size_t kConvertPiece = 32;
+/// A lane has its piece in registers.
+inline constexpr size_t kConvertPiece = kManyLanes ? 8 : 32;
 
 template <typename Dst, typename Src>
 inline constexpr bool is_exact_conversion = (is_whole<Src> && sizeof(Dst) > sizeof(Src)) ||
@@ -124,18 +125,53 @@ PTO_INLINE AICORE void convert_piece(Dst* to, const Src* from, size_t count, Con
   memcpy(static_cast<void*>(to), static_cast<const void*>(after), count * sizeof(Dst));
 }
 
+/// How a piece in an aligned row is aligned.
+template <typename Element>
+inline constexpr size_t kPieceAlignment = kConvertPiece * sizeof(Element) < kLaneBytes ? kConvertPiece * sizeof(Element)
+                                                                                       : size_t{kLaneBytes};
+
+/// The same for a lane: a whole piece at once where rows are aligned.
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void convert_piece_of_lane(Dst* to, const Src* from, uint32_t count, Conversion how,
+                                             bool is_aligned) {
+  Src before[kConvertPiece] = {};
+  Dst after[kConvertPiece];
+  const bool whole = is_aligned && count == kConvertPiece;
+  if (whole) {
+    memcpy(static_cast<void*>(before), __builtin_assume_aligned(static_cast<const void*>(from), kPieceAlignment<Src>),
+           sizeof before);
+  } else {
+    PTO_UNROLL
+    for (uint32_t k = 0; k < kConvertPiece; ++k) {
+      if (k < count) before[k] = from[k];
+    }
+  }
+  convert_pieces<Dst, Src>(after, before, 1, how);
+  if (whole) {
+    memcpy(__builtin_assume_aligned(static_cast<void*>(to), kPieceAlignment<Dst>), static_cast<const void*>(after),
+           sizeof after);
+  } else {
+    PTO_UNROLL
+    for (uint32_t k = 0; k < kConvertPiece; ++k) {
+      if (k < count) to[k] = after[k];
+    }
+  }
+}
+
 /// A piece for each lane; rows share no bytes with what they are made of.
 template <typename Dst, typename Src>
 PTO_INLINE AICORE void convert_on_lanes(const Work& work, Conversion how) {
   on_lanes([how, to = static_cast<Dst*>(work.dst), pitch = work.pitch, rows = static_cast<uint32_t>(work.rows),
             cols = static_cast<uint32_t>(work.cols), from = static_cast<const Src*>(work.first.data),
-            from_pitch = work.first.pitch](Lanes lanes) {
+            from_pitch = work.first.pitch,
+            is_aligned = is_wide(work.dst, work.pitch * int64_t{sizeof(Dst)}) &&
+                         is_wide(work.first.data, work.first.pitch * int64_t{sizeof(Src)})](Lanes lanes) {
     constexpr uint32_t kPieceOfLane = kConvertPiece;
     for_cells(lanes, rows, (cols + kPieceOfLane - 1) / kPieceOfLane,
               [&](uint32_t row, uint32_t index) PTO_INLINE_LAMBDA {
                 const uint32_t col = index * kPieceOfLane;
-                convert_piece(to + row * pitch + col, from + row * from_pitch + col,
-                              cols - col < kPieceOfLane ? cols - col : kPieceOfLane, how);
+                convert_piece_of_lane(to + row * pitch + col, from + row * from_pitch + col,
+                                      cols - col < kPieceOfLane ? cols - col : kPieceOfLane, how, is_aligned);
               });
   });
 }

@@ -6,6 +6,7 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/far_access.hpp>
 #include <pto/instructions/lane_tiles.hpp>
+#include <pto/instructions/one_line.hpp>
 #include <pto/instructions/transfer.hpp>
 
 namespace baton::kernel {
@@ -118,6 +119,14 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   static_assert(sizeof(typename TileData::DType) == sizeof(typename GlobalData::RawDType),
                 "TLOAD: element sizes differ");
   require_transfer<TileData, GlobalData, false>();
+  if constexpr (moves_one_line<TileData, GlobalData>) {
+    if (is_line_in_order(dst, src)) {
+      const int64_t bytes = src.GetShape(4) * int64_t{sizeof(typename TileData::DType)};
+      load_line(reinterpret_cast<unsigned char*>(dst.data()), reinterpret_cast<unsigned char*>(data_of(src)), bytes);
+      if (bytes % pto::BLOCK_BYTE_SIZE != 0) poison_last_blocks(dst, poison_of<typename TileData::DType>);
+      return;
+    }
+  }
   load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
 }
 
@@ -161,6 +170,13 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
                   "TSTORE with AtomicAdd: element types differ");
   }
   require_transfer<TileData, GlobalData, true>();
+  if constexpr (moves_one_line<TileData, GlobalData> && atomic == pto::AtomicType::AtomicNone) {
+    if (is_line_in_order(src, dst)) {
+      const int64_t bytes = dst.GetShape(4) * int64_t{sizeof(Element)};
+      return store_line(reinterpret_cast<unsigned char*>(data_of(dst)), reinterpret_cast<unsigned char*>(src.data()),
+                        bytes);
+    }
+  }
   const TileView tile(src);
   GlobalView tensor = view_of(dst);
   const BatonPlace place = place_of("TSTORE", where);

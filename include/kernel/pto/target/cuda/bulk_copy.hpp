@@ -93,7 +93,7 @@ __device__ inline bool is_bulk(const kernel::LineCopy& copy) {
   return any % kUnit == 0 && (copy.bytes >= kBulkLine || copy.lines == 1) && copy.memory_pitch >= 0;
 }
 
-PTO_OUTLINED __device__ inline bool begin_load(kernel::LineCopy copy) {
+PTO_INLINE __device__ bool begin_load(const kernel::LineCopy& copy) {
   BulkCopies& mine = control().copies;
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
   if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
@@ -124,7 +124,7 @@ PTO_OUTLINED __device__ inline bool begin_load(kernel::LineCopy copy) {
   return true;
 }
 
-PTO_OUTLINED __device__ inline bool begin_store(kernel::LineCopy copy) {
+PTO_INLINE __device__ bool begin_store(const kernel::LineCopy& copy) {
   BulkCopies& mine = control().copies;
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
   if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
@@ -148,12 +148,62 @@ PTO_OUTLINED __device__ inline bool begin_store(kernel::LineCopy copy) {
   return true;
 }
 
+PTO_OUTLINED __device__ inline bool begin_lines_load(kernel::LineCopy copy) { return begin_load(copy); }
+PTO_OUTLINED __device__ inline bool begin_lines_store(kernel::LineCopy copy) { return begin_store(copy); }
+PTO_OUTLINED __device__ inline bool begin_line_load(unsigned char* tile, unsigned char* memory, int64_t bytes) {
+  return begin_load({tile, 0, memory, 0, 1, bytes});
+}
+PTO_OUTLINED __device__ inline bool begin_line_store(unsigned char* memory, unsigned char* tile, int64_t bytes) {
+  return begin_store({tile, 0, memory, 0, 1, bytes});
+}
+
+/// With less, lanes are as fast.
+inline constexpr int64_t kLeastThrough = 32 * 1024;
+
+PTO_OUTLINED __device__ inline bool copy_through(unsigned char* to, unsigned char* from, unsigned char* ping,
+                                                 unsigned char* pong, int64_t tile_bytes, int64_t bytes) {
+  constexpr uint64_t kUnit = 16;
+  const auto any = reinterpret_cast<uint64_t>(to) | reinterpret_cast<uint64_t>(from) |
+                   reinterpret_cast<uint64_t>(ping) | reinterpret_cast<uint64_t>(pong) | static_cast<uint64_t>(bytes);
+  const int64_t piece = tile_bytes / static_cast<int64_t>(kUnit) * static_cast<int64_t>(kUnit);
+  if (any % kUnit != 0 || bytes < kLeastThrough || piece == 0 || ping == pong) return false;
+  const BulkCopies& mine = control().copies;
+  const auto length = [&](int64_t at) { return bytes - at < piece ? bytes - at : piece; };
+  begin_load({ping, 0, from, 0, 1, length(0)});
+  for (int64_t at = 0; at < bytes; at += piece) {
+    const uint32_t loads = mine.loads_begun;
+    if (at + piece < bytes) {
+      // The tile that it goes to is being stored.
+      wait_stores_read(mine.stores_begun);
+      begin_load({pong, 0, from + at + piece, 0, 1, length(at + piece)});
+    }
+    wait_loads(loads);
+    begin_store({ping, 0, to + at, 0, 1, length(at)});
+    unsigned char* const other = pong;
+    pong = ping;
+    ping = other;
+  }
+  wait_stores_read(mine.stores_begun);
+  return true;
+}
+
 }  // namespace baton::cuda
 
 namespace baton::kernel {
 
-__device__ inline bool start_load(const LineCopy& copy) { return cuda::begin_load(copy); }
-__device__ inline bool start_store(const LineCopy& copy) { return cuda::begin_store(copy); }
+__device__ inline bool start_load(const LineCopy& copy) { return cuda::begin_lines_load(copy); }
+__device__ inline bool start_store(const LineCopy& copy) { return cuda::begin_lines_store(copy); }
+__device__ inline bool start_line_load(unsigned char* tile, unsigned char* memory, int64_t bytes) {
+  return cuda::begin_line_load(tile, memory, bytes);
+}
+__device__ inline bool start_line_store(unsigned char* memory, unsigned char* tile, int64_t bytes) {
+  return cuda::begin_line_store(memory, tile, bytes);
+}
+
+__device__ inline bool copy_through(unsigned char* to, const unsigned char* from, unsigned char* ping,
+                                    unsigned char* pong, int64_t tile_bytes, int64_t bytes) {
+  return cuda::copy_through(to, const_cast<unsigned char*>(from), ping, pong, tile_bytes, bytes);
+}
 
 __device__ inline void finish_copies() {
   cuda::wait_loads(cuda::control().copies.loads_begun);

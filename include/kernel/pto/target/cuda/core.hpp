@@ -175,7 +175,11 @@ __device__ inline void BatonCoreTable::pipe_barrier(BatonCore*, uint32_t pipe, c
 // A kernel that polls memory calls them in its loop: what it read may be old, and the run may be over.
 __device__ inline void BatonCoreTable::cache_line(BatonCore*, const volatile void*, int32_t, int32_t) {
   baton::cuda::finish_stores();
-  __threadfence_system();
+  if (baton::cuda::spans_gpus()) {
+    __threadfence_system();
+  } else {
+    __threadfence();
+  }
   baton::cuda::control().copies.memory_changed = 1;
   if (baton::cuda::stopped()) baton::cuda::leave();
 }
