@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,9 @@
 #include <collectives/member.hpp>
 
 #include "collectives/chip_cases.hpp"
+#include "ending.hpp"
+#include "job.hpp"
+#include "support/rank_program.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario_run.hpp"
@@ -128,7 +132,30 @@ SCENARIO(RandomCalls, kUpToEight) {
   }
 }
 
+SCENARIO_BEFORE_JOIN(OneDies, {.sizes = {4}, .hostings = {Hosting::processes}}) {
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    DeviceRank rank(domain, 8000, 4000);
+    const Case sum{.count = 100, .memory = Memory::windows};
+    check_call(rank, sum, 1);
+    if (domain.rank() == 2) ::kill(::getpid(), SIGKILL);
+    check_call(rank, sum, 2);
+  });
+}
+
 namespace {
+
+/// Their kernels wait on the chip for one that never comes; the limit of kernels is minutes away.
+TEST(AscendDeath, OfAPeerEndsKernelsThatWaitForIt) {
+  Job job("OneDies", 4);
+  job.start();
+  job.finish();
+  for (const int rank : {0, 1, 3}) {
+    job.expect_caught(rank, "peer_died",
+                      {"kernel 'collectives_test_call' does not end, and one that may have to notify it has ended",
+                       "this chip cannot be used any more", "rank 2 died: SIGKILL", "collectives_test.cpp"});
+  }
+}
 
 class AscendCollectives : public testing::TestWithParam<int> {
  protected:

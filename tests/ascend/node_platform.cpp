@@ -33,6 +33,9 @@ std::vector<NodeShape> possible(std::vector<NodeShape> shapes) {
   return shapes;
 }
 
+Code refusal_of_kernels() { return Code::kernel_fault; }
+bool waits_of_kernels_end() { return false; }
+
 Callable on_chip(const Kernel& linked) {
   const LoadedKernel& kernel = compiled(linked);
   return Callable::in_library(kernel.library(), kernel.get());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <baton/error.hpp>
 #include <baton/kernel_handle.hpp>
 #include <baton/task_args.hpp>
 #include <baton/worker.hpp>
@@ -18,6 +19,11 @@ struct NodeShape {
 [[nodiscard]] std::string node_platform();
 /// Those of `shapes` that it can have.
 [[nodiscard]] std::vector<NodeShape> possible(std::vector<NodeShape> shapes);
+
+/// What a task fails with whose kernel refuses its arguments.
+[[nodiscard]] Code refusal_of_kernels();
+/// Whether a wait inside a kernel ends when nobody will notify it any more; elsewhere its time limit ends the kernel.
+[[nodiscard]] bool waits_of_kernels_end();
 
 /// A kernel of node_kernels.cpp as chips of that platform run it: for tasks of the node, and in an orchestration on the
 /// chip.

@@ -19,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostEvents = 1024;
 /// The chip ends an operation at its limit by itself; the host gives up later.
 constexpr std::int32_t kGraceMs = 2000;
+/// How often a run that waits for kernels asks for peers that are lost.
+constexpr std::int32_t kPieceMs = 50;
 /// How long a look at the streams may take.
 constexpr std::int32_t kLookMs = 1;
 /// Where it is not known which stream failed.
@@ -183,8 +185,13 @@ void GraphRun::drain() {
 void GraphRun::wait(Kind kind) {
   const Cann& cann = Cann::get();
   if (marks_[number(kind)].empty()) return;
-  for (std::size_t seen = 0;;) {
-    const Result result = cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), sync_limit_ms_);
+  // In pieces only where there is something to ask in between.
+  const bool asks = options_.has_lost_peers != nullptr;
+  const std::int32_t piece_ms = asks && (sync_limit_ms_ < 0 || sync_limit_ms_ > kPieceMs) ? kPieceMs : sync_limit_ms_;
+  std::size_t seen = 0;
+  auto progress = Clock::now();
+  for (;;) {
+    const Result result = cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), piece_ms);
     if (result == 0) return;
     if (result == kAborted) {
       // The failure is the other stream's, which stopped this one.
@@ -195,9 +202,16 @@ void GraphRun::wait(Kind kind) {
     if (result != kLate) fail(number(kind), cann.error("aclrtSynchronizeStreamWithTimeout", result));
     // The limit is that of one kernel: as long as some end, the rest gets its time.
     const std::size_t now = completed(0) + completed(1);
-    if (now <= seen) fail_late();
+    if (now > seen) progress = Clock::now();
     seen = now;
+    const auto waited = Clock::now() - progress;
+    if (sync_limit_ms_ >= 0 && waited >= std::chrono::milliseconds(sync_limit_ms_)) fail_late();
+    if (waited > std::chrono::milliseconds(kGraceMs) && has_lost_peers()) fail_orphaned();
   }
+}
+
+bool GraphRun::has_lost_peers() const {
+  return options_.has_lost_peers != nullptr && options_.has_lost_peers(options_.context) != 0;
 }
 
 std::size_t GraphRun::completed(std::size_t stream) const {
@@ -249,15 +263,17 @@ void GraphRun::fail(std::size_t stream, const Error& error) {
 }
 
 void GraphRun::fail_late() {
+  lose(Code::kernel_timeout, fmt::format("does not end: {} after {} ms", describe(kLate), sync_limit_ms_));
+}
+
+void GraphRun::fail_orphaned() { lose(Code::peer_died, "does not end, and one that may have to notify it has ended"); }
+
+void GraphRun::lose(Code code, const std::string& why) {
   // Of two streams that stand, one may wait for the other: tasks come after those that they wait for.
   failed_task_ = std::min(stands_at(0), stands_at(1));
-  const Error error(
-      Code::kernel_timeout,
-      fmt::format(
-          "{} does not end: {} after {} ms",
-          failed_task_ == BATON_NO_TASK ? "a kernel" : fmt::format("kernel '{}'", tasks_[failed_task_].kernel->name),
-          describe(kLate), sync_limit_ms_),
-      {"this chip cannot be used any more"});
+  const std::string who =
+      failed_task_ == BATON_NO_TASK ? "a kernel" : fmt::format("kernel '{}'", tasks_[failed_task_].kernel->name);
+  const Error error(code, fmt::format("{} {}", who, why), {"this chip cannot be used any more"});
   npu_.lose(error);
   throw Error(error);
 }
@@ -265,13 +281,14 @@ void GraphRun::fail_late() {
 void GraphRun::check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited) {
   if (deferred_.are_running()) {
     if (sync_limit_ms_ >= 0 && waited > std::chrono::milliseconds(sync_limit_ms_)) fail_late();
+    if (waited > std::chrono::milliseconds(kGraceMs) && has_lost_peers()) fail_orphaned();
     return;
   }
   if (waited > wait_limit_) {
     fail_wait(waiting, Code::wait_timeout,
               fmt::format("has waited {} s", std::chrono::duration<double>(wait_limit_).count()));
   }
-  if (options_.has_lost_peers != nullptr && options_.has_lost_peers(options_.context) != 0) {
+  if (has_lost_peers()) {
     fail_wait(waiting, Code::peer_died, "waits, and one that may have to notify it has ended,");
   }
 }

@@ -57,7 +57,12 @@ class GraphRun {
   /// Throws unless what was put into a stream was taken.
   void check_queued(const char* function, Result result);
   [[noreturn]] void fail(std::size_t stream, const Error& error);
+  [[nodiscard]] bool has_lost_peers() const;
   [[noreturn]] void fail_late();
+  /// A kernel may wait for a peer that is gone, and nothing but its time limit would end it.
+  [[noreturn]] void fail_orphaned();
+  /// Gives up a chip whose kernel does not end.
+  [[noreturn]] void lose(Code code, const std::string& why);
   /// All wait for words of the chip: throws if that has taken too long, or if nobody is left who would change them.
   void check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited);
   /// `how`: what the wait has come to.

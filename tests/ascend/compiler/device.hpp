@@ -13,11 +13,24 @@
 inline thread_local int64_t standin_block = 0;
 inline int64_t get_block_idx() { return standin_block; }
 
+/// Set when the device is reset, or a stream destroyed, without waiting for its kernels.
+extern "C" {
+__attribute__((visibility("default"))) extern int standin_stop;
+int standin_stop = 0;
+}
+
 /// A wait as on a chip: the core looks until it sees the value. Who notifies may be another process, which wakes
 /// nobody.
 inline void standin_wait(BatonCore* core, const int32_t* signal, int32_t value, uint32_t comparison,
                          const BatonPlace* place) {
-  while (core->table->test(core, signal, value, comparison, place) == 0) ::sched_yield();
+  while (core->table->test(core, signal, value, comparison, place) == 0) {
+    // Written by the thread that resets; nothing else is handed over.
+    if (__atomic_load_n(&standin_stop, __ATOMIC_RELAXED) != 0) {
+      const BatonFailure failure{BATON_KERNEL_WAIT_TIMEOUT, 0, place, "the device is reset"};
+      core->table->fail(core, &failure);
+    }
+    ::sched_yield();
+  }
 }
 
 /// Lets the waits of a core be such, as long as it lives.

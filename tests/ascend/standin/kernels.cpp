@@ -117,6 +117,12 @@ std::shared_ptr<void> loaded(const void* data, std::size_t bytes) {
 
 }  // namespace
 
+void stop_kernels(State& state, std::uint64_t context, Kernels what) {
+  for (const auto& [handle, binary] : state.binaries) {
+    if (binary->context == context) __atomic_store_n(binary->stop, static_cast<int>(what), __ATOMIC_RELAXED);
+  }
+}
+
 void end_executor_of_thread() { executor_of_thread.reset(); }
 
 }  // namespace standin
@@ -127,11 +133,13 @@ extern "C" {
 
 STANDIN_API int aclrtBinaryLoadFromData(const void* data, std::size_t bytes, const void* options, void** out) {
   return call("aclrtBinaryLoadFromData", Needs::device, [&](State& state, Lock&) {
-    auto binary = std::make_shared<Binary>(Binary{current_context(), magic_of(options), loaded(data, bytes), nullptr});
+    auto binary =
+        std::make_shared<Binary>(Binary{current_context(), magic_of(options), loaded(data, bytes), nullptr, nullptr});
     if (!binary->library) return refuse(kRuntime, "aclrtBinaryLoadFromData: this is no binary");
     binary->enter = reinterpret_cast<void (*)(std::int64_t*)>(::dlsym(binary->library.get(), "standin_enter"));
     const auto* core = static_cast<const std::uint32_t*>(::dlsym(binary->library.get(), "standin_core"));
-    if (binary->enter == nullptr || core == nullptr)
+    binary->stop = static_cast<int*>(::dlsym(binary->library.get(), "standin_stop"));
+    if (binary->enter == nullptr || core == nullptr || binary->stop == nullptr)
       return refuse(kRuntime, "aclrtBinaryLoadFromData: no code for a device");
     if (*core != binary->magic) {
       return violate(kRuntime, "aclrtBinaryLoadFromData: the magic says another core than the code");

@@ -13,6 +13,7 @@ struct Binary {
   std::uint64_t context = 0;
   std::uint32_t magic = 0;  // which core it is for
   std::shared_ptr<void> library;
+  int* stop = nullptr;
   void (*enter)(std::int64_t*) = nullptr;  // runs an entry of the library: see compiler/device.hpp
 };
 
@@ -21,6 +22,10 @@ struct Function {
   void (*entry)(std::int64_t*) = nullptr;
   std::string name;
 };
+
+/// Whether kernels of a context that wait for a signal fail.
+enum class Kernels : int { go_on, stop };
+void stop_kernels(State& state, std::uint64_t context, Kernels what);
 
 /// The simulated cores of a stream end with its thread.
 void end_executor_of_thread();

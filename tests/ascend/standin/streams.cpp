@@ -82,12 +82,15 @@ int Stream::take_error() {
 
 void Stream::end(Lock& lock, Wait wait) {
   if (wait == Wait::yes) state_.changed.wait(lock, [&] { return is_idle(); });
+  const bool stops_kernels = running_;
+  if (stops_kernels) stop_kernels(state_, context, Kernels::stop);
   queue_.clear();
   ending_ = true;
   state_.changed.notify_all();
   lock.unlock();
   thread_.join();
   lock.lock();
+  if (stops_kernels) stop_kernels(state_, context, Kernels::go_on);
 }
 
 void end_streams_of(State& state, Lock& lock, const Device& device, Wait wait) {
