@@ -10,6 +10,7 @@
 #include "comm/domain_state.hpp"
 #include "comm/health.hpp"
 #include "comm/kernel_record.hpp"
+#include "comm/path.hpp"
 #include "comm/window_state.hpp"
 
 namespace baton::chip {
@@ -61,6 +62,19 @@ void WindowMemory::copy(void* to, const void* from, std::size_t bytes) {
   const auto between = std::make_unique_for_overwrite<std::byte[]>(bytes);
   source->window->fetch(source->rank, source->offset, between.get(), bytes);
   target->window->send(target->rank, target->offset, between.get(), bytes);
+}
+
+void WindowMemory::order_before(const void* signal, const void* written) {
+  const auto target = far_place(written, 1);
+  if (!target) return;
+  const auto owner = [](const comm::WindowPlace& place) {
+    return place.window->domain().members()[static_cast<std::size_t>(place.rank)];
+  };
+  const auto told = comm::find_window(*world_, signal, sizeof(std::int32_t));
+  if (told && owner(*told) == owner(*target)) return;
+  if (world_->path()->flush(comm::Flushed::puts, Deadline::within(world_->wait_timeout()))) return;
+  fail(Code::wait_timeout, "what was sent to rank {} had not arrived after {} ms", owner(*target),
+       std::chrono::duration_cast<std::chrono::milliseconds>(world_->wait_timeout()).count());
 }
 
 void WindowMemory::add_far(void* to, Element element, const void* addends, std::size_t bytes) {

@@ -2,6 +2,7 @@
 #include "chip_rank.hpp"
 #include "support/hosts_lab.hpp"
 #include "support/require.hpp"
+#include "support/scale.hpp"
 #include "support/scenario.hpp"
 
 namespace baton::test {
@@ -47,6 +48,29 @@ SCENARIO(AWaitForAnotherHostsSignalIsAnError, {.sizes = {2}, .hostings = {Hostin
   require_error(Code::out_of_range, {"kernel 'lonely_wait'", "TWAIT", "lonely_wait.cpp:7", "on another host"},
                 [&] { chip.run("lonely_wait", {argument(theirs)}); });
   me.barrier();
+}
+
+// The signal of a copy says that its bytes have arrived, whoever is told.
+SCENARIO(AThirdRankIsToldWhenBytesHaveArrived, {.sizes = {3}}) {
+  constexpr std::size_t kCount = 1000;
+  const int rounds = scaled(200);
+  const auto window = me.window<float>("window", kCount);
+  auto arrived = me.signals("arrived", 1);
+  ChipRank chip(me);
+  HostTensor in(chip.memory(), kCount, "in");
+  for (int round = 1; round <= rounds; ++round) {
+    if (me.rank() == 0) {
+      for (std::size_t i = 0; i < kCount; ++i) in[i] = static_cast<float>(round);
+      chip.run("put_and_tell", {in.argument(), argument(window.context()), argument(window.data()), 1,
+                                static_cast<std::int64_t>(arrived.context()->windowsIn[2])});
+    } else if (me.rank() == 2) {
+      arrived.wait(0, WaitCmp::ge, round);
+      // Rank 1, which shares a host with this one wherever hosts are several.
+      const auto* theirs = reinterpret_cast<const float*>(window.context()->windowsIn[1]);
+      for (std::size_t i = 0; i < kCount; ++i) REQUIRE_EQUAL(theirs[i], static_cast<float>(round));
+    }
+    me.barrier();
+  }
 }
 
 // Of a matrix whose rows lie apart only the block is touched.
