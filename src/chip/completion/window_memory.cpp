@@ -14,6 +14,14 @@
 #include "comm/window_state.hpp"
 
 namespace baton::chip {
+namespace {
+
+/// As a rank of the job.
+std::uint32_t owner_of(const comm::WindowPlace& place) {
+  return place.window->domain().members()[static_cast<std::size_t>(place.rank)];
+}
+
+}  // namespace
 
 std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me) {
   const auto& state = comm::DomainAccess::state(me);
@@ -58,28 +66,45 @@ void WindowMemory::copy(void* to, const void* from, std::size_t bytes) {
   const auto source = far_place(from, bytes);
   if (!target && !source) return LocalMemory::copy(to, from, bytes);
   if (!target) return source->window->fetch(source->rank, source->offset, to, bytes);
-  if (!source) return target->window->send(target->rank, target->offset, from, bytes);
+  if (!source) {
+    target->window->send(target->rank, target->offset, from, bytes);
+    return note_written(*target);
+  }
   const auto between = std::make_unique_for_overwrite<std::byte[]>(bytes);
   source->window->fetch(source->rank, source->offset, between.get(), bytes);
   target->window->send(target->rank, target->offset, between.get(), bytes);
+  note_written(*target);
 }
 
-void WindowMemory::order_before(const void* signal, const void* written) {
-  const auto target = far_place(written, 1);
-  if (!target) return;
-  const auto owner = [](const comm::WindowPlace& place) {
-    return place.window->domain().members()[static_cast<std::size_t>(place.rank)];
-  };
-  const auto told = comm::find_window(*world_, signal, sizeof(std::int32_t));
-  if (told && owner(*told) == owner(*target)) return;
-  if (world_->path()->flush(comm::Flushed::puts, Deadline::within(world_->wait_timeout()))) return;
-  fail(Code::wait_timeout, "what was sent to rank {} had not arrived after {} ms", owner(*target),
-       std::chrono::duration_cast<std::chrono::milliseconds>(world_->wait_timeout()).count());
+void WindowMemory::note_written(const comm::WindowPlace& target) {
+  const std::uint64_t number = writes_.fetch_add(1, std::memory_order_relaxed) + 1;
+  std::atomic<std::uint64_t>& last = written_[owner_of(target)];
+  // Another core may have noted a later one in between.
+  std::uint64_t noted = last.load(std::memory_order_relaxed);
+  while (noted < number && !last.compare_exchange_weak(noted, number, std::memory_order_relaxed)) continue;
+}
+
+void WindowMemory::await_written(const comm::WindowPlace& told) {
+  const std::uint64_t all = writes_.load(std::memory_order_relaxed);
+  std::uint64_t arrived = arrived_.load(std::memory_order_relaxed);
+  if (arrived >= all) return;
+  bool others = false;
+  for (std::uint32_t rank = 0; rank < written_.size() && !others; ++rank) {
+    others = rank != owner_of(told) && written_[rank].load(std::memory_order_relaxed) > arrived;
+  }
+  if (!others) return;
+  if (!world_->path()->flush(comm::Flushed::puts, Deadline::within(world_->wait_timeout()))) {
+    fail(Code::wait_timeout, "what was sent to other hosts had not arrived after {} ms",
+         std::chrono::duration_cast<std::chrono::milliseconds>(world_->wait_timeout()).count());
+  }
+  while (arrived < all && !arrived_.compare_exchange_weak(arrived, all, std::memory_order_relaxed)) continue;
 }
 
 void WindowMemory::add_far(void* to, Element element, const void* addends, std::size_t bytes) {
   const auto target = far_place(to, bytes);
-  if (target) target->window->send_sum(target->rank, target->offset, element, addends, bytes);
+  if (!target) return;
+  target->window->send_sum(target->rank, target->offset, element, addends, bytes);
+  note_written(*target);
 }
 
 std::string WindowMemory::name_of(const void* address) const {
@@ -93,6 +118,7 @@ void WindowMemory::notify(std::int32_t* signal, std::int32_t value, NotifyOp op,
   check_aligned("notify", signal);
   const auto place = comm::find_window(*world_, signal, sizeof *signal);
   if (!place) return LocalMemory::notify(signal, value, op, from);
+  if (has_far_memory()) await_written(*place);
   place->window->notify(place->rank, place->offset, value, op, from);
 }
 

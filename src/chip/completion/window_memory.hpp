@@ -2,9 +2,11 @@
 // else, a chip meets the communication layer.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <baton/domain.hpp>
 
@@ -18,7 +20,10 @@ namespace baton::chip {
 class WindowMemory final : public LocalMemory {
  public:
   /// A chip that is `world`'s rank.
-  explicit WindowMemory(std::shared_ptr<comm::World> world) : LocalMemory(world->rank()), world_(std::move(world)) {}
+  explicit WindowMemory(std::shared_ptr<comm::World> world)
+      : LocalMemory(world->rank()),
+        world_(std::move(world)),
+        written_(world_->path() == nullptr ? 0 : world_->size()) {}
 
   [[nodiscard]] int rank() const noexcept override { return static_cast<int>(world_->rank()); }
   [[nodiscard]] std::optional<Extent> extent_of(const void* begin, std::size_t bytes) const override;
@@ -27,7 +32,6 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] bool has_far_memory() const noexcept override { return world_->path() != nullptr; }
   [[nodiscard]] bool is_far(const void* address) const override { return far_place(address, 1).has_value(); }
   void copy(void* to, const void* from, std::size_t bytes) override;
-  void order_before(const void* signal, const void* written) override;
   void add_far(void* to, Element element, const void* addends, std::size_t bytes) override;
   [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
@@ -58,10 +62,20 @@ class WindowMemory final : public LocalMemory {
  private:
   /// The place of known bytes if it is on another host.
   [[nodiscard]] std::optional<comm::WindowPlace> far_place(const void* address, std::size_t bytes) const;
+  /// Something was sent to a rank of another host.
+  void note_written(const comm::WindowPlace& target);
+  /// Before this rank tells another one something: what it has written to third ranks has arrived, as it has on one
+  /// host.
+  void await_written(const comm::WindowPlace& told);
   /// How many of the ranks can run at once.
   [[nodiscard]] int job_processors() const noexcept { return static_cast<int>(world_->control().processors); }
 
   std::shared_ptr<comm::World> world_;
+  // What was written to other hosts, numbered: how much there was, how much of it is known to have arrived, and the
+  // last of each rank. Relaxed: who tells others of what it wrote has noted it before.
+  std::atomic<std::uint64_t> writes_{0};
+  std::atomic<std::uint64_t> arrived_{0};
+  std::vector<std::atomic<std::uint64_t>> written_;
   comm::StandingWaits deferred_{*world_};
 };
 

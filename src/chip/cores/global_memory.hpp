@@ -78,9 +78,6 @@ class GlobalMemory {
   /// Copies between known addresses. What goes to another host may be taken from the source only, and still be on its
   /// way: it is there with a later notification of this rank. Throws Error if it cannot be had or sent.
   virtual void copy(void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
-  /// Returns when a notification of `signal` cannot overtake what was copied to `written`: of the same rank none does,
-  /// for those of others it waits until the bytes have arrived.
-  virtual void order_before(const void* /*signal*/, const void* /*written*/) {}
   /// Adds to elements on another host; as copy() there.
   virtual void add_far(void* /*to*/, Element /*element*/, const void* /*addends*/, std::size_t /*bytes*/) {}
   /// A name for a known address that does not depend on where memory happens to lie: `scratch[2]+64` for byte 64 of

@@ -113,7 +113,6 @@ void DmaEngine::settle(Copy& copy) {
   try {
     if (request.signal != nullptr) {
       const NotifyOp op = request.signal_op == 0 ? NotifyOp::add : NotifyOp::set;
-      memory_.order_before(request.signal, request.destination);
       notify_through(options_.notifier, memory_, request.signal, request.signal_value, op, source_of(copy));
     }
     if (copy.checked.submitted != 0) memory_.checked().hand(source_of(copy).activity, copy.record->token);
