@@ -108,7 +108,16 @@ class WindowState {
   /// It counts no longer as a window of the job.
   void sign_off() noexcept;
   [[noreturn]] void throw_released(const char* what) const;
-  [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const;
+  /// The address of bytes of a rank's part: of a window that was not released, and inside it.
+  [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const {
+    const bool inside = segment_ != nullptr && rank >= 0 && static_cast<std::uint32_t>(rank) < domain_->size() &&
+                        count <= bytes_ && offset <= bytes_ - count;
+    if (!inside) [[unlikely]]
+      throw_outside(what, rank, offset, count);
+    return first_part_ + static_cast<std::size_t>(rank) * stride_ + offset;
+  }
+  /// Says which of it does not hold.
+  [[noreturn]] void throw_outside(const char* what, int rank, std::size_t offset, std::size_t count) const;
   [[nodiscard]] std::atomic_ref<std::int32_t> signal(const char* what, int rank, std::size_t offset) const;
   [[nodiscard]] std::atomic_ref<std::uint64_t> growing_word(const char* what, int owner, std::size_t offset) const;
   /// reaches_within() without a word to `baton check`.

@@ -11,35 +11,12 @@
 
 #include <baton/chip.hpp>
 
-#include "node_fixture.hpp"
+#include "node_failure.hpp"
 #include "node_kernels.hpp"
 #include "support/require.hpp"
 
 namespace baton::test {
 namespace {
-
-class NodeFailure : public Node {
- protected:
-  /// The node works: every chip doubles.
-  void expect_usable() {
-    const Tensor x = worker.create_buffer(DType::float32, {chips(), 4});
-    for (int i = 0; i < 4 * chips(); ++i) floats(x)[i] = 1;
-    worker.run([&](Orchestration& o) {
-      for (int chip = 0; chip < chips(); ++chip) {
-        TaskArgs args;
-        args.add_tensor(x.index(chip), TensorArgType::inout).add_scalar(2.0F);
-        o.submit_next_level(on_chip(node_add), args, chip);
-      }
-    });
-    for (int i = 0; i < 4 * chips(); ++i) EXPECT_EQ(floats(x)[i], 3.0F);
-    worker.free_buffer(x);
-  }
-  static TaskArgs one(const Tensor& tensor) {
-    TaskArgs args;
-    args.add_tensor(tensor, TensorArgType::inout);
-    return args;
-  }
-};
 
 class NodeDeath : public NodeFailure {};
 
@@ -275,149 +252,6 @@ TEST_P(NodeDeath, OfAChipReachesEveryRunThatUsedIt) {
   }
   for (const RunHandle& run : runs) require_error(Code::rank_failed, {"chip 0", "SIGKILL"}, [&] { run.result(); });
   expect_usable();
-}
-
-/// What the node itself had sent to chips that are started again, such as the release of a domain, is not waited for.
-TEST(NodeRestart, LeavesNoRoomTakenInTheWindow) {
-  WorkerOptions options = node_options({Isolation::processes, 2});
-  options.task_window = 4;
-  Worker worker(options);
-  const Tensor x = worker.create_buffer(DType::float32, {4});
-  EXPECT_THROW(worker.run([&](Orchestration& o) {
-    DomainHandle domain = o.allocate_domain("pair", {0, 1}, 64);
-    // It never gets to the release.
-    ASSERT_EQ(::kill(worker.pid_of(0), SIGSTOP), 0);
-    domain.release();
-    o.submit_next_level(on_chip(node_die), TaskArgs().add_tensor(x, TensorArgType::inout), 1);
-  }),
-               Error);
-  worker.run([&](Orchestration& o) {
-    for (int i = 0; i < 10; ++i) {
-      o.submit_next_level(on_chip(node_add), TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), i % 2);
-    }
-  });
-  EXPECT_EQ(floats(x)[0], 10.0F);
-}
-
-TEST(NodeStart, RefusesDevicesAndThreadsThatAreNone) {
-  WorkerOptions options = node_options({Isolation::inproc, 2});
-  options.devices = {0, 3, 3};
-  require_error(Code::invalid_argument, {"chips 1 and 2 are both device 3"}, [&] { const Worker worker(options); });
-  options.devices = {0, -1};
-  require_error(Code::invalid_argument, {"no device -1"}, [&] { const Worker worker(options); });
-  options.devices = {7, 2};
-  options.chip_threads = -1;
-  require_error(Code::invalid_argument, {"-1 threads"}, [&] { const Worker worker(options); });
-  options.chip_threads = 0;
-  options.kernel_timeout = std::chrono::nanoseconds(-1);
-  require_error(Code::invalid_argument, {"time limit"}, [&] { const Worker worker(options); });
-  require_error(Code::invalid_argument, {"-1 threads"}, [] { const Chip chip({.threads = -1}); });
-}
-
-TEST(NodeStart, FailsWithTheReason) {
-  WorkerOptions options = node_options({Isolation::processes, 2});
-  options.platform = "a9";
-  require_error(Code::invalid_argument, {"a9"}, [&] { const Worker worker(options); });
-  options.isolation = Isolation::inproc;
-  require_error(Code::invalid_argument, {"a9"}, [&] { const Worker worker(options); });
-  options = node_options({Isolation::processes, 2});
-  options.chip_program = "/nonexistent/chip";
-  require_error(Code::launch_failed, {"/nonexistent/chip"}, [&] { const Worker worker(options); });
-  options.chip_program = "/bin/false";
-  require_error(Code::launch_failed, {"exit code 1"}, [&] { const Worker worker(options); });
-  options.level = 2;
-  require_error(Code::invalid_argument, {"level 2"}, [&] { const Worker worker(options); });
-}
-
-/// How a forked child ends that does this.
-int in_forked_child(const std::function<void()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(30);
-    body();
-    ::_exit(0);
-  }
-  int status = -1;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return status;
-}
-
-/// Ends the child with 9 unless `use` says that the worker is the parent's.
-void expect_refusal_in_child(const std::function<void()>& use) {
-  try {
-    use();
-  } catch (const Error& error) {
-    if (error.code() == Code::released && error.message().find("forked child") != std::string::npos) return;
-  }
-  ::_exit(9);
-}
-
-class NodeFork : public NodeFailure {};
-const std::vector<NodeShape> kOfTwo = {{Isolation::processes, 2}, {Isolation::inproc, 2}};
-INSTANTIATE_TEST_SUITE_P(, NodeFork, testing::ValuesIn(possible(kOfTwo)),
-                         [](const auto& shape) { return name_of(shape.param); });
-
-TEST_P(NodeFork, LeavesTheParentItsNode) {
-  auto made = std::make_unique<Worker>(node_options(GetParam()));
-  const Tensor x = made->create_buffer(DType::float32, {4});
-  const TaskArgs plus_one = TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F);
-  const auto add = [&] { made->run([&](Orchestration& o) { o.submit_next_level(on_chip(node_add), plus_one, 1); }); };
-  add();
-  const int before = made->pid_of(1);
-  EXPECT_EQ(in_forked_child([&] {
-              expect_refusal_in_child([&] { made->free_buffer(x); });
-              expect_refusal_in_child([&] { static_cast<void>(made->create_buffer(DType::float32, {4})); });
-              expect_refusal_in_child([&] { made->restart(); });
-              expect_refusal_in_child(add);
-              expect_refusal_in_child([&] { static_cast<void>(made->submit([](Orchestration&) {})); });
-              made->close();
-              made.reset();
-            }),
-            0);
-  add();
-  EXPECT_EQ(floats(x)[0], 2.0F);
-  EXPECT_EQ(made->pid_of(1), before);
-}
-
-TEST_P(NodeFork, InsideARunLeavesTheRunToTheParent) {
-  const Tensor x = worker.create_buffer(DType::float32, {4});
-  const TaskArgs plus_one = TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F);
-  const pid_t parent = ::getpid();
-  int status = -1;
-  try {
-    worker.run([&](Orchestration& o) {
-      o.submit_next_level(on_chip(node_add), plus_one, 0);
-      static_cast<void>(o.alloc(DType::float32, {4}));
-      const pid_t child = ::fork();
-      if (child == 0) {
-        ::alarm(30);
-        expect_refusal_in_child([&] { o.submit_next_level(on_chip(node_add), plus_one, 0); });
-        return;  // also what was allocated stays the parent's
-      }
-      ASSERT_EQ(::waitpid(child, &status, 0), child);
-      o.submit_next_level(on_chip(node_add), plus_one, 1);
-    });
-  } catch (const Error& error) {
-    if (::getpid() != parent) ::_exit(error.code() == Code::released ? 0 : 9);
-    throw;
-  }
-  if (::getpid() != parent) ::_exit(9);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(floats(x)[0], 2.0F);
-  expect_usable();
-}
-
-TEST(NodeStart, OfLevelTwoIsOneChipHere) {
-  WorkerOptions options = node_options({Isolation::processes, 1});
-  options.level = 2;
-  Worker worker(options);
-  EXPECT_EQ(worker.chip_count(), 1);
-  EXPECT_EQ(worker.pid_of(0), ::getpid());
-  const Tensor x = worker.create_buffer(DType::float32, {4});
-  worker.run([&](Orchestration& o) {
-    o.submit_next_level(on_chip(node_add), TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 0);
-  });
-  EXPECT_EQ(floats(x)[0], 1.0F);
 }
 
 }  // namespace
