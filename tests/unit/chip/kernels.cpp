@@ -169,7 +169,15 @@ void spin_kernel(int64_t* args) {
   }
 }
 
-// The same, and calls the C library meanwhile: the thread sanitizer delivers signals there.
+// Sets a word, then computes for ever.
+void set_and_spin_kernel(int64_t* args) {
+  __atomic_store_n(reinterpret_cast<int32_t*>(args[0]), 1, __ATOMIC_RELEASE);
+  const volatile bool ends = false;
+  while (!ends) {
+  }
+}
+
+// Until a word is 1, and calls the C library meanwhile: the thread sanitizer delivers signals there.
 void ask_time_kernel(int64_t* args) {
   const auto* word = reinterpret_cast<const int32_t*>(args[0]);
   while (__atomic_load_n(word, __ATOMIC_RELAXED) != 1) {

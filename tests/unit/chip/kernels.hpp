@@ -18,6 +18,7 @@ void throw_kernel(std::int64_t* args);
 void terminate_kernel(std::int64_t* args);
 void uncaught_kernel(std::int64_t* args);
 void spin_kernel(std::int64_t* args);
+void set_and_spin_kernel(std::int64_t* args);
 void ask_time_kernel(std::int64_t* args);
 void poll_kernel(std::int64_t* args);
 void pause_kernel(std::int64_t* args);
