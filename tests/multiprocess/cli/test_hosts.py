@@ -233,6 +233,7 @@ def test_a_cut_link_is_noticed_on_both_sides(make_hosts):
 
 def refusal(hosts, *options, names=None, program=("hostname",), env=None):
     result = hosts.baton.run("run", "--hosts", ",".join(names or hosts.names), *options, *program, env=env or {})
+    wait_for_end(hosts.baton.processes())  # what the lab's script had just begun for the other host
     hosts.baton.assert_nothing_left()
     return result.returncode, result.stderr.decode()
 
