@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <cstring>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,9 @@
 
 namespace baton::cuda {
 namespace {
+
+/// Of what BATON_KERNEL makes.
+constexpr std::string_view kTypedPrefix = "baton_kernel_";
 
 /// A copy of what lies at `offset`; false if the file ends before.
 template <class Record>
@@ -47,8 +51,16 @@ std::set<std::string> functions_of(const unsigned char* file, std::size_t bytes)
 
 Image::Image(const std::string& path) : code_(path, "cuda"), functions_(functions_of(code_.data(), code_.bytes())) {}
 
+std::vector<std::string> Image::typed_kernels() const {
+  std::vector<std::string> names;
+  for (const std::string& name : functions_) {
+    if (name.starts_with(kTypedPrefix)) names.push_back(name.substr(kTypedPrefix.size()));
+  }
+  return names;
+}
+
 std::string Image::symbol_of(const std::string& kernel) const {
-  for (const std::string& name : {"baton_kernel_" + kernel, kernel}) {
+  for (const std::string& name : {std::string(kTypedPrefix) + kernel, kernel}) {
     if (functions_.contains(name)) return name;
   }
   throw Error(Code::not_a_kernel, fmt::format("the code for NVIDIA GPUs in {} has no kernel '{}'", path(), kernel));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "platform/shared/embedded_code.hpp"
 
@@ -19,6 +20,8 @@ class Image {
   [[nodiscard]] std::size_t bytes() const noexcept { return code_.bytes(); }
   /// The function behind a kernel's name. Throws Error (not_a_kernel) if there is none.
   [[nodiscard]] std::string symbol_of(const std::string& kernel) const;
+  /// The names of those that BATON_KERNEL made.
+  [[nodiscard]] std::vector<std::string> typed_kernels() const;
 
  private:
   platforms::EmbeddedCode code_;

@@ -97,7 +97,12 @@ void SharedGpu::reach(Context peer, int ordinal) {
 LoadedKernel* SharedGpu::load(const std::string& path, const std::string& name) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Image>& image = images_[path];
-  if (!image) image = std::make_unique<Image>(path);
+  if (!image) {
+    image = std::make_unique<Image>(path);
+    for (const std::string& typed : image->typed_kernels()) {
+      kernels_.push_back(std::make_unique<LoadedKernel>(LoadedKernel{image.get(), typed, image->symbol_of(typed)}));
+    }
+  }
   const std::string symbol = image->symbol_of(name);
   const auto found = std::ranges::find_if(
       kernels_, [&](const auto& kernel) { return kernel->image == image.get() && kernel->symbol == symbol; });

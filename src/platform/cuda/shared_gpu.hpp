@@ -54,6 +54,8 @@ class SharedGpu {
   /// Whether it does so of any.
   [[nodiscard]] bool spans_gpus() const noexcept { return spans_gpus_; }
 
+  /// With the first kernel of a file come all its typed ones: whoever needs another one of them does not wait for
+  /// kernels that run, which may wait for it.
   [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
   /// All kernels that are loaded, linked; the same one until another kernel is loaded. Waits for kernels that run, if
   /// there is something to load.
