@@ -122,20 +122,20 @@ void Graph::upload() {
   with_packet = std::min<std::size_t>(with_packet, kInlineTensors);
   std::size_t tensors = 0;  // that do not come with packets
   std::size_t slots = 0;
-  std::size_t successors = 0;
+  std::size_t told = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     tensors += tasks_[i].tensors.size() - std::min(tasks_[i].tensors.size(), with_packet);
     if (tasks_[i].slot_count() > kInlineSlots) slots += tasks_[i].slot_count();
-    if (placement_.successors[i].size() > kInlineSuccessors) successors += placement_.successors[i].size();
+    if (placement_.told[i].size() > kInlineTold) told += placement_.told[i].size();
   }
   Layout layout;
-  const std::size_t packets_at = layout.take(units * sizeof(Packet));
-  const std::size_t first_at = layout.take((placement_.cores.size() + 1) * sizeof(std::uint32_t));
   static_assert(sizeof(ChipTensor) == kTensorBytes);
-  const std::size_t packet_tensors_at = layout.take(units * with_packet * sizeof(ChipTensor));
+  const std::size_t packet_size = packet_bytes(static_cast<std::uint32_t>(with_packet));
+  const std::size_t packets_at = layout.take(units * packet_size);
+  const std::size_t first_at = layout.take((placement_.cores.size() + 1) * sizeof(std::uint32_t));
   const std::size_t tensors_at = layout.take(tensors * sizeof(ChipTensor));
   const std::size_t slots_at = layout.take(slots * sizeof(std::int64_t));
-  const std::size_t successors_at = layout.take(successors * sizeof(std::uint32_t));
+  const std::size_t told_at = layout.take(told * sizeof(std::uint32_t));
   if (description_.bytes() < layout.bytes()) description_ = gpu_.memory(layout.bytes());
   const DevicePointer base = description_.address();
   std::vector<std::byte> image(layout.bytes());
@@ -147,25 +147,27 @@ void Graph::upload() {
   std::vector<Packet> common(tasks_.size());
   std::size_t tensor = tensors_at;
   std::size_t slot = slots_at;
-  std::size_t successor = successors_at;
+  std::size_t counter = told_at;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const Description& task = tasks_[i];
     Packet& packet = common[i];
-    packet.entry = task.kernel == nullptr ? 0 : program_->address_of(task.kernel);
-    packet.task = static_cast<std::uint32_t>(i);
-    packet.flags = task.flags | (task.is_after ? kIsAfter : 0U);
-    packet.block_count = task.blocks;
-    packet.needed = placement_.needed[i];
+    PacketHead& head = packet.head;
+    head.entry = task.kernel == nullptr ? 0 : program_->address_of(task.kernel);
+    head.task = static_cast<std::uint32_t>(i);
+    head.flags = task.flags | (task.is_after ? kIsAfter : 0U);
+    head.block_count = task.blocks;
+    head.needed = placement_.needed[i];
+    head.counter = placement_.counter[i];
     packet.condition = task.condition;
-    packet.tensor_count = static_cast<std::uint32_t>(std::min(task.tensors.size(), with_packet));
-    std::vector<std::int64_t> values(packet.tensor_count);
-    for (const BatonDeviceArgument& given : std::span(task.tensors).subspan(packet.tensor_count)) {
+    head.tensor_count = static_cast<std::uint32_t>(std::min(task.tensors.size(), with_packet));
+    std::vector<std::int64_t> values(head.tensor_count);
+    for (const BatonDeviceArgument& given : std::span(task.tensors).subspan(head.tensor_count)) {
       write(tensor, tensor_of(given));
       values.push_back(static_cast<std::int64_t>(base + tensor));
       tensor += sizeof(ChipTensor);
     }
     values.insert(values.end(), task.scalars.begin(), task.scalars.end());
-    packet.slot_count = static_cast<std::uint32_t>(values.size());
+    head.slot_count = static_cast<std::uint32_t>(values.size());
     if (values.size() <= kInlineSlots) {
       std::ranges::copy(values, packet.inline_slots);
     } else {
@@ -175,15 +177,15 @@ void Graph::upload() {
         slot += sizeof value;
       }
     }
-    const std::vector<std::uint32_t>& after = placement_.successors[i];
-    packet.successor_count = static_cast<std::uint32_t>(after.size());
-    if (after.size() <= kInlineSuccessors) {
-      std::ranges::copy(after, packet.inline_successors);
+    const std::vector<std::uint32_t>& arrives_at = placement_.told[i];
+    head.told_count = static_cast<std::uint32_t>(arrives_at.size());
+    if (arrives_at.size() <= kInlineTold) {
+      std::ranges::copy(arrives_at, packet.inline_told);
     } else {
-      packet.successors = reinterpret_cast<const std::uint32_t*>(base + successor);
-      for (const std::uint32_t value : after) {
-        write(successor, value);
-        successor += sizeof value;
+      packet.told = reinterpret_cast<const std::uint32_t*>(base + counter);
+      for (const std::uint32_t value : arrives_at) {
+        write(counter, value);
+        counter += sizeof value;
       }
     }
   }
@@ -192,20 +194,21 @@ void Graph::upload() {
     write(first_at + core * sizeof count, count);
     for (const Unit& unit : placement_.cores[core]) {
       Packet packet = common[unit.task];
-      packet.block_index = unit.block;
-      write(packets_at + count * sizeof packet, packet);
-      for (std::size_t i = 0; i < packet.tensor_count; ++i) {
-        write(packet_tensors_at + (count * with_packet + i) * sizeof(ChipTensor),
-              tensor_of(tasks_[unit.task].tensors[i]));
+      packet.head.block_index = unit.block;
+      std::size_t at = packets_at + count * packet_size;
+      write(at, packet);
+      at += sizeof packet;
+      for (std::size_t i = 0; i < packet.head.tensor_count; ++i, at += sizeof(ChipTensor)) {
+        write(at, tensor_of(tasks_[unit.task].tensors[i]));
       }
       ++count;
     }
   }
   write(first_at + placement_.cores.size() * sizeof count, count);
   gpu_.copy_in("copying a graph to the GPU", base, image.data(), image.size());
-  run_.packets = reinterpret_cast<const Packet*>(base + packets_at);
-  run_.tensors = reinterpret_cast<const unsigned char*>(base + packet_tensors_at);
-  run_.packet_tensors = static_cast<std::uint32_t>(with_packet);
+  run_.packets = reinterpret_cast<const unsigned char*>(base + packets_at);
+  run_.packet_bytes = static_cast<std::uint32_t>(packet_size);
+  run_.batch_packets = packets_of_batch(static_cast<std::uint32_t>(with_packet));
   run_.first_packet = reinterpret_cast<const std::uint32_t*>(base + first_at);
   uploaded_ = true;
 }

@@ -1,6 +1,7 @@
 #include "platform/cuda/placement.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -103,11 +104,12 @@ Placement place(std::span<const std::vector<std::uint32_t>> predecessors, std::s
                 std::size_t core_count) {
   const std::size_t tasks = predecessors.size();
   Placement placement{std::vector<std::vector<Unit>>(core_count), std::vector<std::uint32_t>(tasks, 0),
-                      std::vector<std::vector<std::uint32_t>>(tasks)};
+                      std::vector<std::uint32_t>(tasks, 0), std::vector<std::vector<std::uint32_t>>(tasks)};
   Cores cores(core_count);
   Knowledge knowledge(predecessors, core_count);
   std::vector<double> ends(tasks, 0);
-  std::vector<std::size_t> core_of(tasks, 0);  // of a task with one block
+  std::vector<std::size_t> core_of(tasks, 0);                    // of a task with one block
+  std::vector<std::optional<std::uint32_t>> first_alone(tasks);  // of a task: the first that waits for nothing else
   for (std::size_t task = 0; task < tasks; ++task) {
     const auto begin_on = [&](std::size_t core) {
       double begin = cores.free_at(core);
@@ -146,11 +148,18 @@ Placement place(std::span<const std::vector<std::uint32_t>> predecessors, std::s
       positions.push_back({core, static_cast<std::uint32_t>(placement.cores[core].size())});
       placement.cores[core].push_back({static_cast<std::uint32_t>(task), block});
     }
-    knowledge.add(static_cast<std::uint32_t>(task), predecessors[task], std::move(positions),
-                  [&](std::uint32_t earlier) {
-                    placement.needed[task] += blocks[earlier];
-                    placement.successors[earlier].push_back(static_cast<std::uint32_t>(task));
-                  });
+    const auto number = static_cast<std::uint32_t>(task);
+    std::vector<std::uint32_t> awaited;
+    knowledge.add(number, predecessors[task], std::move(positions),
+                  [&](std::uint32_t earlier) { awaited.push_back(earlier); });
+    for (const std::uint32_t earlier : awaited) placement.needed[task] += blocks[earlier];
+    placement.counter[task] = number;
+    if (awaited.size() == 1 && first_alone[awaited[0]]) {
+      placement.counter[task] = *first_alone[awaited[0]];
+      continue;
+    }
+    if (awaited.size() == 1) first_alone[awaited[0]] = number;
+    for (const std::uint32_t earlier : awaited) placement.told[earlier].push_back(number);
   }
   return placement;
 }

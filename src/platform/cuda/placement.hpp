@@ -22,8 +22,10 @@ struct Placement {
   /// Of each task: blocks of others that must have ended before it begins, without those that its core runs before it,
   /// and without those of whose end the others of them tell.
   std::vector<std::uint32_t> needed;
-  /// Of each task: who counts the end of each of its blocks.
-  std::vector<std::vector<std::uint32_t>> successors;
+  /// Of each task: whose counter it waits at. Tasks that wait for the same one alone share that of their first.
+  std::vector<std::uint32_t> counter;
+  /// Of each task: at whose counters the end of each of its blocks is counted.
+  std::vector<std::vector<std::uint32_t>> told;
 };
 
 /// `predecessors[i]`: of task i, all below i. `blocks[i]`: its blocks, which run on cores of their own if there are

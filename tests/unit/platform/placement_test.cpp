@@ -16,7 +16,7 @@ using Edges = std::vector<std::vector<std::uint32_t>>;
 
 std::size_t edge_count(const Placement& placement) {
   std::size_t count = 0;
-  for (const auto& successors : placement.successors) count += successors.size();
+  for (const auto& told : placement.told) count += told.size();
   return count;
 }
 
@@ -34,7 +34,7 @@ void run(const Placement& placement, const Edges& before, const std::vector<std:
     for (std::size_t core = 0; core < next.size(); ++core) {
       if (next[core] == placement.cores[core].size()) continue;
       const Unit& unit = placement.cores[core][next[core]];
-      if (arrived[unit.task] >= placement.needed[unit.task]) able.push_back(core);
+      if (arrived[placement.counter[unit.task]] >= placement.needed[unit.task]) able.push_back(core);
     }
     ASSERT_FALSE(able.empty()) << "all cores wait";
     const std::size_t core = able[generator() % able.size()];
@@ -43,7 +43,7 @@ void run(const Placement& placement, const Edges& before, const std::vector<std:
       ASSERT_EQ(ended[earlier], blocks[earlier]) << "task " << unit.task << " does not wait for " << earlier;
     }
     ++ended[unit.task];
-    for (const std::uint32_t successor : placement.successors[unit.task]) ++arrived[successor];
+    for (const std::uint32_t counter : placement.told[unit.task]) ++arrived[counter];
     --left;
   }
 }
@@ -76,6 +76,22 @@ TEST(Placement, KeepsAChainOnOneCoreWithoutACounter) {
   const Placement placement = place(before, std::vector<std::uint32_t>(before.size(), 1), 8);
   EXPECT_EQ(placement.cores[0].size(), before.size());
   EXPECT_EQ(edge_count(placement), 0U);
+}
+
+TEST(Placement, TellsThoseThatWaitForOneTaskAtOnce) {
+  // A task, of whose two blocks 64 others wait for the end, and one that waits for all of them.
+  constexpr std::uint32_t kWidth = 64;
+  Edges before(kWidth + 2);
+  for (std::uint32_t i = 1; i <= kWidth; ++i) {
+    before[i] = {0};
+    before[kWidth + 1].push_back(i);
+  }
+  std::vector<std::uint32_t> blocks(before.size(), 1);
+  blocks[0] = 2;
+  const Placement placement = place(before, blocks, 2 * kWidth);
+  EXPECT_EQ(placement.told[0].size(), 1U);
+  for (std::uint32_t i = 1; i <= kWidth; ++i) EXPECT_EQ(placement.needed[i], 2U);
+  for (unsigned order = 0; order < 5; ++order) run(placement, before, blocks, order);
 }
 
 TEST(Placement, SpreadsWhatIsIndependent) {

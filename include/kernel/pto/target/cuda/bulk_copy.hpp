@@ -54,7 +54,7 @@ __device__ inline void release_buffers() {
   BulkCopies& mine = control().copies;
   wait_loads(mine.loads_begun);
   wait_stores_read(mine.stores_begun);
-  if (mine.stored_begin == mine.stored_end) mine.any = 0;
+  if (mine.stored_begin == mine.stored_end) control().left.copies = 0;
 }
 
 __device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
@@ -120,7 +120,7 @@ PTO_INLINE __device__ bool begin_load(const kernel::LineCopy& copy) {
                    static_cast<uint32_t>(copy.bytes), &mine.loaded[slot]);
   }
   ++mine.loads_begun;
-  mine.any = 1;
+  control().left.copies = 1;
   return true;
 }
 
@@ -141,7 +141,7 @@ PTO_INLINE __device__ bool begin_store(const kernel::LineCopy& copy) {
   }
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
   ++mine.stores_begun;
-  mine.any = 1;
+  control().left.copies = 1;
   const bool first = mine.stored_begin == mine.stored_end;
   if (first || memory.begin < mine.stored_begin) mine.stored_begin = memory.begin;
   if (first || memory.end > mine.stored_end) mine.stored_end = memory.end;

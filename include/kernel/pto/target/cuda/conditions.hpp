@@ -11,26 +11,26 @@ static_assert(sizeof(DeferredCompletionEntry) * DEFERRED_COMPLETION_CAPACITY == 
 /// A kernel of this core may leave conditions from now on.
 __device__ inline void prepare_conditions(const Run& run) {
   Control& mine = control();
-  mine.condition_count = 0;
-  mine.condition_error = 0;
+  mine.left.condition_count = 0;
+  mine.left.condition_error = 0;
   mine.copied = ~uint64_t{0};  // the record of any copy
   auto* entries =
       reinterpret_cast<DeferredCompletionEntry*>(run.conditions) + blockIdx.x * DEFERRED_COMPLETION_CAPACITY;
-  mine.local.async_ctx = AsyncCtx{&mine.condition_count, &mine.condition_error, entries, DEFERRED_COMPLETION_CAPACITY,
-                                  TaskToken{mine.core_number}};
+  mine.local.async_ctx = AsyncCtx{&mine.left.condition_count, &mine.left.condition_error, entries,
+                                  DEFERRED_COMPLETION_CAPACITY, TaskToken{mine.core_number}};
 }
 
 /// After a kernel has returned with conditions, or with an error about them.
 __device__ __attribute__((noinline)) inline void await_conditions() {
   Control& mine = control();
   const BatonPlace nowhere{"", "", 0, 0};
-  if (mine.condition_error != 0) {
-    const int32_t error = mine.condition_error;
-    mine.condition_error = 0;
+  if (mine.left.condition_error != 0) {
+    const int32_t error = mine.left.condition_error;
+    mine.left.condition_error = 0;
     kernel::fail(nowhere, BATON_KERNEL_INVALID_ARGUMENT, "its conditions are wrong (", error, ")");
   }
-  const uint32_t count = mine.condition_count;
-  mine.condition_count = 0;
+  const uint32_t count = mine.left.condition_count;
+  mine.left.condition_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const DeferredCompletionEntry& entry = mine.local.async_ctx.completion_entries[i];
     if (entry.completion_type == COMPLETION_TYPE_COUNTER) {

@@ -9,10 +9,6 @@
 
 namespace baton::cuda {
 
-/// Packets that are fetched together, and how many of such batches a core has room for.
-inline constexpr uint32_t kBatch = 4;
-inline constexpr uint32_t kBatches = 3;
-
 inline constexpr uint32_t kLastExtents = 4;
 
 /// An instruction, or part of one, for a lane.
@@ -31,7 +27,6 @@ struct LoadedBytes {
 
 /// What the director has started and what of it is known to be done: pto/target/cuda/bulk_copy.hpp.
 struct BulkCopies {
-  uint32_t any;             // not 0: something may be under way
   uint32_t memory_changed;  // not 0: threads may have written to memory, and no fence came after that
   uint32_t lanes_wrote;     // not 0: those of this core have
   uint64_t loaded[kLoads];  // barriers: load number i uses i % kLoads
@@ -44,6 +39,14 @@ struct BulkCopies {
   uint64_t stored_begin;
   uint64_t stored_end;
   uint32_t flags[2][kPipes][kFlags];  // of loads and of stores: how many had begun when the flag was set
+};
+
+/// What a kernel left behind when it returned; seldom anything, so that all of it is looked at at once.
+struct alignas(16) Leftovers {
+  uint32_t condition_count;  // the conditions themselves lie in Run::conditions
+  int32_t condition_error;
+  uint32_t copies;  // not 0: some may be under way
+  uint32_t reserved;
 };
 
 struct Control {
@@ -61,14 +64,11 @@ struct Control {
   BulkCopies copies;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
-  // What the kernel that runs says about its conditions; they themselves lie in Run::conditions.
-  alignas(8) uint32_t condition_count;
-  int32_t condition_error;
+  Leftovers left;
   uint64_t copied;
   GlobalContext global;
   alignas(16) unsigned char closure[kernel::kClosureBytes];
-  alignas(16) Packet packets[kBatches * kBatch];
-  alignas(64) unsigned char tensors[kBatches * kBatch * kInlineTensors * kTensorBytes];
+  alignas(128) unsigned char packets[kPacketRoom];
   uint64_t arrived[kBatches];  // barriers: the batch is there
 };
 static_assert(sizeof(Control) <= kControlBytes);
@@ -77,5 +77,22 @@ static_assert(sizeof(Control) <= kControlBytes);
 extern __shared__ __align__(128) unsigned char baton_shared_memory[];
 
 __device__ inline Control& control() { return *reinterpret_cast<Control*>(baton_shared_memory); }
+
+/// The same, of which the address is calculated once: the compiler would do so again behind each call of a kernel.
+class KeptControl {
+ public:
+  __device__ KeptControl()
+      : shared_(shared_address(baton_shared_memory)), generic_(reinterpret_cast<uint64_t>(baton_shared_memory)) {
+    asm volatile("" : "+r"(shared_), "+l"(generic_));
+  }
+  __device__ Control& operator*() const { return *static_cast<Control*>(__cvta_shared_to_generic(shared_)); }
+  __device__ Control* operator->() const { return &**this; }
+  /// What kernels are told of bytes that lie `offset` behind its beginning.
+  __device__ int64_t address_of(uint32_t offset) const { return static_cast<int64_t>(generic_ + offset); }
+
+ private:
+  uint32_t shared_;
+  uint64_t generic_;
+};
 
 }  // namespace baton::cuda

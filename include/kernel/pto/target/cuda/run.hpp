@@ -30,8 +30,8 @@ inline constexpr uint32_t kControlBytes = 13 * 1024;
 
 /// Of a packet: most tasks have no more.
 inline constexpr uint32_t kInlineSlots = 14;
-inline constexpr uint32_t kInlineSuccessors = 16;
-/// Descriptors of tensors that come with each packet of a graph, at most. A kernel reads them again and again: in the
+inline constexpr uint32_t kInlineTold = 14;
+/// Descriptors of tensors that lie behind each packet of a graph, at most. A kernel reads them again and again: in the
 /// memory of the GPU that would take longer than everything else.
 inline constexpr uint32_t kInlineTensors = 4;
 inline constexpr uint32_t kTensorBytes = 128;
@@ -53,24 +53,41 @@ enum PacketFlag : uint32_t {
   kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
 };
 
-/// One block of one task, as its core reads it. A core has the packets of its blocks in one piece, in their order.
-struct alignas(16) Packet {
+/// What every task needs, read at once.
+struct alignas(16) PacketHead {
   uint64_t entry;  // a function of the device; 0: nothing to call
   uint32_t task;   // its number in the graph, from 0
   uint32_t flags;
   uint32_t block_index;
   uint32_t block_count;
-  uint32_t needed;  // arrivals in each run before it may begin
+  uint32_t needed;   // arrivals at its counter in each run before it may begin
+  uint32_t counter;  // the number of that
   uint32_t slot_count;
-  uint32_t successor_count;
-  uint32_t tensor_count;       // of those that come with the packet: the first slots
-  const int64_t* slots;        // all of them, if they are more than fit
-  const uint32_t* successors;  // likewise
+  uint32_t tensor_count;  // of those that come with the packet: the first slots
+  uint32_t told_count;    // counters at which it arrives when it has ended
+  uint32_t reserved;
+};
+
+/// One block of one task, as its core reads it. A core has the packets of its blocks in one piece, in their order, each
+/// with the descriptors of its first tensors behind it.
+struct Packet {
+  PacketHead head;
+  const int64_t* slots;  // all of them, if they are more than fit
+  const uint32_t* told;  // likewise
   int64_t inline_slots[kInlineSlots];
-  uint32_t inline_successors[kInlineSuccessors];
+  uint32_t inline_told[kInlineTold];
   Condition condition;
 };
-static_assert(sizeof(Packet) == 256 && offsetof(Packet, slots) == 40 && offsetof(Packet, inline_slots) == 56);
+static_assert(sizeof(Packet) == 256 && sizeof(PacketHead) == 48 && offsetof(Packet, inline_slots) == 64);
+
+/// Room for packets in a core's memory; fetched in batches, which are as large as the packets of a graph allow.
+inline constexpr uint32_t kPacketRoom = 9 * 1024;
+inline constexpr uint32_t kBatches = 3;
+constexpr uint32_t packet_bytes(uint32_t tensors) {
+  return static_cast<uint32_t>(sizeof(Packet)) + tensors * kTensorBytes;
+}
+constexpr uint32_t packets_of_batch(uint32_t tensors) { return kPacketRoom / kBatches / packet_bytes(tensors); }
+static_assert(packets_of_batch(kInlineTensors) == 4);
 
 /// A buffer that kernels may touch.
 struct Extent {
@@ -97,17 +114,17 @@ struct Failure {
 
 /// The parameter of a run.
 struct Run {
-  const Packet* packets;
-  const unsigned char* tensors;  // packet_tensors of them for each packet, in the order of packets
+  const unsigned char* packets;  // each with as many descriptors behind it
   const uint32_t* first_packet;  // of each core, and the end
-  uint32_t* arrivals;            // of each task, kArrivalStride apart; they only grow
+  uint32_t* arrivals;            // counters, kArrivalStride apart; they only grow
   const Extent* extents;         // by address
   uint32_t extent_count;
-  uint32_t packet_tensors;
-  uint32_t number;      // of runs since the arrivals were 0, this one included
-  uint32_t* stop;       // not 0: every core leaves
-  uint32_t spans_gpus;  // not 0: signals may be those of another GPU
-  uint32_t* lost;       // not 0: a peer has ended, and with it waits for signals; written by the host
+  uint32_t packet_bytes;   // of a packet and its descriptors
+  uint32_t batch_packets;  // of those that are fetched together
+  uint32_t number;         // of runs since the arrivals were 0, this one included
+  uint32_t* stop;          // not 0: every core leaves
+  uint32_t spans_gpus;     // not 0: signals may be those of another GPU
+  uint32_t* lost;          // not 0: a peer has ended, and with it waits for signals; written by the host
   Failure* failure;
   unsigned char* conditions;    // of kernels: DEFERRED_COMPLETION_CAPACITY for each core
   unsigned char* cube_buffers;  // of all cores; null if no task needs them

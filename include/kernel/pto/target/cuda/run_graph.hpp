@@ -49,6 +49,7 @@ __device__ inline void prepare_core(const Run& run) {
   mine.next_extent = 0;
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
+  mine.left = {};
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
   // Barriers are there before copies arrive at them.
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -68,9 +69,10 @@ __device__ inline void prepare_core(const Run& run) {
   mine.args[PTO_GLOBAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.global);
 }
 
-__device__ inline void wait_for_predecessors(const Run& run, const Packet& packet) {
-  const uint32_t* arrivals = run.arrivals + uint64_t{packet.task} * kArrivalStride;
-  const uint32_t target = packet.needed * run.number;
+__device__ inline void wait_for_predecessors(const Run& run, const PacketHead& head) {
+  const uint32_t* arrivals = run.arrivals + uint64_t{head.counter} * kArrivalStride;
+  const uint32_t needed = head.needed;
+  const uint32_t target = needed * run.number;
   const auto missing = [&] {
     // Pairs with the release in complete(). Arrivals only grow, and wrap round.
     return static_cast<int32_t>(
@@ -80,25 +82,23 @@ __device__ inline void wait_for_predecessors(const Run& run, const Packet& packe
              [&](uint64_t waited_ns) {
                if (run.run_limit_ns == 0 || waited_ns <= run.run_limit_ns) return;
                kernel::fail(BatonPlace{"", "", 0, 0}, BATON_KERNEL_WAIT_TIMEOUT, "waited ", waited_ns / 1000000,
-                            " ms for ", missing(), " of ", packet.needed, " blocks of tasks before it");
+                            " ms for ", missing(), " of ", needed, " blocks of tasks before it");
              });
 }
 
-/// With more successors than this the lanes count them: one thread takes longer than they need to be woken.
-inline constexpr uint32_t kSuccessorsOfDirector = 8;
+/// With more counters than this the lanes arrive at them: one thread takes longer than they need to be woken.
+inline constexpr uint32_t kToldByDirector = 8;
 
-__device__ inline void complete(const Run& run, const Packet& packet) {
-  const uint32_t count = packet.successor_count;
-  if (count == 0) return;
-  const uint32_t* successors = count <= kInlineSuccessors ? packet.inline_successors : packet.successors;
+__device__ inline void complete(const Run& run, const Packet& packet, uint32_t count) {
+  const uint32_t* told = count <= kInlineTold ? packet.inline_told : packet.told;
   uint32_t* arrivals = run.arrivals;
   const auto arrive = [=](uint32_t i) {
-    __nv_atomic_fetch_add(arrivals + uint64_t{successors[i]} * kArrivalStride, 1u, __NV_ATOMIC_RELAXED,
+    __nv_atomic_fetch_add(arrivals + uint64_t{told[i]} * kArrivalStride, 1u, __NV_ATOMIC_RELAXED,
                           __NV_THREAD_SCOPE_DEVICE);
   };
   // Releases what this core wrote, lanes and finished copies included; pairs with wait_for_predecessors().
-  __threadfence();
-  if (count <= kSuccessorsOfDirector) {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  if (count <= kToldByDirector) {
     for (uint32_t i = 0; i < count; ++i) arrive(i);
   } else {
     kernel::on_lanes([=](kernel::Lanes lanes) {
@@ -107,35 +107,51 @@ __device__ inline void complete(const Run& run, const Packet& packet) {
   }
 }
 
-/// `copying`: whether kernels before it left copies under way. Returns the same for the next one.
-__device__ inline bool run_packet(const Run& run, const Packet& packet, const unsigned char* tensors, bool copying) {
-  Control& mine = control();
-  mine.task = packet.task;
-  // Those before it may have written to memory; what others did there is none of its business.
-  mine.copies.memory_changed = packet.flags & kIsAfter;
-  const int64_t* slots = packet.slot_count <= kInlineSlots ? packet.inline_slots : packet.slots;
-  const uint32_t tensor_count = packet.tensor_count;
-  for (uint32_t i = 0; i < tensor_count; ++i) mine.args[i] = reinterpret_cast<int64_t>(tensors + i * kTensorBytes);
-  for (uint32_t i = tensor_count; i < packet.slot_count; ++i) mine.args[i] = slots[i];
-  mine.local.block_idx = static_cast<int32_t>(packet.block_index);
-  mine.local.block_num = static_cast<int32_t>(packet.block_count);
-  // What it depends on may be a task of this core, of which nobody else tells.
-  if (copying && (packet.flags & kIsAfter) != 0) finish_stores();
-  if (packet.needed != 0) wait_for_predecessors(run, packet);
-  if ((packet.flags & kHasCounter) != 0) {
+/// Waits until the task may begin. Returns whether its kernel is to be called.
+__device__ inline bool await_task(const Run& run, const Packet& packet, const PacketHead& head) {
+  if (head.needed != 0) wait_for_predecessors(run, head);
+  if ((head.flags & kHasCounter) != 0) {
     wait_for_signal(BatonPlace{"", "", 0, 0}, reinterpret_cast<const int32_t*>(packet.condition.address), kAtLeast,
                     packet.condition.value);
-    mine.copies.memory_changed = 1;
+    control().copies.memory_changed = 1;
   }
-  const bool runs = (packet.flags & kHasPredicate) == 0 ||
-                    compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
-  if (packet.entry != 0 && runs) reinterpret_cast<void (*)(int64_t*)>(packet.entry)(mine.args);
-  // Both at once: a look at shared memory is a tenth of an empty task.
-  static_assert(offsetof(Control, condition_error) == offsetof(Control, condition_count) + sizeof(uint32_t));
-  if (*reinterpret_cast<const volatile uint64_t*>(&mine.condition_count) != 0) await_conditions();
-  const bool copied = mine.copies.any != 0;
-  if (copied && packet.successor_count != 0) finish_stores();
-  complete(run, packet);
+  return (head.flags & kHasPredicate) == 0 ||
+         compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
+}
+
+/// The packet at `place` of the core's packets. `copying`: whether kernels before it left copies under way; returns the
+/// same for the next one.
+__device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint32_t place, bool copying) {
+  const Packet& packet = *reinterpret_cast<const Packet*>(mine->packets + place);
+  const PacketHead head = packet.head;
+  mine->task = head.task;
+  // Those before it may have written to memory; what others did there is none of its business.
+  mine->copies.memory_changed = head.flags & kIsAfter;
+  mine->local.block_idx = static_cast<int32_t>(head.block_index);
+  mine->local.block_num = static_cast<int32_t>(head.block_count);
+  const uint32_t tensors = offsetof(Control, packets) + place + uint32_t{sizeof(Packet)};
+#pragma unroll 1
+  for (uint32_t i = 0; i < head.tensor_count; ++i) mine->args[i] = mine.address_of(tensors + i * kTensorBytes);
+  if (head.slot_count <= kInlineSlots) {
+#pragma unroll 1
+    for (uint32_t i = head.tensor_count; i < head.slot_count; ++i) mine->args[i] = packet.inline_slots[i];
+  } else {
+    for (uint32_t i = head.tensor_count; i < head.slot_count; ++i) mine->args[i] = packet.slots[i];
+  }
+  // What it depends on may be a task of this core, of which nobody else tells.
+  if (copying && (head.flags & kIsAfter) != 0) finish_stores();
+  bool runs = head.entry != 0;
+  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate))) != 0) runs = await_task(run, packet, head) && runs;
+  if (runs) {
+    reinterpret_cast<void (*)(int64_t*)>(head.entry)(
+        reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
+  }
+  const Leftovers left = mine->left;
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) != 0) await_conditions();
+  // Conditions may be those of copies.
+  const bool copied = left.copies != 0;
+  if (copied && head.told_count != 0) finish_stores();
+  if (head.told_count != 0) complete(run, packet, head.told_count);
   if (copied) release_buffers();
   return copied;
 }
@@ -144,34 +160,43 @@ inline constexpr uint32_t kPacketsBetweenLooks = 64;
 
 /// Reads the packets of its core, some of them ahead.
 __device__ inline void direct(const Run& run) {
-  Control& mine = control();
+  const KeptControl mine;
   const uint32_t first = run.first_packet[blockIdx.x];
   const uint32_t count = run.first_packet[blockIdx.x + 1] - first;
-  const uint32_t tensor_bytes = run.packet_tensors * kTensorBytes;
+  const uint32_t each = run.packet_bytes;
+  const uint32_t batch_packets = run.batch_packets;
+  const unsigned char* const packets = run.packets + uint64_t{first} * each;
   // Several at once: to start a copy takes as long as to run an empty task.
-  const auto fetch = [&](uint32_t at) {
-    const uint32_t batch = at / kBatch % kBatches;
-    const uint32_t packets = count - at < kBatch ? count - at : kBatch;
-    const uint32_t tensors = packets * tensor_bytes;
-    barrier_expect(&mine.arrived[batch], packets * sizeof(Packet) + tensors);
-    copy_to_shared(&mine.packets[batch * kBatch], run.packets + first + at, packets * sizeof(Packet),
-                   &mine.arrived[batch]);
-    if (tensors == 0) return;
-    copy_to_shared(mine.tensors + batch * kBatch * tensor_bytes, run.tensors + uint64_t{first + at} * tensor_bytes,
-                   tensors, &mine.arrived[batch]);
+  const auto fetch = [&](uint32_t at, uint32_t batch) {
+    const uint32_t bytes = (count - at < batch_packets ? count - at : batch_packets) * each;
+    barrier_expect(&mine->arrived[batch], bytes);
+    copy_to_shared(mine->packets + batch * batch_packets * each, packets + uint64_t{at} * each, bytes,
+                   &mine->arrived[batch]);
   };
+  for (uint32_t batch = 0; batch < kBatches && batch * batch_packets < count; ++batch) {
+    fetch(batch * batch_packets, batch);
+  }
   bool copying = false;
-  for (uint32_t at = 0; at < count && at < kBatches * kBatch; at += kBatch) fetch(at);
-  for (uint32_t at = 0; at < count; at += kBatch) {
-    const uint32_t batch = at / kBatch % kBatches;
-    barrier_wait(&mine.arrived[batch], at / (kBatch * kBatches) % 2);
+  uint32_t batch = 0;
+  uint32_t parity = 0;
+  uint32_t until_look = 0;
+  for (uint32_t at = 0; at < count; at += batch_packets) {
+    barrier_wait(&mine->arrived[batch], parity);
     // A look takes as long as a few tasks; whoever waits looks anyway.
-    if (at % kPacketsBetweenLooks == 0 && stopped()) leave();
-    for (uint32_t i = at; i < count && i < at + kBatch; ++i) {
-      const uint32_t place = batch * kBatch + i - at;
-      copying = run_packet(run, mine.packets[place], mine.tensors + place * tensor_bytes, copying);
+    if (at >= until_look) {
+      if (stopped()) leave();
+      until_look = at + kPacketsBetweenLooks;
     }
-    if (at + kBatches * kBatch < count) fetch(at + kBatches * kBatch);
+    const uint32_t here = count - at < batch_packets ? count - at : batch_packets;
+    uint32_t place = batch * batch_packets * each;
+#pragma unroll 1
+    for (uint32_t i = 0; i < here; ++i, place += each) copying = run_packet(run, mine, place, copying);
+    const uint32_t ahead = at + kBatches * batch_packets;
+    if (ahead < count) fetch(ahead, batch);
+    if (++batch == kBatches) {
+      batch = 0;
+      parity ^= 1;
+    }
   }
   leave();
 }
