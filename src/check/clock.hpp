@@ -30,6 +30,7 @@ class Clock {
   void meet(const Clock& other);
 
   [[nodiscard]] bool covers(const Clock& other) const noexcept;
+  friend bool operator==(const Clock& a, const Clock& b) noexcept { return a.covers(b) && b.covers(a); }
 
   /// A block, and which one it is: that of actors index * kBlock and following.
   struct Part {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/checked_event.hpp"
@@ -14,7 +15,8 @@ namespace baton::check {
 class Names {
  public:
   [[nodiscard]] std::uint32_t place(const std::string& text);
-  void memory(const CheckedBytes& bytes, const std::string& name) {
+  [[nodiscard]] bool has_memory(std::uint64_t memory) const { return memories_.contains(memory); }
+  void add_memory(const CheckedBytes& bytes, const std::string& name) {
     memories_.try_emplace(bytes.memory, Memory{name, bytes.owner, bytes.holder});
   }
 
@@ -37,7 +39,7 @@ class Names {
   };
   std::map<std::string, std::uint32_t> places_;
   std::vector<std::string> texts_;
-  std::map<std::uint64_t, Memory> memories_;
+  std::unordered_map<std::uint64_t, Memory> memories_;
 };
 
 }  // namespace baton::check

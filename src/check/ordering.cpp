@@ -34,26 +34,23 @@ void Ordering::receive(const Event& event, ActorState& state, const Tokens& toke
 }
 
 void Ordering::wait(Step& step, const Event& event, ActorState& state) {
-  if (step.is_calculated && step.seen == state.number &&
-      !step.word->learned_since(step.lessons, step.first, step.last)) {
+  const std::uint64_t version = step.word->version();
+  if (step.is_calculated && step.seen == state.number && step.version == version) {
     state.number = step.number;
     state.seen = step.result;
     return;
   }
-  const Guarantee guaranteed =
-      step.word->guaranteed({event.actor, step.time, *state.seen, event.comparison, event.value});
+  const Clock guaranteed = step.word->guaranteed({event.actor, step.time, *state.seen, event.comparison, event.value});
   step.seen = state.number;
-  step.lessons = step.word->lessons();
-  step.first = guaranteed.first;
-  step.last = guaranteed.last;
-  if (!state.seen->covers(guaranteed.clock)) {
+  step.version = version;
+  if (!state.seen->covers(guaranteed)) {
     auto seen = std::make_shared<Clock>(*state.seen);
-    seen->join(guaranteed.clock);
+    seen->join(guaranteed);
     state.seen = std::move(seen);
     state.number = ++last_number_;
   }
-  if (step.is_calculated && step.result->covers(*state.seen)) {
-    // Nothing new: who comes after it has calculated with that already.
+  if (step.is_calculated && *step.result == *state.seen) {
+    // What it was: who comes after it has calculated with that already.
     state.number = step.number;
     state.seen = step.result;
     return;
@@ -83,51 +80,45 @@ bool Ordering::take(Step& step, const Event& event, ActorState& state, Tokens& t
   return false;
 }
 
-void Ordering::add_change(const Event& event, Step& step, const std::shared_ptr<const Clock>& seen) {
-  Time& added = added_[event.actor];
-  if (step.time <= added) {
-    // What an earlier settle() found took no account of changes that have come since.
-    static_cast<void>(step.word->update(event.actor, step.time, seen));
-    return;
-  }
-  added = step.time;
-  step.word->add({{event.actor, step.time, seen}, event.op, event.value, event.place});
-}
-
-void Ordering::begin(const History& history) {
+bool Ordering::begin(const History& history) {
+  for (auto& [key, word] : words_) word.forget_after([this](Actor actor) { return state_of(actors_, actor).time; });
+  steps_.clear();
   Actors actors = actors_;
   Tokens tokens = tokens_;
-  steps_.clear();
+  bool has_waits = false;
   for (std::size_t i = 0; i < history.size(); ++i) {
     const Event& event = history[i];
     ActorState& state = state_of(actors, event.actor);
     ++state.time;
     if (event.kind == Kind::access || event.kind == Kind::fresh) continue;
-    Step step;
+    Step& step = steps_.emplace_back();
     step.event = static_cast<std::uint32_t>(i);
     step.time = state.time;
     if (event.kind == Kind::change || event.kind == Kind::wait) step.word = &words_[{event.subject, event.begin}];
-    if (event.kind == Kind::hand) hand(event, state, tokens);
-    if (event.kind == Kind::receive) receive(event, state, tokens);
     if (event.kind == Kind::change) {
-      if (added_.size() < actors.size()) added_.resize(actors.size());
-      add_change(event, step, state.seen);
+      step.is_calculated = true;
+      step.seen = state.number;
+      step.word->add({{event.actor, step.time, state.seen}, event.op, event.value, event.place});
+      continue;
     }
-    steps_.push_back(std::move(step));
+    has_waits = has_waits || event.kind == Kind::wait;
+    static_cast<void>(take(step, event, state, tokens));
   }
+  return has_waits;
 }
 
-void Ordering::settle(const History& history) {
-  begin(history);
-  for (bool is_new = true; is_new;) {
-    is_new = false;
+std::size_t Ordering::settle(const History& history) {
+  std::size_t passes = 1;
+  for (bool is_less = begin(history); is_less; ++passes) {
+    is_less = false;
     Actors actors = actors_;
     Tokens tokens = tokens_;
     for (Step& step : steps_) {
       const Event& event = history[step.event];
-      is_new = take(step, event, state_of(actors, event.actor), tokens) || is_new;
+      is_less = take(step, event, state_of(actors, event.actor), tokens) || is_less;
     }
   }
+  return passes;
 }
 
 void Ordering::commit(const History& history, std::size_t count, FunctionRef<void(const Event&, const Stamp&)> visit) {

@@ -1,9 +1,17 @@
 // The order of a history: what had to happen before what, whatever the timing.
 //
 // What a wait guarantees depends on which changes had to come after it, which later waits decide. So the history is
-// gone through until a pass finds nothing new: what one pass has found only adds to the order, never takes from it.
-// Most of it is found by the first passes. So clocks have numbers, and what was calculated from clocks of the same
-// numbers is not calculated again.
+// gone through several times. The first pass takes it that all changes that came after a wait in this run had to. Each
+// further pass drops what does not follow from what the pass before has left, until nothing is dropped: mostly the
+// second one finds that all is well.
+//
+// What is left holds in every run of these events, though it may be that two waits are only justified by each other.
+// Take the first moment at which a run breaks it: a wait returns without an event that it guarantees. All that happened
+// before has kept to the order, so none of it has that event, or this wait, behind it. Changes of that kind do not let
+// the wait return: else it would not guarantee the event. What does not hold in every run is dropped, as long as words
+// are only added to and waits are for at least a value; tests compare that with all runs of random programs.
+//
+// Clocks have numbers, and what was calculated from clocks of the same numbers is not calculated again.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +38,8 @@ class Ordering {
   /// The actor has no more events than those it has had: nothing is kept for it.
   void leave(Actor actor) { state_of(actors_, actor).is_gone = true; }
 
-  /// Goes through all events until nothing new is found. Earlier ones have been committed.
-  void settle(const History& history);
+  /// Finds the order of all events. Earlier ones have been committed. Returns how often it went through them.
+  std::size_t settle(const History& history);
 
   /// Shows the first `count` events of what was settled, each with all that happened before it and itself, and goes on
   /// from there: the next settle() begins with the event behind them.
@@ -66,22 +74,18 @@ class Ordering {
     Time time = 0;
     bool is_calculated = false;
     Word* word = nullptr;  // of changes and waits
-    /// What the last calculation began with: the actor's clock, and how often the word's changes had learned something.
-    /// Of these it depends on the first to the last.
+    /// What the last calculation began with: the clock of the actor, and what was known of the word.
     std::uint64_t seen = 0;
-    std::uint64_t lessons = 0;
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
+    std::uint64_t version = 0;
     /// What a wait gives its actor.
     std::uint64_t number = 0;
     std::shared_ptr<const Clock> result;
   };
 
   static ActorState& state_of(Actors& actors, Actor actor);
-  /// All changes, with what a program's own order and tokens say of them.
-  void begin(const History& history);
-  void add_change(const Event& event, Step& step, const std::shared_ptr<const Clock>& seen);
-  /// Moves the state of its actor behind the event. True if a change has seen more than was known.
+  /// The first pass, in which each wait knows only the changes that came before it in this run. True if it has waits.
+  [[nodiscard]] bool begin(const History& history);
+  /// Moves the state of its actor behind the event. True if a change has seen less than was assumed.
   bool take(Step& step, const Event& event, ActorState& state, Tokens& tokens);
   void wait(Step& step, const Event& event, ActorState& state);
   static void hand(const Event& event, const ActorState& state, Tokens& tokens);
@@ -90,8 +94,6 @@ class Ordering {
   Actors actors_;
   Tokens tokens_;
   std::map<WordKey, Word> words_;
-  /// Events up to which changes have been added to words, by actor.
-  std::vector<Time> added_;
   std::vector<Step> steps_;
   std::uint64_t last_number_ = 0;
 };

@@ -15,7 +15,6 @@
 
 #include "check/history.hpp"
 #include "check/ordering.hpp"
-#include "check/reachability.hpp"
 #include "check/shadow.hpp"
 
 namespace baton::check {
@@ -61,25 +60,16 @@ class RaceFinder {
   };
 
   void judge(std::size_t count);
-  void note(const Race& race, std::size_t second_index);
-  [[nodiscard]] bool is_possible(const Race& race, std::size_t second_index);
+  void note(const Race& race);
   [[nodiscard]] std::optional<Detour> detour_of(const Race& race) const;
 
   std::size_t events_kept_;
   History kept_;
   Ordering ordering_;
   std::unordered_map<std::uint64_t, Shadow> shadows_;
-  /// Values of words before the first event that is kept.
-  std::map<WordKey, std::int64_t> first_values_;
   /// The last waits of each actor.
   std::unordered_map<Actor, std::deque<Waited>> waited_;
-  /// Where the kept events of an actor begin.
-  std::unordered_map<Actor, Time> judged_;
   std::map<Key, std::size_t> numbers_;
-  /// Runs on paper, through the events that are kept while they are judged.
-  std::optional<Reachability> runs_;
-  /// Events of the runs that found two places in order.
-  std::map<Key, std::size_t> ordered_;
   std::vector<Finding> findings_;
 };
 

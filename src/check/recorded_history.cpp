@@ -79,16 +79,23 @@ void RecordedHistory::add(const EventRecord& recorded, std::uint32_t process) {
   }
 }
 
+std::string RecordedHistory::text_of(std::uint32_t process, TextId id) const {
+  const std::string* const found = trace_.text(process, id);
+  return found == nullptr ? std::string() : *found;
+}
+
+std::uint32_t RecordedHistory::place_of(std::uint32_t process, TextId id) {
+  const auto [at, is_new] = places_.try_emplace(std::uint64_t{process} << 32U | id);
+  if (is_new) at->second = names_.place(text_of(process, id));
+  return at->second;
+}
+
 Event RecordedHistory::access_of(const EventRecord& recorded, std::uint32_t process) {
-  const auto text = [&](TextId id) {
-    const std::string* const found = trace_.text(process, id);
-    return found == nullptr ? std::string() : *found;
-  };
   const CheckedBytes bytes = unpack(recorded);
-  names_.memory(bytes, text(recorded.object));
+  if (!names_.has_memory(bytes.memory)) names_.add_memory(bytes, text_of(process, recorded.object));
   Event event;
   event.actor = actor_of(recorded, process);
-  event.place = names_.place(text(recorded.place));
+  event.place = place_of(process, recorded.place);
   event.subject = bytes.memory;
   event.begin = bytes.begin;
   event.end = bytes.begin + bytes.word_bytes;

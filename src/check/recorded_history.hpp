@@ -47,6 +47,8 @@ class RecordedHistory {
   };
 
   [[nodiscard]] Event access_of(const EventRecord& recorded, std::uint32_t process);
+  [[nodiscard]] std::string text_of(std::uint32_t process, TextId id) const;
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t process, TextId id);
   [[nodiscard]] Actor actor_of(const EventRecord& recorded, std::uint32_t process);
   void begin_task(const EventRecord& begun, std::uint32_t process);
   void receive(Actor actor, std::uint64_t token);
@@ -55,6 +57,7 @@ class RecordedHistory {
   const TraceReader& trace_;
   RaceFinder& finder_;
   Names names_;
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;  // by process and the number of its text
   Actors actors_;
   std::unordered_map<TaskKey, Edges, HashTask> edges_;
   std::unordered_map<std::uint64_t, std::uint64_t> chips_;  // by the token of all their tasks

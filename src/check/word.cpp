@@ -30,8 +30,7 @@ void Word::add(Change change) {
   }
   const std::int64_t before = by->changes.empty() ? 0 : by->changes.back().sum;
   change.sum = before + (change.op == NotifyOp::add ? change.value : 0);
-  change.number = next_number_++;
-  last_lessons_.resize(change.number / kGroup + 1);
+  ++version_;
   by->times.push_back(change.stamp.time);
   by->changes.push_back(std::move(change));
 }
@@ -42,21 +41,26 @@ bool Word::update(Actor actor, Time time, const std::shared_ptr<const Clock>& se
   const auto at = std::ranges::lower_bound(by->times, time);
   if (at == by->times.end() || *at != time) return false;
   Change& change = by->changes[static_cast<std::size_t>(at - by->times.begin())];
-  if (change.stamp.seen == seen) return false;
-  const bool is_new = !change.stamp.seen->covers(*seen);
-  change.stamp.seen = seen;
-  if (is_new) last_lessons_[change.number / kGroup] = ++lessons_;
-  return is_new;
+  if (change.stamp.seen == seen || *change.stamp.seen == *seen) return false;
+  if (change.stamp.seen->covers(*seen)) {
+    change.stamp.seen = seen;
+  } else {
+    auto both = std::make_shared<Clock>(*seen);
+    both->meet(*change.stamp.seen);
+    if (*both == *change.stamp.seen) return false;
+    change.stamp.seen = std::move(both);
+  }
+  ++version_;
+  return true;
 }
 
-bool Word::learned_since(std::uint64_t lessons, std::uint32_t first, std::uint32_t last) const {
-  if (lessons == lessons_) return false;
-  constexpr std::uint32_t kLooks = 16;
-  if (last / kGroup - first / kGroup > kLooks) return true;
-  for (std::uint32_t group = first / kGroup; group <= last / kGroup; ++group) {
-    if (last_lessons_[group] > lessons) return true;
+void Word::forget_after(FunctionRef<Time(Actor)> last) {
+  for (Sender& by : senders_) {
+    const auto kept = std::ranges::upper_bound(by.times, last(by.actor));
+    by.forget(static_cast<std::size_t>(kept - by.times.begin()), by.times.size());
   }
-  return false;
+  std::erase_if(senders_, [](const Sender& by) { return by.changes.empty(); });
+  ++version_;
 }
 
 std::optional<Change> Word::first_that_knows(Actor actor, Time time) const {
@@ -88,14 +92,6 @@ void Word::fold(const Clock& seen_by_all) {
     }
   }
   std::erase_if(senders_, [](const Sender& by) { return by.changes.empty(); });
-  // Those that are left are counted anew.
-  std::uint32_t first = next_number_;
-  for (const Sender& by : senders_) first = std::min(first, by.changes.front().number);
-  for (Sender& by : senders_) {
-    for (Change& change : by.changes) change.number -= first;
-  }
-  next_number_ -= first;
-  last_lessons_.assign(next_number_ / kGroup + 1, 0);
 }
 
 }  // namespace baton::check

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "check/clock.hpp"
 
 namespace baton::check {
@@ -30,31 +31,22 @@ struct Change {
   NotifyOp op = NotifyOp::add;
   std::int64_t value = 0;
   std::uint32_t place = 0;
-  /// Among those of its word, in the order of the run.
-  std::uint32_t number = 0;
   /// Of all additions of its actor up to it.
   std::int64_t sum = 0;
-};
-
-/// What a wait guarantees, and the changes on which that depends: those of these numbers, and no others.
-struct Guarantee {
-  Clock clock;
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
 };
 
 class Word {
  public:
   /// In the order of each actor.
   void add(Change change);
-  /// What a change that was added has seen. True if that is more than was known.
+  /// Forgets the changes of each actor after the time last(actor).
+  void forget_after(FunctionRef<Time(Actor)> last);
+  /// What a change that was added has seen: at most what was assumed. True if it is less.
   bool update(Actor actor, Time time, const std::shared_ptr<const Clock>& seen);
-  /// How often that was more.
-  [[nodiscard]] std::uint64_t lessons() const noexcept { return lessons_; }
-  /// Whether one of these changes may have learned something since there were so many lessons.
-  [[nodiscard]] bool learned_since(std::uint64_t lessons, std::uint32_t first, std::uint32_t last) const;
+  /// While it is the same, so is what a wait guarantees.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
-  [[nodiscard]] Guarantee guaranteed(const Waiter& waiter) const;
+  [[nodiscard]] Clock guaranteed(const Waiter& waiter) const;
 
   /// Changes that let the wait return without the event `time` of `actor`; nothing if there are none.
   [[nodiscard]] std::optional<std::vector<Change>> way_without(const Waiter& waiter, Actor actor, Time time) const;
@@ -90,19 +82,15 @@ class Word {
 
   [[nodiscard]] Ways ways_to(const Waiter& waiter) const;
   /// Of words that are only added to, and of those that are only set.
-  [[nodiscard]] Guarantee guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
-  [[nodiscard]] Guarantee guaranteed_by_set(const Waiter& waiter) const;
+  [[nodiscard]] Clock guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
+  [[nodiscard]] Clock guaranteed_by_set(const Waiter& waiter) const;
   [[nodiscard]] Clock guaranteed_by_all_ways(const Waiter& waiter) const;
 
   [[nodiscard]] Sender* sender(Actor actor);
 
   std::vector<Sender> senders_;
   std::int64_t first_value_ = 0;
-  std::uint32_t next_number_ = 0;
-  std::uint64_t lessons_ = 0;
-  /// The last lesson of each kGroup changes.
-  static constexpr std::uint32_t kGroup = 4;
-  std::vector<std::uint64_t> last_lessons_;
+  std::uint64_t version_ = 0;
   bool has_sets_ = false;
   bool has_additions_ = false;
   bool has_decrements_ = false;

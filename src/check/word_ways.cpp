@@ -84,16 +84,6 @@ void for_each_news(const Waiter& waiter, std::span<const Change* const> changes,
   }
 }
 
-/// What a wait guarantees that depends on these changes.
-Guarantee depends_on(std::span<const Change* const> changes) {
-  Guarantee guarantee;
-  if (changes.empty()) return guarantee;
-  const auto [first, last] = std::ranges::minmax(changes, {}, &Change::number);
-  guarantee.first = first->number;
-  guarantee.last = last->number;
-  return guarantee;
-}
-
 /// What all of them have behind them, and they themselves.
 Clock join_all(std::span<const Change* const> changes) {
   Clock all;
@@ -159,7 +149,7 @@ bool Word::Ways::suffice(const Waiter& waiter, std::span<const Change* const> so
   return std::ranges::any_of(known, from_set) || std::ranges::any_of(some, from_set);
 }
 
-Guarantee Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
+Clock Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
   std::vector<std::size_t> known;
   known.reserve(senders_.size());
   std::int64_t missing = least - first_value_;
@@ -181,12 +171,9 @@ Guarantee Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) cons
     }
     total += sum;
   }
-  Guarantee result = depends_on(open);
   // Where too few changes are on record, all of them were needed, and something else.
-  if (total <= missing) {
-    result.clock = join_all(open);
-    return result;
-  }
+  if (total <= missing) return join_all(open);
+  Clock result;
   std::vector<std::pair<Time, std::int64_t>> order;
   for_each_news(waiter, open, [&](Actor actor) {
     order.clear();
@@ -194,12 +181,12 @@ Guarantee Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) cons
     std::ranges::sort(order);
     std::int64_t sum = 0;
     const auto last = std::ranges::find_if(order, [&](const auto& entry) { return (sum += entry.second) >= missing; });
-    result.clock.raise(actor, last->first);
+    result.raise(actor, last->first);
   });
   return result;
 }
 
-Guarantee Word::guaranteed_by_set(const Waiter& waiter) const {
+Clock Word::guaranteed_by_set(const Waiter& waiter) const {
   const auto satisfies = [&](std::int64_t value) { return holds(value, waiter.comparison, waiter.value); };
   Chosen known;  // the last of each actor: it hides those before it
   Chosen open;   // the first of each actor that satisfies the wait: the later ones have seen more
@@ -212,33 +199,31 @@ Guarantee Word::guaranteed_by_set(const Waiter& waiter) const {
     const auto first = std::ranges::find_if(later, satisfies, &Change::value);
     if (first != later.end() && !is_after(*first, waiter)) open.push_back(&*first);
   }
-  Chosen both = known;
-  both.insert(both.end(), open.begin(), open.end());
-  Guarantee result = depends_on(both);
-  if (known.empty() && satisfies(first_value_)) return result;
+  if (known.empty() && satisfies(first_value_)) return {};
   for (const Change* change : known) {
-    if (satisfies(change->value) && !is_hidden(*change, known)) return result;
+    if (satisfies(change->value) && !is_hidden(*change, known)) return {};
   }
   // What all of them have in common.
+  Clock result;
   bool is_first = true;
   for (const Change* change : open) {
     const Clock one = join_all({&change, 1});
     if (std::exchange(is_first, false)) {
-      result.clock = one;
+      result = one;
     } else {
-      result.clock.meet(one);
+      result.meet(one);
     }
   }
   return result;
 }
 
-Guarantee Word::guaranteed(const Waiter& waiter) const {
+Clock Word::guaranteed(const Waiter& waiter) const {
   if (senders_.empty()) return {};
   if (const auto least = least_sum(waiter); least && !has_sets_ && !has_decrements_) {
     return guaranteed_by_sum(waiter, *least);
   }
   if (!has_additions_) return guaranteed_by_set(waiter);
-  return {guaranteed_by_all_ways(waiter), 0, next_number_ - 1};
+  return guaranteed_by_all_ways(waiter);
 }
 
 Clock Word::guaranteed_by_all_ways(const Waiter& waiter) const {
