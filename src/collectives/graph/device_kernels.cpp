@@ -44,20 +44,20 @@ DeviceKernelSource source_of(const DeviceTask& task) {
   std::string call;
   switch (task.kind) {
     case DeviceTask::Kind::collective:
-      name = fmt::format("baton_{}_{}_{}", name_of(task.operation), name_of(task.algorithm), type);
+      name = fmt::format("collective_{}_{}_{}", name_of(task.operation), name_of(task.algorithm), type);
       call = fmt::format("run_device_task<{}, Operation::{}, baton::Algorithm::{}>", type, name_of(task.operation),
                          name_of(task.algorithm));
       break;
     case DeviceTask::Kind::message:
-      name = fmt::format("baton_message_{}", type);
+      name = fmt::format("collective_message_{}", type);
       call = fmt::format("run_device_message<{}>", type);
       break;
     case DeviceTask::Kind::barrier:
-      name = "baton_barrier";
+      name = "collective_barrier";
       call = "run_device_barrier";
       break;
     case DeviceTask::Kind::all_to_all_v:
-      name = fmt::format("baton_all_to_all_v_{}", type);
+      name = fmt::format("collective_all_to_all_v_{}", type);
       call = fmt::format("run_device_all_to_all_v<{}>", type);
       break;
   }

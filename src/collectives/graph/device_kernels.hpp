@@ -22,7 +22,8 @@ struct DeviceTask {
   Element element = Element::uint8;
 };
 
-/// The source of the kernel, and its name, which no other one has: a chip has kernels of many files.
+/// The source of the kernel, and its name, which no other one has: a chip has kernels of many files. Names that begin
+/// with baton_ are not those of kernels.
 struct DeviceKernelSource {
   std::string name;
   std::string text;
