@@ -326,7 +326,10 @@ void WorkerState::finish_tasks(RunState& run, Lock& lock) {
   if (wait_locked(lock, Deadline::after(kLastGrace), Replies::ignore, complete)) return;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     const auto of_run = [&](graph::TaskId id) { return id != 0 && unit(id).run == &run; };
-    if (std::any_of(links_[i].flying.begin(), links_[i].flying.end(), of_run)) chips_->kill(i);
+    if (!std::any_of(links_[i].flying.begin(), links_[i].flying.end(), of_run)) continue;
+    links_[i].ended_for = "a run had failed, a task of it did not end, and the node ended the chip";
+    links_[i].ended_with_run = true;
+    chips_->kill(i);
   }
   static_cast<void>(wait_locked(lock, Deadline::never(), Replies::ignore, complete));
 }
@@ -357,7 +360,9 @@ void WorkerState::chip_died(std::size_t chip, const std::string& how) {
   for (Unit& lost : units_) {
     const bool of_chip = lost.chip == static_cast<int>(chip) || lost.watcher == static_cast<int>(chip);
     if (!of_chip || lost.phase == Unit::Phase::done) continue;
-    if (lost.run != nullptr && told.insert(lost.run).second) fail_run(*lost.run, failure);
+    // What had failed before is the cause, not how the node ended it.
+    const bool is_known = lost.run != nullptr && dead.ended_with_run && lost.run->failed;
+    if (lost.run != nullptr && !is_known && told.insert(lost.run).second) fail_run(*lost.run, failure);
     if (lost.phase != Unit::Phase::done) finish(lost);
   }
   dead.queue.clear();

@@ -74,10 +74,11 @@ struct ChipLink {
   RingView report_ring;
   RingView reply_ring;
   std::uint64_t seen = 0;
-  std::vector<bool> defined;   // callables, by number
-  std::string death;           // empty while it lives
-  bool found_stopped = false;  // when the node last waited for long
-  std::string ended_for;       // why the node ended it; empty if it did not
+  std::vector<bool> defined;    // callables, by number
+  std::string death;            // empty while it lives
+  bool found_stopped = false;   // when the node last waited for long
+  std::string ended_for;        // why the node ended it; empty if it did not
+  bool ended_with_run = false;  // because of a run that had failed
 
   /// Whether a request has not been answered in time. What it works on is not known then.
   [[nodiscard]] bool silent() const noexcept { return given_up != 0; }

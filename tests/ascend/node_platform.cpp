@@ -34,7 +34,10 @@ std::vector<NodeShape> possible(std::vector<NodeShape> shapes) {
 }
 
 Code refusal_of_kernels() { return Code::kernel_fault; }
-bool waits_of_kernels_end() { return false; }
+/// The chip ends it, and tells no limit.
+std::vector<std::string> words_of_a_late_kernel(const std::string& kernel, const std::string& /*limit*/) {
+  return {"kernel '" + kernel + "'", "507034 (time limit of a vector core)"};
+}
 
 Callable on_chip(const Kernel& linked) {
   const LoadedKernel& kernel = compiled(linked);

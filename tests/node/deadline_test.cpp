@@ -31,7 +31,7 @@ void expect_usable(Worker& worker, std::int64_t value) {
           .add_scalar(domain[chip].device_ctx)
           .add_scalar(value)
           .add_scalar(1);
-      o.submit_next_level(node_sum, args, chip);
+      o.submit_next_level(on_chip(node_sum), args, chip);
     }
   });
   const auto* sums = reinterpret_cast<const std::int64_t*>(out.address());
@@ -77,7 +77,7 @@ TEST_F(StoppedChip, IsEndedWhenItsTasksAreWaitedFor) {
   require_error(Code::rank_failed, {name_, "was stopped", "it ran", "'node_add'", "deadline_test.cpp"}, [&] {
     worker.run([&](Orchestration& o) {
       stop();
-      o.submit_next_level(node_add, TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 2);
+      o.submit_next_level(on_chip(node_add), TaskArgs().add_tensor(x, TensorArgType::inout).add_scalar(1.0F), 2);
     });
   });
   expect_usable(worker, 1);
@@ -115,23 +115,21 @@ class EndlessKernel : public testing::TestWithParam<NodeShape> {
   }
   [[nodiscard]] OrchestrationFunction spin(int chip) const {
     return [this, chip](Orchestration& o) {
-      o.submit_next_level(node_spin, TaskArgs().add_tensor(x_, TensorArgType::inout), chip);
+      o.submit_next_level(on_chip(node_spin), TaskArgs().add_tensor(x_, TensorArgType::inout), chip);
     };
   }
 
   Worker worker{options()};
   Tensor x_ = worker.create_buffer(DType::float32, {4});
 };
-constexpr NodeShape kShapes[] = {{Isolation::processes, 2}, {Isolation::inproc, 2}};
-INSTANTIATE_TEST_SUITE_P(, EndlessKernel, testing::ValuesIn(kShapes),
+const std::vector<NodeShape> kShapes = {{Isolation::processes, 2}, {Isolation::inproc, 2}};
+INSTANTIATE_TEST_SUITE_P(, EndlessKernel, testing::ValuesIn(possible(kShapes)),
                          [](const auto& shape) { return name_of(shape.param); });
 
 TEST_P(EndlessKernel, IsAnErrorThatNamesItAndTheNodeLivesOn) {
   const int before = worker.pid_of(1);
-  for (int round = 0; round < 2; ++round) {
-    require_error(Code::kernel_timeout,
-                  {"kernel 'node_spin' on vector core 0.", "more than 0.5 s", "on chip 1", "deadline_test.cpp"},
-                  [&] { worker.run(spin(1)); });
+  for (const std::string& words : words_of_a_late_kernel("node_spin", "0.5 s")) {
+    require_error(Code::kernel_timeout, {words, "on chip 1", "deadline_test.cpp"}, [&] { worker.run(spin(1)); });
   }
   expect_usable(worker, 3);
   EXPECT_EQ(worker.pid_of(1), before) << "a chip was ended for it";

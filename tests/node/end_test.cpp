@@ -38,7 +38,7 @@ int live(int chips, const std::string& how) {
       for (int chip = 0; chip < chips && how != "idle"; ++chip) {
         TaskArgs args;
         args.add_tensor(domain[chip].buffer("signal").tensor, TensorArgType::inout).add_scalar(1);
-        o.submit_next_level(node_await, args, chip);
+        o.submit_next_level(on_chip(node_await), args, chip);
       }
       say("waiting");
       if (how == "throw") throw std::runtime_error("the author gave up");

@@ -86,7 +86,6 @@ TEST_P(NodeFailure, OfTheOrchestrationEndsTheRun) {
 
 /// The task waits for a signal that nobody will send, now that the orchestration has ended.
 TEST_P(NodeFailure, OfTheOrchestrationEndsTasksThatWaitForItsOthers) {
-  if (!waits_of_kernels_end()) GTEST_SKIP() << "kernels of " << node_platform() << " wait until their time limit";
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THROW(worker.run([&](Orchestration& o) {
     const DomainHandle domain = o.allocate_domain("lonely", {0, 1}, 0, {{"signal", DType::int32, 1}});
@@ -102,7 +101,6 @@ TEST_P(NodeFailure, OfTheOrchestrationEndsTasksThatWaitForItsOthers) {
 
 /// One member of a group fails, the other waits for it.
 TEST_P(NodeFailure, OfAMemberEndsTheOthersOfItsGroup) {
-  if (!waits_of_kernels_end()) GTEST_SKIP() << "kernels of " << node_platform() << " wait until their time limit";
   const Tensor x = worker.create_buffer(DType::float32, {4});
   require_error(refusal_of_kernels(), {"refused on purpose", "on chip 1"}, [&] {
     worker.run([&](Orchestration& o) {

@@ -1,5 +1,6 @@
 // Kernels that are compiled at run time, on chips that run the program for nodes which are no C++ programs.
-#include "kernel/compile.hpp"
+#include <baton/kernel_source.hpp>
+
 #include "node_fixture.hpp"
 #include "support/require.hpp"
 
@@ -22,17 +23,14 @@ class NodeLibrary : public testing::TestWithParam<NodeShape> {
     return options;
   }
   static std::string compiled() {
-    kernel::CompileRequest request;
-    request.source = "three_times.cpp";
-    request.text = kSource;
-    return kernel::compile(request).library;
+    return KernelFile::compile({.source = "three_times.cpp", .text = kSource, .platform = node_platform()}).path();
   }
   Worker worker{options()};
   std::string library = compiled();
 };
 
-INSTANTIATE_TEST_SUITE_P(, NodeLibrary,
-                         testing::Values(NodeShape{Isolation::processes, 2}, NodeShape{Isolation::inproc, 2}),
+const std::vector<NodeShape> kShapes = {{Isolation::processes, 2}, {Isolation::inproc, 2}};
+INSTANTIATE_TEST_SUITE_P(, NodeLibrary, testing::ValuesIn(possible(kShapes)),
                          [](const auto& shape) { return name_of(shape.param); });
 
 TEST_P(NodeLibrary, KernelsAreLoadedByTheChips) {

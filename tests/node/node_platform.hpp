@@ -22,8 +22,8 @@ struct NodeShape {
 
 /// What a task fails with whose kernel refuses its arguments.
 [[nodiscard]] Code refusal_of_kernels();
-/// Whether a wait inside a kernel ends when nobody will notify it any more; elsewhere its time limit ends the kernel.
-[[nodiscard]] bool waits_of_kernels_end();
+/// What an error says of a kernel that has run for longer than `limit`.
+[[nodiscard]] std::vector<std::string> words_of_a_late_kernel(const std::string& kernel, const std::string& limit);
 
 /// A kernel of node_kernels.cpp as chips of that platform run it: for tasks of the node, and in an orchestration on the
 /// chip.
