@@ -109,8 +109,8 @@ typedef struct BatonRunOptions {
   uint64_t wait_limit_ns; /* of a wait for a signal */
   uint64_t run_limit_ns;  /* of a task; 0: none */
   void* context;          /* for the two below, which are called by the thread that runs the graph */
-  /* Asked again and again. Not 0: somebody has ended whose signals tasks may wait for, and waits that do not hold end
-   * with an error. NULL: nobody does. */
+  /* Asked again and again. Not 0: somebody has ended, or failed, whose signals tasks may wait for, and waits that do
+   * not hold end with an error. NULL: nobody does. */
   int (*has_lost_peers)(void* context);
   /* Writes what people call an address, for messages. NULL: they have no name for it. */
   void (*name_address)(void* context, uint64_t address, char* text, size_t bytes);

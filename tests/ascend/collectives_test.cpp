@@ -1,5 +1,5 @@
 // Collectives inside kernels of 1 to 8 Ascend chips: every operation, algorithm and element, one after the other in one
-// room. The cases, and what is right, are those of tests/collectives.
+// room; and in graphs. The cases, and what is right, are those of tests/collectives.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include <collectives/member.hpp>
 
 #include "collectives/chip_cases.hpp"
+#include "collectives/one_of_each_kind.hpp"
 #include "ending.hpp"
 #include "job.hpp"
 #include "support/rank_program.hpp"
@@ -132,29 +133,63 @@ SCENARIO(RandomCalls, kUpToEight) {
   }
 }
 
-SCENARIO_BEFORE_JOIN(OneDies, {.sizes = {4}, .hostings = {Hosting::processes}}) {
+SCENARIO(InGraphs, kUpToEight) {
+  one_of_each_kind(me, {.platform = "a2a3", .device = me.rank(), .output_heap_bytes = std::uint64_t{1} << 16U});
+}
+
+namespace {
+
+/// Two calls; rank 2 does not make the second one because of `instead`. Before its chip is opened, it calls `prepare`.
+void without_rank_2(const Newcomer& me, void (*prepare)(), void (*instead)()) {
   survives_with_error([&] {
     Domain domain = join_and_tell(me);
+    if (domain.rank() == 2) prepare();
     DeviceRank rank(domain, 8000, 4000);
     const Case sum{.count = 100, .memory = Memory::windows};
     check_call(rank, sum, 1);
-    if (domain.rank() == 2) ::kill(::getpid(), SIGKILL);
+    if (domain.rank() == 2) instead();
     check_call(rank, sum, 2);
   });
+}
+
+void go_on() {}
+
+}  // namespace
+
+SCENARIO_BEFORE_JOIN(OneDies, {.sizes = {4}, .hostings = {Hosting::processes}}) {
+  without_rank_2(me, go_on, [] { ::kill(::getpid(), SIGKILL); });
+}
+SCENARIO_BEFORE_JOIN(OneFails, {.sizes = {4}, .hostings = {Hosting::processes}}) {
+  without_rank_2(
+      me, [] { ::setenv("STANDIN_FAIL", "aclrtLaunchKernelWithHostArgs:2=507015", 1); }, go_on);
+}
+SCENARIO_BEFORE_JOIN(OneThrows, {.sizes = {4}, .hostings = {Hosting::processes}}) {
+  without_rank_2(me, go_on, [] { throw Error(Code::invalid_argument, "rank 2 has given up"); });
 }
 
 namespace {
 
 /// Their kernels wait on the chip for one that never comes; the limit of kernels is minutes away.
-TEST(AscendDeath, OfAPeerEndsKernelsThatWaitForIt) {
-  Job job("OneDies", 4);
+void expect_named(const char* scenario, const std::vector<std::string>& culprit) {
+  Job job(scenario, 4);
   job.start();
   job.finish();
-  for (const int rank : {0, 1, 3}) {
-    job.expect_caught(rank, "peer_died",
-                      {"kernel 'collectives_test_call' does not end, and one that may have to notify it has ended",
-                       "this chip cannot be used any more", "rank 2 died: SIGKILL", "collectives_test.cpp"});
-  }
+  std::vector<std::string> parts = {
+      "kernel 'collectives_test_call' does not end, and one that may have to notify it is gone",
+      "this chip cannot be used any more", "collectives_test.cpp"};
+  parts.insert(parts.end(), culprit.begin(), culprit.end());
+  for (const int rank : {0, 1, 3}) job.expect_caught(rank, "peer_died", parts);
+}
+
+TEST(AscendKernelsThatWait, EndWithTheDeathOfAPeer) { expect_named("OneDies", {"rank 2 died: SIGKILL"}); }
+
+TEST(AscendKernelsThatWait, EndWhenTheChipOfAPeerFails) {
+  expect_named("OneFails",
+               {"rank 2 of \"world\" failed and gave up \"room\"", "aclrtLaunchKernelWithHostArgs: 507015"});
+}
+
+TEST(AscendKernelsThatWait, EndWhenAPeerGivesUp) {
+  expect_named("OneThrows", {"rank 2 of \"world\" failed and gave up \"room\": an exception ended its program"});
 }
 
 class AscendCollectives : public testing::TestWithParam<int> {
@@ -178,6 +213,8 @@ INSTANTIATE_TEST_SUITE_P(, AscendCollectives, testing::Range(1, 9),
 TEST_P(AscendCollectives, OfEveryAlgorithmInKernelsAreRight) { expect_right("EveryAlgorithm"); }
 
 TEST_P(AscendCollectives, FollowEachOtherInOneRoom) { expect_right("RandomCalls"); }
+
+TEST_P(AscendCollectives, InGraphsAreRight) { expect_right("InGraphs"); }
 
 }  // namespace
 }  // namespace baton::test

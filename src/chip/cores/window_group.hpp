@@ -1,10 +1,11 @@
-// The members of a window whose parts lie on their devices: what they tell each other when it is opened, and when each
-// of them has left it.
+// The members of a window whose parts lie on their devices: what they tell each other when it is opened, when one of
+// them fails, and when each of them has left it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include <baton/error.hpp>
 
@@ -23,6 +24,12 @@ class WindowGroup {
   /// Tells all members `mine`, and writes what each told, by rank, to `all`. Collective. With a `failure` of any member
   /// it throws at all of them.
   virtual void exchange(const Error* failure, std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+
+  /// This member has failed and gives the window up: kernels of others that wait for it wait in vain.
+  virtual void tell_failure(const Error& why) noexcept = 0;
+  /// Which other member has said so, and why; empty: none. One that failed by itself comes before those that failed
+  /// because of it. Any thread.
+  [[nodiscard]] virtual std::string failed_member() const = 0;
 
   /// This member does not reach the parts of others any more.
   virtual void leave() noexcept = 0;

@@ -132,6 +132,24 @@ OpenDevice::OpenDevice(const std::string& platform, const Wanted& wanted) : libr
   }
 }
 
+void OpenDevice::add(const WindowGroup& group) {
+  const std::lock_guard lock(mutex_);
+  groups_.insert(&group);
+}
+
+void OpenDevice::remove(const WindowGroup& group) noexcept {
+  const std::lock_guard lock(mutex_);
+  groups_.erase(&group);
+}
+
+std::string OpenDevice::failed_member() const {
+  const std::lock_guard lock(mutex_);
+  for (const WindowGroup* const group : groups_) {
+    if (std::string member = group->failed_member(); !member.empty()) return member;
+  }
+  return {};
+}
+
 LibraryDevice::LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunLimits& limits, const LocalMemory& known)
     : Device(std::make_shared<LibraryMemory>(open)),
       open_(open),
@@ -193,9 +211,14 @@ BatonDeviceTask LibraryDevice::task_of(const Task& task, std::vector<BatonDevice
   return out;
 }
 
+std::string LibraryDevice::lost_peer() const {
+  std::string dead = known_.lost_peer();
+  return dead.empty() ? open_->failed_member() : dead;
+}
+
 int LibraryDevice::has_lost_peers(void* self) noexcept {
   try {
-    return static_cast<const LibraryDevice*>(self)->known_.lost_peer().empty() ? 0 : 1;
+    return static_cast<const LibraryDevice*>(self)->lost_peer().empty() ? 0 : 1;
   } catch (...) {  // no memory for a text
     return 1;
   }
@@ -214,7 +237,7 @@ void LibraryDevice::name_address(void* self, std::uint64_t address, char* text, 
 }
 
 std::exception_ptr LibraryDevice::with_lost_peer(const Error& error) const {
-  const std::string peer = error.code() == Code::peer_died ? known_.lost_peer() : "";
+  const std::string peer = error.code() == Code::peer_died ? lost_peer() : "";
   if (peer.empty()) return std::current_exception();
   std::vector<std::string> notes = error.notes();
   notes.push_back(peer);

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "chip/cores/local_memory.hpp"
+#include "chip/cores/window_group.hpp"
 #include "chip/device/device.hpp"
 #include "chip/device/platform_library.hpp"
 
@@ -30,9 +33,17 @@ class OpenDevice {
   [[nodiscard]] const platform::PlatformLibrary& library() const noexcept { return library_; }
   [[nodiscard]] BatonDevice* get() const noexcept { return device_; }
 
+  // The members of windows that this device reaches. Any thread.
+  void add(const WindowGroup& group);
+  void remove(const WindowGroup& group) noexcept;
+  /// One that has failed, and why; empty: none.
+  [[nodiscard]] std::string failed_member() const;
+
  private:
   platform::PlatformLibrary library_;
   BatonDevice* device_ = nullptr;
+  mutable std::mutex mutex_;
+  std::set<const WindowGroup*> groups_;  // guarded by mutex_
 };
 
 struct RunLimits {
@@ -62,7 +73,9 @@ class LibraryDevice final : public Device {
   [[nodiscard]] BatonDeviceKernel* kernel_for(BatonKernelFunction entry, const char* name);
   [[nodiscard]] BatonDeviceTask task_of(const Task& task, std::vector<BatonDeviceArgument>& arguments);
   [[nodiscard]] std::shared_ptr<void> make(CapturedTasks& graph);
-  /// The error that is handled now; a wait that ended because of a rank that died names it.
+  /// Whom kernels may wait for in vain, and why; empty: nobody.
+  [[nodiscard]] std::string lost_peer() const;
+  /// The error that is handled now; a wait that ended because of a rank that is lost names it.
   [[nodiscard]] std::exception_ptr with_lost_peer(const Error& error) const;
   // Of BatonRunOptions.
   static int has_lost_peers(void* self) noexcept;

@@ -45,7 +45,7 @@ struct GroupOfLibrary {
 }  // namespace
 
 LibraryWindow::LibraryWindow(std::shared_ptr<OpenDevice> open, WindowGroup& group, std::size_t bytes)
-    : open_(std::move(open)) {
+    : open_(std::move(open)), group_(group) {
   const platform::PlatformLibrary& library = open_->library();
   GroupOfLibrary members(group);
   const BatonGroup given = members.get();
@@ -53,14 +53,17 @@ LibraryWindow::LibraryWindow(std::shared_ptr<OpenDevice> open, WindowGroup& grou
   const int status = library.window_open(open_->get(), &given, bytes, parts_.data(), &window_);
   if (status != 0 && members.thrown) std::rethrow_exception(members.thrown);
   library.check("baton_window_open", status);
+  open_->add(group_);
 }
 
 LibraryWindow::~LibraryWindow() {
+  open_->remove(group_);
   const platform::PlatformLibrary& library = open_->library();
   if (library.window_close(window_) != 0) log::warn("closing a window: {}", library.last_error());
 }
 
 void LibraryWindow::leave() noexcept {
+  open_->remove(group_);
   const platform::PlatformLibrary& library = open_->library();
   if (library.window_leave(window_) != 0) log::warn("leaving a window: {}", library.last_error());
 }

@@ -10,7 +10,8 @@ namespace baton::chip {
 
 class LibraryWindow final : public DeviceWindow {
  public:
-  /// Collective over the group. Throws Error: what went wrong here, or at the member that it names.
+  /// Collective over the group, which lives until leave(). Throws Error: what went wrong here, or at the member that it
+  /// names.
   LibraryWindow(std::shared_ptr<OpenDevice> open, WindowGroup& group, std::size_t bytes);
   LibraryWindow(const LibraryWindow&) = delete;
   LibraryWindow& operator=(const LibraryWindow&) = delete;
@@ -20,6 +21,7 @@ class LibraryWindow final : public DeviceWindow {
 
  private:
   std::shared_ptr<OpenDevice> open_;
+  const WindowGroup& group_;
   BatonDeviceWindow* window_ = nullptr;
 };
 

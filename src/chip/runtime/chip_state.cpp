@@ -68,6 +68,18 @@ std::unique_ptr<Device> device_for(const ChipOptions& chip, LocalMemory& memory,
   return std::make_unique<SimDevice>(profile_named(chip.platform), cores, tasks, memory);
 }
 
+/// A run whose failure the peers learn if this chip gives up their windows because of it.
+template <class Body>
+void tell_failure_of(ClosingWindows& windows, Body&& body) {
+  windows.note_failure(std::nullopt);
+  try {
+    body();
+  } catch (const Error& error) {
+    windows.note_failure(error);
+    throw;
+  }
+}
+
 /// The time inside of it counts as elapsed.
 class ProfiledRun {
  public:
@@ -215,7 +227,7 @@ void ChipState::run(CapturedState& graph, std::span<const Binding> bindings) {
   graph.fill_outputs(bytes());
   dumps_.begin_run();
   const ProfiledRun profiled(profiler_of_run());
-  device_->run(graph.tasks());
+  tell_failure_of(*closing_, [&] { device_->run(graph.tasks()); });
 }
 
 void ChipState::run(const std::function<void(Graph&)>& orchestration, const GraphOptions& options, const Place& where) {
@@ -257,8 +269,10 @@ void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration,
   const std::uint64_t scope = heap_.open_scope(where);
   std::exception_ptr failure;
   try {
-    orchestration(graph);
-    batch_.run();
+    tell_failure_of(*closing_, [&] {
+      orchestration(graph);
+      batch_.run();
+    });
   } catch (...) {
     failure = std::current_exception();
     batch_.drop();

@@ -1,5 +1,7 @@
 #include "chip/runtime/closing_windows.hpp"
 
+#include <exception>
+
 namespace baton::chip {
 
 ClosingWindows::~ClosingWindows() {
@@ -11,6 +13,11 @@ void ClosingWindows::add(std::unique_ptr<DeviceWindow> window, std::unique_ptr<W
                          OwnedBuffer context) {
   {
     const std::lock_guard lock(mutex_);
+    if (failure_) {
+      group->tell_failure(*failure_);
+    } else if (std::uncaught_exceptions() > 0) {
+      group->tell_failure(Error(Code::rank_failed, "an exception ended its program, or a part of it"));
+    }
     windows_.push_back({std::move(window), std::move(group), std::move(context)});
   }
   if (std::this_thread::get_id() == chip_) sweep();
@@ -21,6 +28,11 @@ void ClosingWindows::sweep() {
   if (windows_.empty()) return;
   leave_all();
   std::erase_if(windows_, [](const Closing& one) { return one.group->all_left(); });
+}
+
+void ClosingWindows::note_failure(const std::optional<Error>& failure) {
+  const std::lock_guard lock(mutex_);
+  failure_ = failure;
 }
 
 void ClosingWindows::leave_all() {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,10 +22,14 @@ class ClosingWindows {
   /// Waits for the peers.
   ~ClosingWindows();
 
-  /// Any thread. The window is left at once on that of the chip, when no task runs; else with the next sweep().
+  /// Any thread. The window is left at once on that of the chip, when no task runs; else with the next sweep(). After
+  /// a run that failed, and while an exception ends its use, its members learn that this one has failed.
   void add(std::unique_ptr<DeviceWindow> window, std::unique_ptr<WindowGroup> group, OwnedBuffer context);
   /// Leaves those that are not left yet, ends those that nobody reaches. On the thread of the chip, while no task runs.
   void sweep();
+
+  /// How the newest run of the chip ended: nothing while it goes well. Any thread.
+  void note_failure(const std::optional<Error>& failure);
 
  private:
   struct Closing {
@@ -39,6 +44,7 @@ class ClosingWindows {
   const std::thread::id chip_ = std::this_thread::get_id();
   std::mutex mutex_;
   std::vector<Closing> windows_;  // guarded by mutex_
+  std::optional<Error> failure_;  // likewise
 };
 
 }  // namespace baton::chip

@@ -266,7 +266,7 @@ void GraphRun::fail_late() {
   lose(Code::kernel_timeout, fmt::format("does not end: {} after {} ms", describe(kLate), sync_limit_ms_));
 }
 
-void GraphRun::fail_orphaned() { lose(Code::peer_died, "does not end, and one that may have to notify it has ended"); }
+void GraphRun::fail_orphaned() { lose(Code::peer_died, "does not end, and one that may have to notify it is gone"); }
 
 void GraphRun::lose(Code code, const std::string& why) {
   // Of two streams that stand, one may wait for the other: tasks come after those that they wait for.
@@ -289,7 +289,7 @@ void GraphRun::check_waits(std::span<const std::uint32_t> waiting, std::chrono::
               fmt::format("has waited {} s", std::chrono::duration<double>(wait_limit_).count()));
   }
   if (has_lost_peers()) {
-    fail_wait(waiting, Code::peer_died, "waits, and one that may have to notify it has ended,");
+    fail_wait(waiting, Code::peer_died, "waits, and one that may have to notify it is gone,");
   }
 }
 
