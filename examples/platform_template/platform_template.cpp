@@ -155,7 +155,7 @@ BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const ch
 }
 
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* /*device*/, BatonDeviceDescription* out) {
-  *out = {1, BATON_MEMORY_HOST};
+  *out = {.clusters = 1, .memory = BATON_MEMORY_HOST, .features = 0};
   return 0;
 }
 

@@ -27,7 +27,7 @@ struct BatonDeviceWindow {
 extern "C" {
 
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* /*device*/, BatonDeviceDescription* out) {
-  *out = {1, BATON_MEMORY_DEVICE};
+  *out = {.clusters = 1, .memory = BATON_MEMORY_DEVICE, .features = 0};
   return 0;
 }
 
