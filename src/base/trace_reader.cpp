@@ -24,6 +24,7 @@ class TraceReader::Cursor {
 
   [[nodiscard]] std::uint32_t process() const noexcept { return thread_->process; }
   [[nodiscard]] const EventRecord& event() const noexcept { return events_[at_]; }
+  [[nodiscard]] bool is_at_end() const noexcept { return events_.empty(); }
 
   /// To the next event that is wanted; false at the end.
   bool advance(FunctionRef<bool(const EventRecord&)> wanted) {
@@ -144,15 +145,21 @@ void TraceReader::for_each_in_time(FunctionRef<bool(const EventRecord&)> wanted,
   std::vector<Cursor> cursors(threads_.begin(), threads_.end());
   using Head = std::pair<std::uint64_t, std::size_t>;  // time, cursor
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
-  const auto advance = [&](std::size_t number) {
-    if (cursors[number].advance(wanted)) heads.emplace(cursors[number].event().begin, number);
-  };
-  for (std::size_t i = 0; i < cursors.size(); ++i) advance(i);
+  for (std::size_t i = 0; i < cursors.size(); ++i) {
+    if (cursors[i].advance(wanted)) heads.emplace(cursors[i].event().begin, i);
+  }
   while (!heads.empty()) {
     const std::size_t number = heads.top().second;
     heads.pop();
-    visit(cursors[number].event(), cursors[number].process());
-    advance(number);
+    Cursor& cursor = cursors[number];
+    Head next{};
+    do {
+      visit(cursor.event(), cursor.process());
+      if (!cursor.advance(wanted)) break;
+      next = {cursor.event().begin, number};
+      // A thread often goes on: nothing is sorted then.
+    } while (heads.empty() || next <= heads.top());
+    if (!cursor.is_at_end()) heads.push(next);
   }
 }
 

@@ -19,6 +19,10 @@ bool Clock::raise(Actor actor, Time time) {
 }
 
 bool Clock::join(const Clock& other) {
+  if (parts_.empty()) {
+    parts_ = other.parts_;
+    return !parts_.empty();
+  }
   bool grew = false;
   std::vector<Part> added;
   auto mine = parts_.begin();

@@ -56,6 +56,12 @@ struct Stamp {
   std::shared_ptr<const Clock> seen;
 
   [[nodiscard]] Time operator[](Actor other) const noexcept { return other == actor ? time : (*seen)[other]; }
+  /// Whether who has seen `clock` has the event behind him.
+  [[nodiscard]] bool is_in(const Clock& clock) const noexcept { return clock[actor] >= time && clock.covers(*seen); }
+  void join_to(Clock& clock) const {
+    clock.join(*seen);
+    clock.raise(actor, time);
+  }
 };
 
 }  // namespace baton::check

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked_event.hpp"
-
 namespace baton::check {
 
 Ordering::ActorState& Ordering::state_of(Actors& actors, Actor actor) {
@@ -34,18 +32,22 @@ void Ordering::receive(const Event& event, ActorState& state, const Tokens& toke
 }
 
 void Ordering::wait(Step& step, const Event& event, ActorState& state) {
-  const std::uint64_t version = step.word->version();
-  if (step.is_calculated && step.seen == state.number && step.version == version) {
+  const auto version = [&] { return step.is_final ? step.word->final_version() : step.word->version(); };
+  if (step.is_calculated && step.seen == state.number && step.version == version()) {
     state.number = step.number;
     state.seen = step.result;
     return;
   }
-  const Clock guaranteed = step.word->guaranteed({event.actor, step.time, *state.seen, event.comparison, event.value});
+  const Guarantee guaranteed =
+      step.word->guaranteed({event.actor, step.time, *state.seen, event.comparison, event.value});
   step.seen = state.number;
-  step.version = version;
-  if (!state.seen->covers(guaranteed)) {
+  step.is_final = guaranteed.is_final;
+  step.version = version();
+  const bool knows_change = guaranteed.change == nullptr || guaranteed.change->stamp.is_in(*state.seen);
+  if (!knows_change || !state.seen->covers(guaranteed.clock)) {
     auto seen = std::make_shared<Clock>(*state.seen);
-    seen->join(guaranteed);
+    seen->join(guaranteed.clock);
+    if (!knows_change) guaranteed.change->stamp.join_to(*seen);
     state.seen = std::move(seen);
     state.number = ++last_number_;
   }
@@ -83,6 +85,7 @@ bool Ordering::take(Step& step, const Event& event, ActorState& state, Tokens& t
 bool Ordering::begin(const History& history) {
   for (auto& [key, word] : words_) word.forget_after([this](Actor actor) { return state_of(actors_, actor).time; });
   steps_.clear();
+  steps_.reserve(history.size());
   Actors actors = actors_;
   Tokens tokens = tokens_;
   bool has_waits = false;

@@ -15,12 +15,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/checked_event.hpp"
 #include "base/function_ref.hpp"
 #include "check/clock.hpp"
 #include "check/history.hpp"
@@ -65,6 +65,9 @@ class Ordering {
     std::uint64_t number = 0;
     Clock clock;
   };
+  struct HashWord {
+    std::size_t operator()(const WordKey& key) const noexcept { return mix(key.first, key.second); }
+  };
   using Actors = std::vector<ActorState>;
   using Tokens = std::unordered_map<std::uint64_t, Token>;
 
@@ -73,6 +76,7 @@ class Ordering {
     std::uint32_t event = 0;  // its place in the history
     Time time = 0;
     bool is_calculated = false;
+    bool is_final = false;
     Word* word = nullptr;  // of changes and waits
     /// What the last calculation began with: the clock of the actor, and what was known of the word.
     std::uint64_t seen = 0;
@@ -93,7 +97,7 @@ class Ordering {
 
   Actors actors_;
   Tokens tokens_;
-  std::map<WordKey, Word> words_;
+  std::unordered_map<WordKey, Word, HashWord> words_;
   std::vector<Step> steps_;
   std::uint64_t last_number_ = 0;
 };

@@ -5,6 +5,8 @@
 namespace baton::check {
 
 void RaceFinder::add(const Event& event) {
+  // Memory that is not touched costs nothing, moving all of it while it grows does.
+  if (kept_.capacity() == 0) kept_.reserve(events_kept_);
   kept_.push_back(event);
   if (kept_.size() < events_kept_) return;
   ordering_.settle(kept_);

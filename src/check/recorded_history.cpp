@@ -85,9 +85,15 @@ std::string RecordedHistory::text_of(std::uint32_t process, TextId id) const {
 }
 
 std::uint32_t RecordedHistory::place_of(std::uint32_t process, TextId id) {
-  const auto [at, is_new] = places_.try_emplace(std::uint64_t{process} << 32U | id);
-  if (is_new) at->second = names_.place(text_of(process, id));
-  return at->second;
+  if (process >= places_.size()) places_.resize(std::size_t{process} + 1);
+  std::vector<std::optional<std::uint32_t>>& places = places_[process];
+  if (id < places.size() && places[id]) return *places[id];
+  const std::uint32_t place = names_.place(text_of(process, id));
+  // A number that is in no text is none to count to.
+  if (trace_.text(process, id) == nullptr) return place;
+  if (id >= places.size()) places.resize(std::size_t{id} + 1);
+  places[id] = place;
+  return place;
 }
 
 Event RecordedHistory::access_of(const EventRecord& recorded, std::uint32_t process) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -57,7 +58,7 @@ class RecordedHistory {
   const TraceReader& trace_;
   RaceFinder& finder_;
   Names names_;
-  std::unordered_map<std::uint64_t, std::uint32_t> places_;  // by process and the number of its text
+  std::vector<std::vector<std::optional<std::uint32_t>>> places_;  // by process and the number of its text
   Actors actors_;
   std::unordered_map<TaskKey, Edges, HashTask> edges_;
   std::unordered_map<std::uint64_t, std::uint64_t> chips_;  // by the token of all their tasks

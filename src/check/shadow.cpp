@@ -39,8 +39,12 @@ void Shadow::touch(const Event& by, const Stamp& stamp,
 
 void Shadow::touch_row(const Event& by, const Stamp& stamp, std::uint64_t first, std::uint64_t last, Found found) {
   const Touch mine{by, stamp.time};
-  cut(last);
-  auto at = cut(first);
+  auto at = pieces_.lower_bound(first);
+  // Mostly the same bytes are touched again.
+  if (at == pieces_.end() || at->first != first || at->second.end != last) {
+    cut(last);
+    at = cut(first);
+  }
   for (std::uint64_t begin = first; begin < last;) {
     if (at == pieces_.end() || at->first > begin) {
       const std::uint64_t end = at == pieces_.end() ? last : std::min(last, at->first);

@@ -20,6 +20,9 @@ Word::Sender* Word::sender(Actor actor) {
 }
 
 void Word::add(Change change) {
+  const bool had_sets = has_sets_;
+  const bool had_additions = has_additions_;
+  const bool had_decrements = has_decrements_;
   if (change.op == NotifyOp::set) has_sets_ = true;
   if (change.op == NotifyOp::add) has_additions_ = true;
   if (change.op == NotifyOp::add && change.value < 0) has_decrements_ = true;
@@ -27,7 +30,10 @@ void Word::add(Change change) {
   if (by == nullptr) {
     by = &senders_.emplace_back();
     by->actor = change.stamp.actor;
+    ++final_version_;
   }
+  // What it was like says how a wait is looked at.
+  if (had_sets != has_sets_ || had_additions != has_additions_ || had_decrements != has_decrements_) ++final_version_;
   const std::int64_t before = by->changes.empty() ? 0 : by->changes.back().sum;
   change.sum = before + (change.op == NotifyOp::add ? change.value : 0);
   ++version_;
@@ -50,7 +56,7 @@ bool Word::update(Actor actor, Time time, const std::shared_ptr<const Clock>& se
     if (*both == *change.stamp.seen) return false;
     change.stamp.seen = std::move(both);
   }
-  ++version_;
+  begin_version();
   return true;
 }
 
@@ -60,7 +66,7 @@ void Word::forget_after(FunctionRef<Time(Actor)> last) {
     by.forget(static_cast<std::size_t>(kept - by.times.begin()), by.times.size());
   }
   std::erase_if(senders_, [](const Sender& by) { return by.changes.empty(); });
-  ++version_;
+  begin_version();
 }
 
 std::optional<Change> Word::first_that_knows(Actor actor, Time time) const {

@@ -35,6 +35,14 @@ struct Change {
   std::int64_t sum = 0;
 };
 
+/// What a wait has behind it: the events of a clock, and maybe a change with all that it has seen.
+struct Guarantee {
+  Clock clock{};
+  const Change* change = nullptr;
+  /// What those who have changed the word so far change later lets nothing come earlier.
+  bool is_final = false;
+};
+
 class Word {
  public:
   /// In the order of each actor.
@@ -43,10 +51,12 @@ class Word {
   void forget_after(FunctionRef<Time(Actor)> last);
   /// What a change that was added has seen: at most what was assumed. True if it is less.
   bool update(Actor actor, Time time, const std::shared_ptr<const Clock>& seen);
-  /// While it is the same, so is what a wait guarantees.
+  /// While it is the same, so is what a wait guarantees; where that is final, while this is the same which leaves out
+  /// further changes by those who have made some.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+  [[nodiscard]] std::uint64_t final_version() const noexcept { return final_version_; }
 
-  [[nodiscard]] Clock guaranteed(const Waiter& waiter) const;
+  [[nodiscard]] Guarantee guaranteed(const Waiter& waiter) const;
 
   /// Changes that let the wait return without the event `time` of `actor`; nothing if there are none.
   [[nodiscard]] std::optional<std::vector<Change>> way_without(const Waiter& waiter, Actor actor, Time time) const;
@@ -82,15 +92,21 @@ class Word {
 
   [[nodiscard]] Ways ways_to(const Waiter& waiter) const;
   /// Of words that are only added to, and of those that are only set.
-  [[nodiscard]] Clock guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
+  [[nodiscard]] Guarantee guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const;
   [[nodiscard]] Clock guaranteed_by_set(const Waiter& waiter) const;
+  [[nodiscard]] Guarantee guaranteed_by_sets_of_one(const Waiter& waiter) const;
   [[nodiscard]] Clock guaranteed_by_all_ways(const Waiter& waiter) const;
 
   [[nodiscard]] Sender* sender(Actor actor);
+  void begin_version() noexcept {
+    ++version_;
+    ++final_version_;
+  }
 
   std::vector<Sender> senders_;
   std::int64_t first_value_ = 0;
   std::uint64_t version_ = 0;
+  std::uint64_t final_version_ = 0;
   bool has_sets_ = false;
   bool has_additions_ = false;
   bool has_decrements_ = false;

@@ -87,10 +87,7 @@ void for_each_news(const Waiter& waiter, std::span<const Change* const> changes,
 /// What all of them have behind them, and they themselves.
 Clock join_all(std::span<const Change* const> changes) {
   Clock all;
-  for (const Change* change : changes) {
-    all.join(*change->stamp.seen);
-    all.raise(change->stamp.actor, change->stamp.time);
-  }
+  for (const Change* change : changes) change->stamp.join_to(all);
   return all;
 }
 
@@ -149,7 +146,7 @@ bool Word::Ways::suffice(const Waiter& waiter, std::span<const Change* const> so
   return std::ranges::any_of(known, from_set) || std::ranges::any_of(some, from_set);
 }
 
-Clock Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
+Guarantee Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
   std::vector<std::size_t> known;
   known.reserve(senders_.size());
   std::int64_t missing = least - first_value_;
@@ -157,22 +154,29 @@ Clock Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
     known.push_back(by.count_known(waiter));
     if (known.back() != 0) missing -= by.changes[known.back() - 1].sum;
   }
-  if (missing <= 0) return {};
+  if (missing <= 0) return {.is_final = true};
   Chosen open;
   open.reserve(2 * senders_.size());
   std::int64_t total = 0;
+  bool is_final = true;
   for (std::size_t i = 0; i < senders_.size(); ++i) {
     std::int64_t sum = 0;
+    bool is_enough = false;
     // Where one actor has changed enough, what it does later has seen more, and lets nothing come earlier.
     for (const Change& change : std::span(senders_[i].changes).subspan(known[i])) {
-      if (sum >= missing || is_after(change, waiter)) break;
+      is_enough = is_after(change, waiter);
+      if (is_enough) break;
       sum += change.value;
       open.push_back(&change);
+      is_enough = sum >= missing;
+      if (is_enough) break;
     }
+    is_final = is_final && is_enough;
     total += sum;
   }
+  if (open.size() == 1 && total >= missing) return {.change = open.front(), .is_final = is_final};
   // Where too few changes are on record, all of them were needed, and something else.
-  if (total <= missing) return join_all(open);
+  if (total <= missing) return {.clock = join_all(open), .is_final = is_final};
   Clock result;
   std::vector<std::pair<Time, std::int64_t>> order;
   for_each_news(waiter, open, [&](Actor actor) {
@@ -183,7 +187,19 @@ Clock Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
     const auto last = std::ranges::find_if(order, [&](const auto& entry) { return (sum += entry.second) >= missing; });
     result.raise(actor, last->first);
   });
-  return result;
+  return {.clock = std::move(result), .is_final = is_final};
+}
+
+Guarantee Word::guaranteed_by_sets_of_one(const Waiter& waiter) const {
+  const Sender& by = senders_.front();
+  const auto satisfies = [&](const Change& change) { return holds(change.value, waiter.comparison, waiter.value); };
+  const auto later = by.changes.begin() + static_cast<std::ptrdiff_t>(by.count_known(waiter));
+  const std::int64_t before = later == by.changes.begin() ? first_value_ : std::prev(later)->value;
+  if (holds(before, waiter.comparison, waiter.value)) return {.is_final = true};
+  const auto first = std::find_if(later, by.changes.end(), satisfies);
+  if (first == by.changes.end()) return {};
+  if (is_after(*first, waiter)) return {.is_final = true};
+  return {.change = &*first, .is_final = true};
 }
 
 Clock Word::guaranteed_by_set(const Waiter& waiter) const {
@@ -217,13 +233,14 @@ Clock Word::guaranteed_by_set(const Waiter& waiter) const {
   return result;
 }
 
-Clock Word::guaranteed(const Waiter& waiter) const {
+Guarantee Word::guaranteed(const Waiter& waiter) const {
   if (senders_.empty()) return {};
   if (const auto least = least_sum(waiter); least && !has_sets_ && !has_decrements_) {
     return guaranteed_by_sum(waiter, *least);
   }
-  if (!has_additions_) return guaranteed_by_set(waiter);
-  return guaranteed_by_all_ways(waiter);
+  if (has_additions_) return {.clock = guaranteed_by_all_ways(waiter)};
+  if (senders_.size() == 1) return guaranteed_by_sets_of_one(waiter);
+  return {.clock = guaranteed_by_set(waiter)};
 }
 
 Clock Word::guaranteed_by_all_ways(const Waiter& waiter) const {

@@ -101,6 +101,12 @@ function duration(ns) {
   return Math.round(ns) + " ns";
 }
 
+/// A time on the axis: with as many digits as tell it from its neighbour, `step` away.
+function axisTime(ns, step) {
+  const [scale, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
+  return (ns / scale).toFixed(Math.max(0, Math.min(12, Math.ceil(Math.log10(scale / step) - 1e-9)))) + " " + unit;
+}
+
 /// The first event of a track that ends after `time`.
 function firstAfter(track, time) {
   let low = 0, high = track.begin.length;
@@ -124,20 +130,27 @@ function firstFrom(track, time, low) {
 function drawTrack(track) {
   const y = yOf(track), perPixel = (state.to - state.from) / width();
   const tall = track.height === ROW;
+  let alphaNow = null, colourNow = null;
   for (let i = firstAfter(track, state.from); i < track.begin.length && track.begin[i] <= state.to;) {
     const label = track.label[i], kind = HEAD.classes[label];
     const x = Math.max(NAMES, xOf(track.begin[i])), end = Math.min(xOf(track.begin[i] + track.length[i]), NAMES + width());
-    pen.globalAlpha = state.foundLabels && !state.foundLabels.has(label) ? .15 : kind === 4 ? .55 : 1;
-    pen.fillStyle = colours[CLASSES[kind]];
+    const alpha = state.foundLabels && !state.foundLabels.has(label) ? .15 : kind === 4 ? .55 : 1;
+    const colour = colours[CLASSES[kind]];
+    // Setting them costs more than a rectangle.
+    if (alpha !== alphaNow) pen.globalAlpha = alphaNow = alpha;
+    if (colour !== colourNow) pen.fillStyle = colourNow = colour;
     const wide = Math.max(end - x, 1);
-    if (track.length[i] === 0) {
+    if (wide === 1) {
+      // A whole pixel: nothing is blended.
+      pen.fillRect(Math.floor(x), y, 1, track.height);
+    } else if (track.length[i] === 0) {
       pen.fillRect(x - .5, y, 1.5, track.height);
     } else {
       pen.fillRect(x, y, wide > 2 ? wide - .5 : wide, track.height);
     }
     if (tall && wide > 24) {
-      pen.globalAlpha = 1;
-      pen.fillStyle = "#fff";
+      pen.globalAlpha = alphaNow = 1;
+      pen.fillStyle = colourNow = "#fff";
       pen.save();
       pen.beginPath();
       pen.rect(x, y, wide, track.height);
@@ -183,7 +196,7 @@ function drawAxis() {
   for (let time = Math.ceil(state.from / step) * step; time <= state.to; time += step) {
     const x = xOf(time);
     pen.fillRect(x, AXIS - 6, 1, 4);
-    pen.fillText(duration(time), x + 3, 13);
+    pen.fillText(axisTime(time, step), x + 3, 13);
   }
   pen.fillText(duration(span) + " shown", 8, 13);
 }
