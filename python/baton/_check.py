@@ -23,8 +23,8 @@ def check() -> Iterator[None]:
         with baton.check():
             baton.run_ranks(4, body)
 
-    It sees what the command `baton check` sees; what chips of a Worker do, if the worker is started inside the block and
-    closed there. What NumPy does with the array of a window is not seen.
+    It sees what the command `baton check` sees, also what chips of a Worker do that was started before. What NumPy does
+    with the array of a window is not seen.
     """
     recording = _core.RaceCheck()
     try:

@@ -16,8 +16,8 @@ def trace(file: str | os.PathLike) -> Iterator[None]:
         with baton.trace("run.trace"):
             chip.run(orchestration)
 
-    What chips of a Worker do is recorded if the worker is started inside the block, or has the argument trace=. Processes
-    that name the same file at the same time write to it together.
+    What chips of a Worker do is recorded, too, also if it was started before. Processes that name the same file at the
+    same time write to it together.
     """
     writing = _core.Trace(os.fspath(file))
     try:

@@ -20,6 +20,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "base/trace_file.hpp"
+#include "base/trace_followers.hpp"
 
 namespace baton::events {
 
@@ -300,13 +301,14 @@ void begin() {
 
 void start_trace(const std::string& path, EventLevel level) {
   Registry& all = registry();
+  const std::string file = std::filesystem::absolute(path).string();
   {
     const std::lock_guard lock(all.mutex);
     if (all.session) {
       fail(Code::invalid_argument, "a trace is being written to {}, so none can be written to {}",
            all.session->file.path(), path);
     }
-    all.open_session(std::filesystem::absolute(path).string());
+    all.open_session(file);
     trace_number.fetch_add(1, std::memory_order_relaxed);
     recorded_level.store(level, std::memory_order_relaxed);
   }
@@ -318,9 +320,11 @@ void start_trace(const std::string& path, EventLevel level) {
           .kind = EventKind::process,
           .object = text(program_invocation_short_name),
           .a = static_cast<std::uint64_t>(::getpid())});
+  tell_followers({.path = file, .level = level});
 }
 
 void stop_trace() noexcept {
+  if (trace_path()) tell_followers({});
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (!all.session) return;

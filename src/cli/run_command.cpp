@@ -11,6 +11,7 @@
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
+#include "base/log.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
 #include "base/trace_file.hpp"
@@ -172,6 +173,12 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
     trace.emplace(path);
     std::erase_if(options.environment, [](const std::string& entry) { return entry.starts_with("BATON_TRACE="); });
     options.environment.push_back("BATON_TRACE=" + path);
+    if (hosts) {
+      log::warn(
+          "each host writes what its own ranks do to {} there, by its own clock; where hosts share that folder, "
+          "name one that they do not share",
+          quote(path));
+    }
   }
   if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);
   options.grace = parse_patience("--grace", grace_);

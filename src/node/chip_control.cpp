@@ -48,6 +48,7 @@ void ChipServer::serve_control(MessageReader& message, MessageWriter& reply) {
     case MessageKind::copy_in:
     case MessageKind::copy_out: return copy_window(message);
     case MessageKind::watch_signal: return watch_signal(message);
+    case MessageKind::trace: return follow_trace(message);
     default: fail(Code::protocol, "a control message of kind {}", static_cast<std::uint32_t>(message.kind()));
   }
 }

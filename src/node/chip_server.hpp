@@ -52,6 +52,7 @@ class ChipServer {
   void report(const Failure& failure, std::uint64_t record);
 
   void serve_control(MessageReader& message, MessageWriter& reply);
+  static void follow_trace(MessageReader& message);
   void open_domain(MessageReader& message, MessageWriter& reply);
   void copy_window(MessageReader& message);
   void watch_signal(MessageReader& message);

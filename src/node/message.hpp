@@ -32,6 +32,7 @@ enum class MessageKind : std::uint32_t {
   copy_out,      // from a window to the staging memory
   watch_signal,  // a task waits for a notification
   stop_control,  // nothing follows
+  trace,         // a trace begins, or ends
   // replies: of `done` and `failed`, the number of the request comes first
   done = 48,
   failed,

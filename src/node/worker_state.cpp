@@ -71,9 +71,12 @@ WorkerState::WorkerState(WorkerOptions options)
   // This process has the file of a trace open for longer than its chips.
   events::begin();
   start_chips();
+  if (options_.isolation == Isolation::inproc) return;
+  trace_follower_.emplace([this](const events::TraceChange& change) { follow_trace(change); });
 }
 
 WorkerState::~WorkerState() {
+  trace_follower_.reset();
   try {
     close();
   } catch (const std::exception& error) {

@@ -19,6 +19,7 @@
 #include "base/checked_order.hpp"
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
+#include "base/trace_followers.hpp"
 #include "chip/graph/tensor_map.hpp"
 #include "node/chip_mailbox.hpp"
 #include "node/chips.hpp"
@@ -228,6 +229,10 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   [[nodiscard]] ChipLink& link(int chip) { return links_[static_cast<std::size_t>(chip)]; }
   void release_reply(int chip) noexcept;
 
+  // trace_following.cpp
+  void follow_trace(const events::TraceChange& change) noexcept;
+  void await_trace(int chip, const events::TraceChange& change, Lock& lock);
+
   // notification_waits.cpp
   void wait_ended(ChipLink& from, MessageReader& told);
   void give_up_waits(RunState& run);
@@ -285,6 +290,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   std::atomic<std::uint64_t> last_run_{0};
   std::atomic<bool> stop_service_{false};
   std::unique_ptr<SubWorkers> sub_workers_;
+  /// Of chips that are processes. Ends before all of the above.
+  std::optional<events::TraceFollower> trace_follower_;
 };
 
 }  // namespace baton::node

@@ -71,14 +71,18 @@ const NodeOrder kNodeOrders[] = {
      }},
 };
 
+WorkerOptions two_chips(Isolation isolation) {
+  WorkerOptions options;
+  options.devices = {0, 1};
+  options.isolation = isolation;
+  options.clusters = 1;
+  options.output_heap_bytes = 1 << 20;
+  return options;
+}
+
 Recorded run_node(Isolation isolation, const std::function<void(Worker&)>& body) {
   return record([&] {
-    WorkerOptions options;
-    options.devices = {0, 1};
-    options.isolation = isolation;
-    options.clusters = 1;
-    options.output_heap_bytes = 1 << 20;
-    Worker node(options);
+    Worker node(two_chips(isolation));
     body(node);
   });
 }
@@ -100,6 +104,19 @@ TEST_P(Nodes, AreJudgedRightly) {
           << recorded.text();
       EXPECT_NE(recorded.text().find("between their tasks is missing an edge"), std::string::npos) << recorded.text();
     }
+  }
+}
+
+/// What was done before nobody is told of, nor does it count.
+TEST_P(Nodes, ThatRunAlreadyAreJudgedRightly) {
+  Worker node(two_chips(GetParam()));
+  const Tensor x = node.create_buffer(DType::float32, {kNumbers}, "x");
+  for (const NodeOrder& order : kNodeOrders) {
+    kNodeOrders[0].run(node, x, Instruction::store, Instruction::store);
+    const Recorded recorded = record([&] { order.run(node, x, Instruction::store, Instruction::load); });
+    EXPECT_EQ(recorded.failure, "");
+    EXPECT_EQ(recorded.findings.races.empty(), order.orders) << order.name << '\n' << recorded.text();
+    EXPECT_EQ(recorded.findings.accesses, 2U) << order.name;
   }
 }
 
