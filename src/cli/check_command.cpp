@@ -134,6 +134,8 @@ int CheckCommand::run(const std::vector<std::string>& after_dashes) {
     if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());
     if (exit_code == 0) exit_code = result.exit_code;
     if (!std::filesystem::exists(trace)) {
+      // It failed before it came to Baton, and has said why.
+      if (result.exit_code != 0) return result.exit_code;
       fail(Code::invalid_argument, "{} did not use Baton: nothing was recorded", quote(program.front()));
     }
     const check::TraceFindings findings = check::check_trace(trace);

@@ -50,6 +50,11 @@ def test_a_program_that_is_not_one_of_batons(baton):
     assert result.returncode == 2 and b"did not use Baton" in result.stderr
 
 
+def test_a_program_that_fails_before_it_comes_to_baton(baton):
+    result = baton.run("check", "false")
+    assert result.returncode == 1 and b"did not use Baton" not in result.stderr
+
+
 def test_seeds_and_options(baton):
     result = baton.run("check", "--seeds", "3", RANK, "leave")
     assert result.returncode == 0 and b"0 races in 3 runs" in result.stderr
