@@ -82,6 +82,15 @@ struct BATON_API Options {
   /// BATON_CHECK: on or off: a trace has what `baton check` needs to find races. Set by it.
   bool check = false;
 
+  /// BATON_HOSTS: the hosts of a node whose program names none: "a:4,b:4".
+  std::optional<std::string> hosts;
+  /// BATON_LAUNCH_AGENT: what runs a command on {host}, instead of ssh.
+  std::optional<std::string> launch_agent;
+  /// BATON_INTERFACE: the network on which other hosts reach this one; default: any.
+  std::optional<std::string> interface;
+  /// BATON_REMOTE_BATON: where `baton` is on other hosts; default: where it is here.
+  std::optional<std::string> remote_baton;
+
   /// BATON_RANK, BATON_SIZE, BATON_JOB: set by `baton run`: which rank this is, of how many, and where they meet.
   std::optional<int> rank;
   std::optional<int> size;

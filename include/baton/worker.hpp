@@ -1,4 +1,4 @@
-// A node: many chips on this machine, driven by one orchestration.
+// A node: many chips, on this machine or on several, driven by one orchestration.
 #pragma once
 
 #include <chrono>
@@ -47,7 +47,17 @@ struct WorkerOptions {
   /// The generation of the chips.
   std::string platform = "a2a3sim";
   /// One chip for each; parse_device_list() reads them as people write them. Chips are named by their index here.
-  std::vector<int> devices = {0};
+  /// Empty: one chip, device 0; with hosts, as many as they take. With hosts each of them counts its devices from 0 on,
+  /// and only how many are named here matters.
+  std::vector<int> devices = {};
+  /// The hosts of the chips, with how many of them: "a,b" or "a:4,b:8". Empty: BATON_HOSTS, else this one.
+  std::string hosts = {};
+  /// With hosts: what runs a command on {host}; empty: BATON_LAUNCH_AGENT, else ssh.
+  std::string launch_agent = {};
+  /// With hosts: the network on which they reach this one; empty: BATON_INTERFACE, else any.
+  std::string interface = {};
+  /// With hosts: the path of `baton` there; empty: BATON_REMOTE_BATON, else where it is here.
+  std::string remote_baton = {};
   Isolation isolation = Isolation::processes;
   /// Threads that run submit_sub(); at least 1.
   int sub_workers = 1;

@@ -1,4 +1,4 @@
-"""Nodes: many chips on this machine, driven by one function."""
+"""Nodes: many chips, on this machine or on several, driven by one function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _has_host_kernels(platform: str) -> bool:
 
 
 class Worker:
-    """A node: many chips on this machine, each in a process of its own, driven by one function.
+    """A node: many chips, each in a process of its own, driven by one function.
 
         with baton.Worker(devices="0-3") as node:
             xs = [node.tensor(np.arange(256, dtype="f4") + 100 * r) for r in range(4)]
@@ -35,7 +35,13 @@ class Worker:
     level            3: a node. 2: one chip in this process
     platform         the generation of the chips: "a2a3sim" or "a5sim"; or "cuda": chips are GPUs, and where there are fewer
                      of these than devices, parts of them, in this process
-    device_ids       one chip for each; or devices="0-3". Chips are named by their index here
+    device_ids       one chip for each; or devices="0-3". Chips are named by their index here. Without either: one chip, or
+                     as many as the hosts take
+    hosts            where the chips are, "a,b" or "a:4,b:4", and how many on each: see "Run on several hosts". None:
+                     BATON_HOSTS, else this machine. Each host counts its devices from 0 on
+    launch_agent     with hosts: what runs a command on {host}; None: BATON_LAUNCH_AGENT, else ssh
+    interface        with hosts: the network on which they reach this machine; None: BATON_INTERFACE, else any
+    remote_baton     with hosts: the path of `baton` there; None: BATON_REMOTE_BATON, else where it is here
     num_sub_workers  processes that run the Python functions of submit_sub()
     inproc           all chips in this process: starts in milliseconds, a crash takes everything along
     clusters         of each chip; 0: as many as the platform has
@@ -63,12 +69,18 @@ class Worker:
                  devices: str | Sequence[int] | None = None, num_sub_workers: int = 1, inproc: bool = False,
                  clusters: int = 0, chip_threads: int = 0, chip_program: str | os.PathLike | None = None,
                  task_window: int = 0, kernel_timeout: float | None = None,
-                 trace: str | os.PathLike | None = None):
-        given = device_ids if device_ids is not None else devices if devices is not None else [0]
-        self.device_ids = _core.parse_device_list(given) if isinstance(given, str) else list(given)
+                 trace: str | os.PathLike | None = None, hosts: str | None = None, launch_agent: str | None = None,
+                 interface: str | None = None, remote_baton: str | os.PathLike | None = None):
+        given = device_ids if device_ids is not None else devices
+        asked = _core.parse_device_list(given) if isinstance(given, str) else list(given if given is not None else [])
+        if given is not None and not asked:
+            from baton._errors import Code, Error
+            raise Error(Code.invalid_argument, "a node of 0 chips is not possible")
+        self.device_ids = asked or [0]  # without any, what the node has once it has started
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
-        self._options = (level, platform, self.device_ids, inproc, max(1, num_sub_workers), clusters, chip_threads,
-                         os.fspath(chip_program or ""), task_window, kernel_timeout)
+        self._options = (level, platform, asked, inproc, max(1, num_sub_workers), clusters, chip_threads,
+                         os.fspath(chip_program or ""), task_window, kernel_timeout, hosts or "", launch_agent or "",
+                         interface or "", os.fspath(remote_baton or ""))
         self._sub_workers = SubWorkers(max(1, num_sub_workers), _core.kernel_limit_seconds(kernel_timeout))
         self._node: _core.Node | None = None
         self._trace_file, self._trace = trace, None
@@ -89,6 +101,8 @@ class Worker:
             if self._trace_file is not None:
                 self._trace = _core.Trace(os.fspath(self._trace_file))
             self._node = _core.make_node(*self._options)
+            if len(self.device_ids) != self._node.chip_count:
+                self.device_ids = list(range(self._node.chip_count))
         return self
 
     @property

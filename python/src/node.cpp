@@ -52,7 +52,9 @@ class NodeMemory final : public Memory {
 
 std::shared_ptr<Node> make_node(int level, const std::string& platform, const std::vector<int>& devices, bool inproc,
                                 int sub_workers, int clusters, int chip_threads, const std::string& chip_program,
-                                std::size_t task_window, std::optional<double> kernel_timeout) {
+                                std::size_t task_window, std::optional<double> kernel_timeout, const std::string& hosts,
+                                const std::string& launch_agent, const std::string& interface,
+                                const std::string& remote_baton) {
   WorkerOptions options;
   options.level = level;
   options.platform = platform;
@@ -64,6 +66,10 @@ std::shared_ptr<Node> make_node(int level, const std::string& platform, const st
   options.chip_program = chip_program;
   if (task_window != 0) options.task_window = task_window;
   options.kernel_timeout = nanoseconds_of(kernel_timeout);
+  options.hosts = hosts;
+  options.launch_agent = launch_agent;
+  options.interface = interface;
+  options.remote_baton = remote_baton;
   return std::make_shared<Node>(interruptibly([options] { return std::make_shared<Worker>(options); }));
 }
 
@@ -185,7 +191,8 @@ void bind_node(nb::module_& module) {
       .def("close", &Node::close);
   module.def("make_node", make_node, nb::arg("level"), nb::arg("platform"), nb::arg("devices"), nb::arg("inproc"),
              nb::arg("sub_workers"), nb::arg("clusters"), nb::arg("chip_threads"), nb::arg("chip_program"),
-             nb::arg("task_window"), nb::arg("kernel_timeout").none());
+             nb::arg("task_window"), nb::arg("kernel_timeout").none(), nb::arg("hosts") = "",
+             nb::arg("launch_agent") = "", nb::arg("interface") = "", nb::arg("remote_baton") = "");
   bind_orchestration(module);
 }
 

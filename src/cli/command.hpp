@@ -79,6 +79,13 @@ class AgentCommand : public Command {
   [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
 };
 
+/// baton node: the chips of a node on other hosts.
+class NodeCommand : public Command {
+ public:
+  explicit NodeCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+};
+
 /// baton check -n 4 ./program: runs a program and reports its races.
 class CheckCommand : public Command {
  public:

@@ -18,7 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/python_program.hpp"
 #include "cli/version.hpp"
-#include "job/hosts/host_list.hpp"
+#include "job/host_list.hpp"
 #include "job/hosts/hosts_launcher.hpp"
 #include "job/launch/launcher.hpp"
 
@@ -35,6 +35,7 @@ examples:
   baton run --hosts a:4,b:8 ./train          ranks 0-3 on host a, 4-11 on host b, by ssh
   baton run --hosts a,b -n 64 ./train        32 on each
   baton run examples/allreduce -d 0-3        a folder with main.py: it starts its chips itself
+  baton run --hosts a,b examples/allreduce   its chips are on these hosts
 
 Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
 ended, and baton returns the exit code of the rank that failed first (128 + N for signal N; 124 after --timeout).
@@ -98,9 +99,10 @@ job::HostsOptions RunCommand::hosts() const {
   job::HostsOptions out;
   out.hosts =
       job::share_ranks(hosts_.empty() ? job::read_hostfile(hostfile_) : job::parse_hosts(hosts_), wanted_ranks());
-  if (!launch_agent_.empty()) out.launch_agent = launch_agent_;
-  out.remote_baton = remote_baton_;
-  out.interface = interface_;
+  const Options& set = baton::options();
+  out.launch_agent = launch_agent_.empty() ? set.launch_agent.value_or(out.launch_agent) : launch_agent_;
+  out.remote_baton = remote_baton_.empty() ? set.remote_baton.value_or("") : remote_baton_;
+  out.interface = interface_.empty() ? set.interface.value_or("") : interface_;
   out.version = version();
   out.patience = baton::options().join_timeout;
   return out;
@@ -136,7 +138,18 @@ std::vector<std::string> program_of(const CLI::App& command, const std::vector<s
 void RunCommand::run_folder(std::vector<std::string> command) const {
   const std::filesystem::path folder = command.front();
   if (!trace_.empty()) ::setenv("BATON_TRACE", std::filesystem::absolute(trace_).c_str(), 1);
-  if (app_->count_all() > (trace_.empty() ? 1U : 2U)) {
+  // Where its chips are.
+  const std::pair<const std::string&, const char*> of_node[] = {{hosts_, "BATON_HOSTS"},
+                                                                {launch_agent_, "BATON_LAUNCH_AGENT"},
+                                                                {remote_baton_, "BATON_REMOTE_BATON"},
+                                                                {interface_, "BATON_INTERFACE"}};
+  std::size_t understood = trace_.empty() ? 1 : 2;
+  for (const auto& [value, variable] : of_node) {
+    if (value.empty()) continue;
+    ::setenv(variable, value.c_str(), 1);
+    ++understood;
+  }
+  if (app_->count_all() > understood) {
     fail(Code::invalid_argument,
          "{} starts its chips itself: its options come behind its name, as in baton run {} -d 0-3",
          quote(folder.string()), folder.string());

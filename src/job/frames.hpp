@@ -33,6 +33,9 @@ enum class FrameKind : std::uint32_t {
   look,         // launcher: what do the ranks do? agent: somebody asks that here, about those of all hosts
   seen,         // both, in answer to a `look`: what one rank does
   looked,       // both: that was all
+  signal_rank,  // launcher: for one rank
+  stopped,      // launcher: is the process of a rank stopped? agent: whether it is
+  meeting,      // agent: where a rank that it does not start itself joins
   finish,       // launcher: end what is left of the ranks, and then yourself
   finished,     // agent: nothing of them is left but output
   heartbeat,    // both: nothing; there is always something that the other host has to acknowledge

@@ -1,5 +1,7 @@
 #include "job/rank_messages.hpp"
 
+#include <algorithm>
+
 #include "base/fail.hpp"
 
 namespace baton::job {
@@ -68,6 +70,47 @@ Welcome decode_welcome(FrameReader& frame) {
     }
   }
   return welcome;
+}
+
+std::string encode_not_started(const Error& error) {
+  return FrameWriter(FrameKind::not_started)
+      .put(static_cast<std::uint32_t>(error.code()))
+      .put_text(error.message())
+      .put_texts(error.notes())
+      .put_text(error.remedy())
+      .finish();
+}
+
+Error decode_not_started(FrameReader& frame) {
+  const auto code = static_cast<Code>(frame.get<std::uint32_t>());
+  std::string message = frame.get_text();
+  std::erase(message, '\0');  // what() ends there
+  std::vector<std::string> notes = frame.get_texts();
+  const std::string remedy = frame.get_text();
+  frame.expect_end();
+  return Error(code, std::move(message), std::move(notes), remedy);
+}
+
+std::string encode(const ProcessSight& sight) {
+  return FrameWriter(FrameKind::stopped).put(sight.rank).put(static_cast<std::uint8_t>(sight.is_stopped)).finish();
+}
+
+ProcessSight decode_process_sight(FrameReader& frame) {
+  ProcessSight sight;
+  sight.rank = frame.get<std::int32_t>();
+  sight.is_stopped = frame.get<std::uint8_t>() != 0;
+  frame.expect_end();
+  return sight;
+}
+
+std::string encode(const Meeting& meeting) {
+  return FrameWriter(FrameKind::meeting).put_text(meeting.agent).put_text(meeting.watch).finish();
+}
+
+Meeting decode_meeting(FrameReader& frame) {
+  Meeting meeting{.agent = frame.get_text(), .watch = frame.get_text()};
+  frame.expect_end();
+  return meeting;
 }
 
 }  // namespace baton::job

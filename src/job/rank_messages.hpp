@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <baton/error.hpp>
+
 #include "comm/rendezvous.hpp"
 #include "job/frames.hpp"
 
@@ -36,5 +38,25 @@ struct Welcome {
 [[nodiscard]] std::string encode(const Welcome& welcome);
 /// Throws Error (protocol) if a rank is on a host that is not there.
 [[nodiscard]] Welcome decode_welcome(FrameReader& frame);
+
+/// Why a rank was not started.
+[[nodiscard]] std::string encode_not_started(const Error& error);
+[[nodiscard]] Error decode_not_started(FrameReader& frame);
+
+/// What an agent sees of the process of a rank.
+struct ProcessSight {
+  std::int32_t rank = 0;
+  bool is_stopped = false;
+};
+[[nodiscard]] std::string encode(const ProcessSight& sight);
+[[nodiscard]] ProcessSight decode_process_sight(FrameReader& frame);
+
+/// For a rank that its agent does not start: sockets of its host.
+struct Meeting {
+  std::string agent;  // where it joins
+  std::string watch;  // who shows its control segment to others
+};
+[[nodiscard]] std::string encode(const Meeting& meeting);
+[[nodiscard]] Meeting decode_meeting(FrameReader& frame);
 
 }  // namespace baton::job

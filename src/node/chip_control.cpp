@@ -5,6 +5,7 @@
 #include "comm/domain_state.hpp"
 #include "comm/window_state.hpp"
 #include "node/chip_server.hpp"
+#include "node/far_node.hpp"
 #include "node/task_message.hpp"
 
 namespace baton::node {
@@ -18,7 +19,12 @@ void ChipServer::run_control() {
     if (!record) {
       tell_ended(replies, reply);
       static_cast<void>(wait_until(
-          place_, [&] { return control.readable() || watches_.due(); }, watches_.next_deadline(), [] {}));
+          place_,
+          [&] {
+            look();
+            return control.readable() || watches_.due();
+          },
+          watches_.next_deadline(), [] {}));
       continue;
     }
     MessageReader message(*record);
@@ -96,6 +102,7 @@ void ChipServer::copy_window(MessageReader& message) {
     open.window.copy_in(offset, views_.staging.data() + staged, bytes);
   } else {
     open.window.copy_out(views_.staging.data() + staged, offset, bytes);
+    if (far_ != nullptr) far_->share_staging(staged, views_.staging.subspan(staged, bytes));
   }
   if (is_checked()) note_hand(chip, copy_token(copy, CopyMoment::made));
 }

@@ -1,5 +1,7 @@
 #include "node/chip_mailbox.hpp"
 
+#include "node/courier.hpp"
+
 namespace baton::node {
 
 MailboxViews views_of(wire::NodeHeader& header, std::size_t chip) noexcept {
@@ -26,6 +28,7 @@ void ChipMailbox::set_phase(wire::ChipPhase phase) noexcept {
 
 void ChipMailbox::tell_completed(std::uint64_t count) noexcept {
   box_.completed.store(count, std::memory_order_seq_cst);
+  if (courier_ != nullptr) return courier_->carry();
   // A node that has not counted the one before looks again before it sleeps (see StreamWriter::write()): many
   // completions cost one ring.
   if (box_.seen.load(std::memory_order_seq_cst) != count - 1) return;
@@ -34,6 +37,7 @@ void ChipMailbox::tell_completed(std::uint64_t count) noexcept {
 }
 
 void ChipMailbox::ring() noexcept {
+  if (courier_ != nullptr) return courier_->carry();
   header_.waiters.ring(scope_);
   header_.service.ring(scope_);
 }

@@ -20,11 +20,13 @@ struct MailboxViews {
 };
 [[nodiscard]] MailboxViews views_of(wire::NodeHeader& header, std::size_t chip) noexcept;
 
+class Courier;
+
 class ChipMailbox {
  public:
-  /// `scope`: whether the node is another process.
-  ChipMailbox(wire::NodeHeader& header, std::size_t chip, FutexScope scope) noexcept
-      : header_(header), box_(wire::mailbox_of(header, chip)), scope_(scope) {}
+  /// `scope`: whether the node is another process. `courier`: to a node on another host.
+  ChipMailbox(wire::NodeHeader& header, std::size_t chip, FutexScope scope, Courier* courier = nullptr) noexcept
+      : header_(header), box_(wire::mailbox_of(header, chip)), scope_(scope), courier_(courier) {}
 
   void set_phase(wire::ChipPhase phase) noexcept;
   /// The node sees all that was done for the first `count` records.
@@ -39,6 +41,7 @@ class ChipMailbox {
   wire::NodeHeader& header_;
   wire::ChipMailbox& box_;
   FutexScope scope_;
+  Courier* courier_;
 };
 
 }  // namespace baton::node

@@ -17,9 +17,11 @@
 #include "comm/domain_state.hpp"
 #include "comm/memfd.hpp"
 #include "job/connect.hpp"
+#include "job/launcher_environment.hpp"
 #include "node/chip_server.hpp"
 #include "node/chips.hpp"
 #include "node/code_address.hpp"
+#include "node/far_node.hpp"
 #include "node/start_message.hpp"
 
 namespace baton::node {
@@ -92,7 +94,8 @@ std::shared_ptr<comm::SharedMemory> map_node() {
 }
 
 /// Tasks and control messages: as fibers of one thread where a simulated chip has one, else on threads of their own.
-bool serve(ChipServer& server, const StartMessage& start, const comm::World& world) {
+bool serve(ChipServer& server, const StartMessage& start, const comm::World& world,
+           const std::function<void(wire::ChipPhase)>& tell_start) {
   const int threads = start.chip.threads > 0 ? start.chip.threads : std::max(1, usable_processors() / start.size);
   bool made = false;
   // A device keeps its thread while it works.
@@ -113,8 +116,8 @@ bool serve(ChipServer& server, const StartMessage& start, const comm::World& wor
   return made;
 }
 
-void report_failure(wire::NodeHeader& header, std::size_t chip, const Failure& failure) {
-  ChipMailbox mailbox(header, chip, FutexScope::shared);
+void report_failure(wire::NodeHeader& header, std::size_t chip, const Failure& failure, Courier* courier = nullptr) {
+  ChipMailbox mailbox(header, chip, FutexScope::shared, courier);
   StreamWriter reports(views_of(header, chip).reports);
   MessageWriter report;
   report.begin(MessageKind::failure);
@@ -126,9 +129,25 @@ void report_failure(wire::NodeHeader& header, std::size_t chip, const Failure& f
   mailbox.set_phase(wire::ChipPhase::failed);
 }
 
+/// Started by the agent of this host: the node is on another one.
+int far_chip_main() {
+  const auto world = job::connect(job::find_assignment(), options());
+  FarNode node(world);
+  try {
+    const StartMessage start = node.await_start();
+    ChipServer server(node.header(), Domain(comm::DomainState::of_world(world)), node.buffers(), FutexScope::process,
+                      &node);
+    const bool ended_well = serve(server, start, *world, [](wire::ChipPhase) {});
+    world->leave(comm::Farewell::leave);
+    return ended_well ? 0 : 1;
+  } catch (...) {
+    report_failure(node.header(), world->rank(), failure_of(std::current_exception()), &node.courier());
+    world->leave(comm::Farewell::leave);
+    return 1;
+  }
+}
+
 int chip_main(int rank) {
-  // The node decides what an interrupt from the terminal means.
-  ::signal(SIGINT, SIG_IGN);
   const auto memory = map_node();
   auto& header = *static_cast<wire::NodeHeader*>(memory->address());
   const auto chip = static_cast<std::size_t>(rank);
@@ -152,7 +171,7 @@ int chip_main(int rank) {
     const auto world = job::connect("shm:" + start.job, rank, start.size, mine);
     joined.store(&world->control(), std::memory_order_release);
     ChipServer server(header, Domain(comm::DomainState::of_world(world)), buffers, FutexScope::shared);
-    const bool ended_well = serve(server, start, *world);
+    const bool ended_well = serve(server, start, *world, tell_start);
     joined.store(nullptr, std::memory_order_release);
     world->leave(comm::Farewell::leave);
     return ended_well ? 0 : 1;
@@ -173,13 +192,15 @@ bool become_chip_if_asked(const void* anchor) {
   main_program_asks = true;
   const char* asked = std::getenv(kChipVariable);
   if (asked == nullptr) return true;
-  const int rank = std::atoi(asked);
+  const std::string chip = asked;
   ::unsetenv(kChipVariable);
+  // The node decides what an interrupt from the terminal means.
+  ::signal(SIGINT, SIG_IGN);
   int code = 1;
   try {
-    code = chip_main(rank);
+    code = chip == kChipOfAgent ? far_chip_main() : chip_main(std::atoi(chip.c_str()));
   } catch (const std::exception& error) {
-    log::write(LogLevel::error, fmt::format("chip {}: {}", rank, error.what()));
+    log::write(LogLevel::error, fmt::format("chip {}: {}", chip, error.what()));
   }
   // Nothing of the program that this process was started from has run, so nothing of it is torn down.
   end_now(code);

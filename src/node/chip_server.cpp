@@ -6,7 +6,9 @@
 #include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "base/recorder.hpp"
+#include "chip/graph/view.hpp"
 #include "comm/domain_state.hpp"
+#include "node/far_node.hpp"
 #include "node/task_message.hpp"
 
 namespace baton::node {
@@ -55,15 +57,16 @@ comm::World& world_of(const Domain& me) { return comm::DomainAccess::state(me)->
 
 }  // namespace
 
-ChipServer::ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope)
+ChipServer::ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope, FarNode* far)
     : me_(me),
       buffers_(buffers),
       place_(world_of(me).parking_place()),
       timeout_(world_of(me).wait_timeout()),
-      mailbox_(node, static_cast<std::size_t>(me.rank()), scope),
+      mailbox_(node, static_cast<std::size_t>(me.rank()), scope, far == nullptr ? nullptr : &far->courier()),
       views_(views_of(node, static_cast<std::size_t>(me.rank()))),
       tasks_(views_.tasks),
       reports_(views_.reports),
+      far_(far),
       watches_(world_of(me)) {}
 
 bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(wire::ChipPhase)>& on_start) {
@@ -85,7 +88,12 @@ bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(
     if (!record) {
       if (tasks_.has_part()) mailbox_.ring();
       static_cast<void>(wait_until(
-          place_, [this] { return tasks_.readable(); }, Deadline::never(), [] {}));
+          place_,
+          [this] {
+            look();
+            return tasks_.readable();
+          },
+          Deadline::never(), [] {}));
       continue;
     }
     MessageReader message(*record);
@@ -94,6 +102,10 @@ bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(
   }
   let_go_of_domains();
   return true;
+}
+
+void ChipServer::look() noexcept {
+  if (far_ != nullptr) far_->progress();
 }
 
 void ChipServer::let_go_of_domains() {
@@ -149,6 +161,7 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   // Arguments refer to tensors by their addresses.
   tensors_.reserve(task.tensors);
   if (copies_) copies_->reset();
+  if (far_ != nullptr) far_->memory().reset();
   std::exception_ptr failure;
   const ChipCallables::Entry* entry = nullptr;
   try {
@@ -169,9 +182,11 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
   tasks_.release();
   if (failure) std::rethrow_exception(failure);
   const TracedTask traced(me_, entry->name, task);
+  if (far_ != nullptr) far_->memory().bring();
   if (copies_) copies_->bring();
   run(*entry, task);
   if (copies_) copies_->take_back();
+  if (far_ != nullptr) far_->memory().take_back();
 }
 
 void ChipServer::run(const ChipCallables::Entry& callable, const TaskWire& task) {
@@ -197,9 +212,16 @@ Tensor ChipServer::read_tensor(MessageReader& message, const ArgWire& arg) {
   const Tensor tensor({.address = address_of(memory), .bytes = memory.bytes, .space = space},
                       static_cast<DType>(arg.dtype), Tensor::Extents(shape.data(), dims),
                       Tensor::Extents(strides.data(), dims), arg.value);
-  if (copies_ && memory.buffer != kTokenBuffer && (memory.buffer & kDomainBuffer) == 0) {
+  if (memory.buffer != kTokenBuffer && (memory.buffer & kDomainBuffer) == 0) {
     const bool is_read = static_cast<TensorArgType>(arg.type) == TensorArgType::input;
-    copies_->use(memory.buffer, tensor, is_read ? DeviceCopies::Use::read : DeviceCopies::Use::write);
+    if (copies_) copies_->use(memory.buffer, tensor, is_read ? DeviceCopies::Use::read : DeviceCopies::Use::write);
+    if (far_ != nullptr) {
+      const graph::View view = graph::view_of(tensor);
+      const std::uint64_t base = tensor.buffer().address - memory.begin;
+      far_->memory().use(memory.buffer, known_.at(memory.buffer).buffer, static_cast<std::int64_t>(view.start - base),
+                         static_cast<std::int64_t>(view.end() - base),
+                         is_read ? FarMemory::Use::read : FarMemory::Use::write);
+    }
   }
   return tensor;
 }

@@ -21,11 +21,14 @@
 
 namespace baton::node {
 
+class FarNode;
+
 /// Everything but construction and destruction: run_tasks() on one thread or fiber, run_control() on another.
 class ChipServer {
  public:
-  /// `me`: the rank that this chip is. `scope`: whether the node is another process.
-  ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope);
+  /// `me`: the rank that this chip is. `scope`: whether the node is another process. `far`: the way to a node on
+  /// another host; it lives longer.
+  ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& buffers, FutexScope scope, FarNode* far = nullptr);
 
   /// Makes the chip, tells the node, works until it says stop. False, after a report, if the chip could not be made.
   /// `on_start` is called in both cases, before the work.
@@ -38,6 +41,8 @@ class ChipServer {
     Tensor whole;  // as the chip knows it; none where it has a copy
   };
 
+  /// What rings may have been written to without anybody having taken it from the path to another host.
+  void look() noexcept;
   void deal_with(MessageReader& message);
   void run_task(MessageReader& message);
   void execute(MessageReader& message, const struct TaskWire& task);
@@ -70,6 +75,7 @@ class ChipServer {
   StreamWriter reports_;
   Chip* chip_ = nullptr;
   std::optional<DeviceCopies> copies_;  // of a chip that does not reach memory of the host
+  FarNode* far_;
   ChipCallables callables_;
   std::unordered_map<std::uint64_t, Known> known_;
   std::set<std::uint64_t> failed_runs_;

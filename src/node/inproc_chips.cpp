@@ -15,6 +15,7 @@
 #include "chip/cores/profile.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/health.hpp"
 #include "node/chip_server.hpp"
 #include "node/chips.hpp"
 
@@ -48,7 +49,12 @@ class InprocChips final : public Chips {
   [[nodiscard]] wire::NodeHeader& header() noexcept override {
     return *static_cast<wire::NodeHeader*>(memory_->address());
   }
-  [[nodiscard]] wire::ControlHeader& control() noexcept override { return job_->control(); }
+  void ring(std::size_t chip) noexcept override { wire::doorbell_of(job_->control(), chip).ring(scope()); }
+  void end_waits() noexcept override {
+    for (std::uint32_t chip = 0; chip < count_; ++chip) {
+      comm::mark_dead(job_->control(), chip, wire::EndKind::error, 0, scope());
+    }
+  }
   [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::process; }
   [[nodiscard]] pid_t pid(std::size_t /*chip*/) const noexcept override { return ::getpid(); }
 

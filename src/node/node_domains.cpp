@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "base/fail.hpp"
-#include "base/process_stat.hpp"
 #include "node/window_layout.hpp"
 #include "node/worker_state.hpp"
 
@@ -37,7 +36,7 @@ void WorkerState::begin_request(MessageKind kind) {
 }
 
 std::string WorkerState::name_of(int chip) const {
-  return fmt::format("chip {} (pid {})", chip, chips_->pid(static_cast<std::size_t>(chip)));
+  return fmt::format("chip {} ({})", chip, chips_->process(static_cast<std::size_t>(chip)));
 }
 
 /// An answer that comes later is told from that to a later request by its number. But the chip may still be at work on
@@ -47,8 +46,7 @@ void WorkerState::fail_silent(int chip) {
   const bool first = !from.silent();
   from.given_up = last_request_;
   needs_restart_ = true;
-  const auto process = read_process_stat(static_cast<std::uint32_t>(chips_->pid(static_cast<std::size_t>(chip))));
-  const bool stopped = process && (process->state == 'T' || process->state == 't');
+  const bool stopped = chips_->is_stopped(static_cast<std::size_t>(chip));
   throw error_in(Situation::silent_chip,
                  first ? fmt::format("{} has not answered for {:.3g} s", name_of(chip),
                                      std::chrono::duration<double>(2 * timeout_).count())
@@ -248,6 +246,9 @@ void WorkerState::copy_window(const Tensor& tensor, std::byte* to, const std::by
     lock.unlock();
     if (from != nullptr) std::memcpy(place_of_chunk(chunk), from + chunk * half, size_of_chunk(chunk));
     lock.lock();
+    if (from != nullptr) {
+      chips_->share_staging(static_cast<std::size_t>(chip), (chunk % 2) * half, size_of_chunk(chunk));
+    }
     begin_request(from != nullptr ? MessageKind::copy_in : MessageKind::copy_out);
     control_message_.put(domain->id);
     control_message_.put(begin + chunk * half);

@@ -140,6 +140,7 @@ void WorkerState::drop_buffer(std::uint64_t id) {
     message.put(id);
     send(static_cast<int>(chip), 0, message.finish());
   }
+  if (chips_) chips_->forget(id);
   map_.invalidate(found->second.allocation);
   by_address_.erase(reinterpret_cast<std::uint64_t>(found->second.shared.memory->address()));
   buffers_.erase(found);

@@ -16,6 +16,7 @@
 
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
+#include "base/process_stat.hpp"
 #include "comm/backends/shm/descriptor_message.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
 #include "comm/control_setup.hpp"
@@ -57,7 +58,12 @@ class ProcessChips final : public Chips {
   [[nodiscard]] wire::NodeHeader& header() noexcept override {
     return *static_cast<wire::NodeHeader*>(memory_->address());
   }
-  [[nodiscard]] wire::ControlHeader& control() noexcept override { return control_.header(); }
+  void ring(std::size_t chip) noexcept override { wire::doorbell_of(control(), chip).ring(scope()); }
+  void end_waits() noexcept override {
+    for (std::uint32_t chip = 0; chip < count_; ++chip) {
+      comm::mark_dead(control(), chip, wire::EndKind::error, 0, scope());
+    }
+  }
   [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::shared; }
   [[nodiscard]] pid_t pid(std::size_t chip) const noexcept override { return chips_[chip].process.pid; }
 
@@ -92,6 +98,8 @@ class ProcessChips final : public Chips {
     bool ended = false;
     bool started = false;
   };
+
+  [[nodiscard]] wire::ControlHeader& control() noexcept { return control_.header(); }
 
   void await_end(const Deadline& deadline) noexcept {
     std::unique_lock lock(mutex_);
@@ -277,16 +285,31 @@ class ProcessChips final : public Chips {
 
 }  // namespace
 
+std::string Chips::process(std::size_t chip) const { return fmt::format("pid {}", pid(chip)); }
+
+bool Chips::is_stopped(std::size_t chip) noexcept {
+  // One that a debugger holds is not.
+  const auto found = read_process_stat(static_cast<std::uint32_t>(pid(chip)));
+  return found && found->state == 'T';
+}
+
 std::unique_ptr<Chips> start_process_chips(const WorkerOptions& options, DeathListener on_death) {
   return std::make_unique<ProcessChips>(options, std::move(on_death));
 }
 
 ChipOptions chip_options(const WorkerOptions& options, std::size_t chip) {
   // Devices that nobody uses are left alone, whether they are whole or parts of others.
-  const int highest = *std::max_element(options.devices.begin(), options.devices.end());
+  int device = options.devices[chip];
+  int device_count = *std::max_element(options.devices.begin(), options.devices.end()) + 1;
+  for (const job::HostShare& host : shares_of(options)) {
+    const int place = static_cast<int>(chip) - host.first_rank;
+    if (place < 0 || place >= host.count) continue;
+    device = place;  // each host counts its own
+    device_count = host.count;
+  }
   return {.platform = options.platform,
-          .device = options.devices[chip],
-          .device_count = highest + 1,
+          .device = device,
+          .device_count = device_count,
           .clusters = options.clusters,
           .threads = options.chip_threads,
           .task_window = options.chip_task_window,

@@ -8,26 +8,16 @@
 #include "base/checked_order.hpp"
 #include "base/fail.hpp"
 #include "base/log.hpp"
-#include "base/process_stat.hpp"
 #include "node/worker_state.hpp"
 
 namespace baton::node {
-namespace {
-
-/// By SIGSTOP and its like. One that a debugger holds is not.
-bool is_stopped(pid_t process) {
-  const auto found = read_process_stat(static_cast<std::uint32_t>(process));
-  return found && found->state == 'T';
-}
-
-}  // namespace
-
 void WorkerState::write_out(int chip, std::span<const std::byte> message) {
   ChipLink& to = link(chip);
   std::size_t written = 0;
   if (to.backlog.empty()) {
     const StreamWriter::Written result = to.tasks.write(message);
-    if (result.reader_was_idle) chips_->ring(static_cast<std::size_t>(chip));
+    const auto index = static_cast<std::size_t>(chip);
+    if (result.reader_was_idle || chips_->is_far(index)) chips_->ring(index);
     written = result.bytes;
   }
   if (written == message.size()) return;
@@ -45,7 +35,8 @@ void WorkerState::pump(int chip) {
   ChipLink& to = link(chip);
   if (!to.backlog.empty()) {
     const StreamWriter::Written result = to.tasks.write(to.backlog);
-    if (result.reader_was_idle) chips_->ring(static_cast<std::size_t>(chip));
+    const auto index = static_cast<std::size_t>(chip);
+    if (result.reader_was_idle || chips_->is_far(index)) chips_->ring(index);
     to.backlog.erase(to.backlog.begin(), to.backlog.begin() + static_cast<std::ptrdiff_t>(result.bytes));
     to.backlogged.store(!to.backlog.empty(), std::memory_order_relaxed);
   }
@@ -82,7 +73,10 @@ bool WorkerState::progress() {
     const std::uint64_t completed = from.box->completed.load(std::memory_order_seq_cst);
     if (from.reports.readable() && take_reports(from)) chips_->ring(i);
     // Only waits for notifications end without being asked for.
-    if (from.watched.load(std::memory_order_relaxed) > 0 && take_replies(from)) changed = true;
+    if (from.watched.load(std::memory_order_relaxed) > 0 && take_replies(from)) {
+      changed = true;
+      if (chips_->is_far(i)) chips_->ring(i);
+    }
     if (completed != from.seen) {
       changed = true;
       from.found_stopped = false;
@@ -239,7 +233,12 @@ bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies repl
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     lock.unlock();
     const bool called = wait_until(
-        place, [&] { return news(epoch, replies); }, endless ? report : deadline, [] {});
+        place,
+        [&] {
+          chips_->progress();
+          return news(epoch, replies);
+        },
+        endless ? report : deadline, [] {});
     lock.lock();
     if (called || !endless) continue;
     report_stall();
@@ -269,7 +268,7 @@ void WorkerState::end_stopped_chips() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     ChipLink& one = links_[i];
     if (one.flying.empty() || !one.death.empty() || !one.ended_for.empty()) continue;
-    const bool before = std::exchange(one.found_stopped, is_stopped(chips_->pid(i)));
+    const bool before = std::exchange(one.found_stopped, chips_->is_stopped(i));
     if (!before || !one.found_stopped) continue;
     one.ended_for = fmt::format("its process was stopped for {:.3g} s or more, and the node ended it",
                                 std::chrono::duration<double>(baton::options().wait_timeout).count());
@@ -282,7 +281,11 @@ std::string WorkerState::describe(const Unit& unit) const {
   if (unit.watcher != kHost) what = "a wait for a notification";
   std::string text = fmt::format("task {} of the node, {}", unit.id, what);
   const int chip = unit.chip != kHost ? unit.chip : unit.watcher;
-  if (chip != kHost) text += fmt::format(", on chip {}", chip);
+  if (chip != kHost) {
+    text += fmt::format(", on chip {}", chip);
+    if (const std::string host = chips_->host(static_cast<std::size_t>(chip)); !host.empty())
+      text += " of host " + host;
+  }
   if (unit.where.line != 0) text += fmt::format(", submitted at {}:{}", unit.where.file, unit.where.line);
   return text;
 }

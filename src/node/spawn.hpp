@@ -29,9 +29,12 @@ struct ChipProcess {
 /// The environment of this process for chip `chip` of `size` that meet at `job`.
 [[nodiscard]] std::vector<std::string> chip_environment(int chip, int size, const std::string& job);
 
-/// The program that chips run: what the user says; this program, if it can be a chip; else baton-chip, which lies
-/// beside libbaton or in the folder of programs beside its folder. Throws Error (launch_failed) that names where it
-/// looked.
+/// The path of `name`, a program of Baton's: beside libbaton, in the folders of programs beside its folder, or on the
+/// PATH. Throws Error (launch_failed) that names where it looked.
+[[nodiscard]] std::string find_program_of_baton(const std::string& name);
+
+/// The program that chips run: what the user says; this program, if it can be a chip; else baton-chip. Throws Error
+/// (launch_failed) as find_program_of_baton().
 [[nodiscard]] std::string find_chip_program(const std::string& asked);
 
 }  // namespace baton::node

@@ -13,12 +13,14 @@ namespace baton::node {
 
 /// The environment variable that makes a program a chip: its number. The chip removes it.
 inline constexpr const char* kChipVariable = "BATON_CHIP";
+/// The value of that variable in a chip that an agent started: its rank is its number.
+inline constexpr const char* kChipOfAgent = "agent";
 /// Descriptors that the chip's process begins with: the node's segment, and a socket to the node.
 inline constexpr int kSegmentFd = 3;
 inline constexpr int kSocketFd = 4;
 
 struct StartMessage {
-  int size = 1;
+  int size = 1;          // chips of its host
   std::string job;       // where the chips meet
   std::string launcher;  // the mail slot of the node
   ProcessId node{};

@@ -8,9 +8,9 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/quote.hpp"
 #include "base/recorder.hpp"
 #include "chip/runtime/platform_kind.hpp"
-#include "comm/health.hpp"
 #include "node/inside_run.hpp"
 
 namespace baton::node {
@@ -23,18 +23,40 @@ constexpr std::chrono::seconds kLastGrace{1};
 /// How long chips have to end when they are told to.
 constexpr std::chrono::seconds kEndGrace{5};
 
+/// The environment names hosts for programs that name none. Without devices, there are as many chips as the hosts take.
+void settle_chips(WorkerOptions& options) {
+  if (options.isolation == Isolation::processes && options.hosts.empty()) {
+    options.hosts = baton::options().hosts.value_or("");
+  }
+  if (options.hosts.empty()) {
+    if (options.devices.empty()) options.devices = {0};
+    return;
+  }
+  if (options.isolation == Isolation::inproc) {
+    fail(Code::invalid_argument,
+         "the hosts {} cannot have the chips of this worker, which are in this process: that is so for level 2, "
+         "Isolation::inproc and platforms whose chips share devices, such as cuda",
+         quote(options.hosts));
+  }
+  for (const job::HostShare& host : shares_of(options)) {
+    for (int i = static_cast<int>(options.devices.size()); i < host.first_rank + host.count; ++i) {
+      options.devices.push_back(i);
+    }
+  }
+}
+
 WorkerOptions checked(WorkerOptions options) {
   if (options.level != 2 && options.level != 3) {
     fail(Code::invalid_argument, "there is no worker of level {}: 3 is a node, 2 one chip in this process",
          options.level);
   }
+  if (options.level == 2 || chip::shares_devices(options.platform)) options.isolation = Isolation::inproc;
+  settle_chips(options);
   if (options.level == 2) {
     if (options.devices.size() != 1) {
       fail(Code::invalid_argument, "a worker of level 2 is one chip; {} devices were given", options.devices.size());
     }
-    options.isolation = Isolation::inproc;
   }
-  if (chip::shares_devices(options.platform)) options.isolation = Isolation::inproc;
   if (options.devices.empty() || options.devices.size() > kDomainRankMask) {
     fail(Code::invalid_argument, "a node of {} chips is not possible", options.devices.size());
   }
@@ -70,6 +92,7 @@ WorkerState::WorkerState(WorkerOptions options)
           [this](std::uint64_t id, const std::exception_ptr& failure) { sub_ended(id, failure); })) {
   // This process has the file of a trace open for longer than its chips.
   events::begin();
+  const Lock lock(mutex_);
   start_chips();
   if (options_.isolation == Isolation::inproc) return;
   trace_follower_.emplace([this](const events::TraceChange& change) { follow_trace(change); });
@@ -85,10 +108,12 @@ WorkerState::~WorkerState() {
 }
 
 void WorkerState::start_chips() {
-  chips_ =
-      options_.isolation == Isolation::inproc
-          ? start_inproc_chips(options_)
-          : start_process_chips(options_, [this](std::size_t chip, const std::string& how) { chip_died(chip, how); });
+  const auto on_death = [this](std::size_t chip, const std::string& how) { chip_died(chip, how); };
+  if (options_.isolation == Isolation::inproc) {
+    chips_ = start_inproc_chips(options_);
+  } else {
+    chips_ = options_.hosts.empty() ? start_process_chips(options_, on_death) : start_hosts_chips(options_, on_death);
+  }
   links_.clear();
   for (std::size_t i = 0; i < options_.devices.size(); ++i) {
     ChipLink& made = links_.emplace_back();
@@ -341,9 +366,7 @@ void WorkerState::finish_tasks(RunState& run, Lock& lock) {
 /// died. They are started again before the next run.
 void WorkerState::abort() {
   needs_restart_ = true;
-  for (std::uint32_t chip = 0; chip < links_.size(); ++chip) {
-    comm::mark_dead(chips_->control(), chip, wire::EndKind::error, 0, chips_->scope());
-  }
+  chips_->end_waits();
 }
 
 void WorkerState::chip_died(std::size_t chip, const std::string& how) {

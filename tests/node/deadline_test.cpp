@@ -54,7 +54,7 @@ class StoppedChip : public testing::Test {
 
   Worker worker{node_options({Isolation::processes, 4})};
   pid_t victim_ = worker.pid_of(2);
-  std::string name_ = "chip 2 (pid " + std::to_string(victim_) + ")";
+  std::string name_ = "chip 2 (pid " + std::to_string(victim_);  // and its host, if it has another
 };
 
 /// It goes on and answers what it was asked. Nobody takes that for the answer to a later request.

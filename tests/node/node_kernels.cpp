@@ -7,6 +7,7 @@
 
 #include <platform_comm/comm_context.h>
 #include <baton_kernel.hpp>
+#include <collectives/tile_lines.hpp>
 #include <pto/comm/pto_comm_inst.hpp>
 
 // Kernels are compiled with their assertions.
@@ -19,6 +20,12 @@ template <class T>
 T* at_peer(const CommContext* context, T* local, uint32_t peer) {
   const uint64_t offset = reinterpret_cast<uint64_t>(local) - context->windowsIn[context->rankId];
   return reinterpret_cast<T*>(context->windowsIn[peer] + offset);
+}
+
+/// One value to where it lies at a peer, which may be on another host.
+void put(const CommContext* context, int64_t* local, uint32_t peer) {
+  baton::collectives::copy_line(reinterpret_cast<uint8_t*>(at_peer(context, local, peer)),
+                                reinterpret_cast<const uint8_t*>(local), sizeof *local);
 }
 
 void dawdle(int64_t milliseconds) {
@@ -57,9 +64,9 @@ BATON_KERNEL(node_refuse, InOut<float> y) {
 BATON_KERNEL(node_sum, InOut<int64_t> cells, InOut<int32_t> arrived, Out<int64_t> out, uint64_t context, int64_t value,
              int32_t round) {
   const auto* domain = reinterpret_cast<const CommContext*>(context);
-  for (uint32_t peer = 0; peer < domain->rankNum; ++peer) {
-    at_peer(domain, cells.data(), peer)[domain->rankId] = 100 * domain->rankId + value;
-  }
+  int64_t& own = cells.data()[domain->rankId];
+  own = 100 * domain->rankId + value;
+  for (uint32_t peer = 0; peer < domain->rankNum; ++peer) put(domain, &own, peer);
   meet(domain, arrived.data(), 2 * round - 1);
   int64_t sum = 0;
   for (uint32_t peer = 0; peer < domain->rankNum; ++peer) sum += cells.data()[peer];
@@ -77,7 +84,8 @@ BATON_KERNEL(node_tell, InOut<int64_t> data, InOut<int32_t> arrived, uint64_t co
              int64_t late) {
   dawdle(late);
   const auto* domain = reinterpret_cast<const CommContext*>(context);
-  *at_peer(domain, data.data(), peer) = value;
+  data.data()[0] = value;
+  put(domain, data.data(), peer);
   pto::comm::Signal there(at_peer(domain, arrived.data(), peer));
   pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
 }

@@ -80,6 +80,18 @@ void AgentRun::on_frame(FrameReader& frame) {
       if (ranks_) ranks_->signal(number);
       break;
     }
+    case FrameKind::signal_rank: {
+      const auto rank = frame.get<std::int32_t>();
+      const auto number = frame.get<std::int32_t>();
+      if (ranks_) ranks_->signal_rank(rank, number);
+      break;
+    }
+    case FrameKind::stopped: {
+      const auto rank = frame.get<std::int32_t>();
+      const bool is_stopped = ranks_ && ranks_->is_stopped(rank);
+      launcher_.send(encode(ProcessSight{.rank = rank, .is_stopped = is_stopped}));
+      break;
+    }
     case FrameKind::room: on_room(frame); break;
     case FrameKind::input:
       if (input_) input_->add(frame.get_rest());
@@ -107,49 +119,65 @@ void AgentRun::on_frame(FrameReader& frame) {
 }
 
 void AgentRun::on_job(JobOrder order) {
-  if (ranks_) fail(Code::protocol, "a second job came");
+  if (desk_) fail(Code::protocol, "a second job came");
   const HostShare& share = order.hosts[order.host];
   first_rank_ = share.first_rank;
   count_ = share.count;
-  Welcome welcome{.job = order.job, .hosts = {}, .host_of = {}, .address = address_};
+  const bool has_node = order.node != 0 && order.host + 1 == order.hosts.size();
+  Welcome welcome{.job = order.job, .hosts = {}, .host_of = {}, .address = has_node ? order.node_address : address_};
   for (std::uint32_t host = 0; host < order.hosts.size(); ++host) {
     welcome.hosts.push_back(order.hosts[host].name);
     welcome.host_of.insert(welcome.host_of.end(), static_cast<std::size_t>(order.hosts[host].count), host);
   }
   try {
-    if (::chdir(order.folder.c_str()) != 0) {
-      fail(Situation::no_such_folder, "the ranks cannot start in {}: {}", quote(order.folder),
-           ::strerrordesc_np(errno));
-    }
-    const std::string program = find_program(order.command.front(), search_path(order.environment));
     desk_.emplace(loop_, std::move(welcome),
                   RankDesk::Ranks{static_cast<std::uint32_t>(first_rank_), static_cast<std::uint32_t>(count_)},
                   [this](std::string_view frame) { launcher_.send(frame); });
     picture_.emplace(loop_, order.job, order.hosts, [this] { launcher_.send(FrameWriter(FrameKind::look).finish()); });
-    LocalRanksPlan plan{.job = fmt::format("{}.{}", order.job, order.host),
-                        .program = program,
-                        .command = std::move(order.command),
-                        .environment = std::move(order.environment),
-                        .variables = {},
-                        .first_rank = first_rank_,
-                        .count = count_,
-                        .size = static_cast<int>(order.size),
-                        .bind = order.bind};
-    // On one host, ranks meet as they do without an agent.
-    if (order.hosts.size() > 1) {
-      plan.variables = {fmt::format("BATON_HOST_COUNT={}", order.hosts.size()), "BATON_AGENT=" + desk_->address()};
-    }
-    RankOutput& output = *this;
-    RankEvents& events = *this;
-    ranks_ = std::make_unique<LocalRanks>(std::move(plan), signals_, loop_, output, events);
-    input_ = std::make_unique<PipeFeeder>(loop_, [this](std::size_t bytes) {
-      launcher_.send(FrameWriter(FrameKind::input_room).put(std::uint64_t{bytes}).finish());
-    });
-    const UniqueFd input = input_->take_reader();
-    ranks_->start(input.get());
+    if (has_node) return meet_node(order);
+    start_ranks(std::move(order));
   } catch (const Error& error) {
     on_start_failure(error);
   }
+}
+
+void AgentRun::meet_node(const JobOrder& order) {
+  node_.emplace(order.size, order.node);
+  loop_.add(node_->fd(), EPOLLIN, [this] { node_->receive(); });
+  launcher_.send(encode(Meeting{.agent = desk_->address(), .watch = node_->address()}));
+}
+
+void AgentRun::start_ranks(JobOrder order) {
+  if (::chdir(order.folder.c_str()) != 0) {
+    fail(Situation::no_such_folder, "the ranks cannot start in {}: {}", quote(order.folder), ::strerrordesc_np(errno));
+  }
+  const std::string program = find_program(order.command.front(), search_path(order.environment));
+  LocalRanksPlan plan{.job = fmt::format("{}.{}", order.job, order.host),
+                      .program = program,
+                      .command = std::move(order.command),
+                      .environment = std::move(order.environment),
+                      .variables = {},
+                      .first_rank = first_rank_,
+                      .count = count_,
+                      .size = static_cast<int>(order.size),
+                      .bind = order.bind};
+  // On one host, ranks meet as they do without an agent.
+  if (order.hosts.size() > 1) {
+    plan.variables = {fmt::format("BATON_HOST_COUNT={}", order.hosts.size()), "BATON_AGENT=" + desk_->address()};
+  }
+  RankOutput& output = *this;
+  RankEvents& events = *this;
+  ranks_ = std::make_unique<LocalRanks>(std::move(plan), signals_, loop_, output, events);
+  input_ = std::make_unique<PipeFeeder>(loop_, [this](std::size_t bytes) {
+    launcher_.send(FrameWriter(FrameKind::input_room).put(std::uint64_t{bytes}).finish());
+  });
+  const UniqueFd input = input_->take_reader();
+  ranks_->start(input.get());
+}
+
+std::optional<comm::ControlView> AgentRun::control() const {
+  if (node_) return node_->view();
+  return ranks_ ? ranks_->control() : std::nullopt;
 }
 
 void AgentRun::on_rank_started(int rank, pid_t pid, const std::string&) {
@@ -192,9 +220,9 @@ void AgentRun::on_room(FrameReader& frame) {
 }
 
 void AgentRun::on_look() {
-  const auto control = ranks_ ? ranks_->control() : std::nullopt;
-  for (int rank = first_rank_; control && rank < first_rank_ + count_; ++rank) {
-    launcher_.send(encode_sight(*control, static_cast<std::uint32_t>(rank), scale_));
+  const auto seen = control();
+  for (int rank = first_rank_; seen && rank < first_rank_ + count_; ++rank) {
+    launcher_.send(encode_sight(*seen, static_cast<std::uint32_t>(rank), scale_));
   }
   launcher_.send(FrameWriter(FrameKind::looked).finish());
 }

@@ -41,6 +41,10 @@ class AgentRun final : private RankEvents, private RankOutput {
 
   void on_frame(FrameReader& frame);
   void on_job(JobOrder order);
+  void start_ranks(JobOrder order);
+  /// This host has the node alone, which runs already.
+  void meet_node(const JobOrder& order);
+  [[nodiscard]] std::optional<comm::ControlView> control() const;
   void on_room(FrameReader& frame);
   void on_look();
   void on_signals();
@@ -56,7 +60,8 @@ class AgentRun final : private RankEvents, private RankOutput {
   std::optional<RankDesk> desk_;
   std::optional<PictureKeeper> picture_;
   std::unique_ptr<LocalRanks> ranks_;
-  std::map<int, Streams> streams_;  // by rank
+  std::optional<ControlWatch> node_;  // in the place of ranks
+  std::map<int, Streams> streams_;    // by rank
   std::unique_ptr<PipeFeeder> input_;
   int first_rank_ = 0;
   int count_ = 0;

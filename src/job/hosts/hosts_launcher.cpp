@@ -1,7 +1,5 @@
 #include "job/hosts/hosts_launcher.hpp"
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/fail.hpp"
@@ -9,16 +7,6 @@
 #include "job/launch/local_ranks.hpp"
 
 namespace baton::job {
-namespace {
-
-/// What the shell or the system of this host says of this host.
-bool belongs_to_this_host(std::string_view entry) {
-  constexpr std::array kNames = {"HOSTNAME=", "SSH_", "DISPLAY=", "XAUTHORITY=", "XDG_RUNTIME_DIR=", "DBUS_"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return entry.starts_with(name); });
-}
-
-}  // namespace
-
 LaunchResult run_on_hosts(const LaunchOptions& options, HostsOptions hosts) {
   if (const auto missing = tls_missing()) fail(Code::unsupported, "jobs on other hosts are not possible: {}", *missing);
   if (options.command.empty()) fail(Situation::missing_argument, "there is no program to run");
@@ -26,8 +14,7 @@ LaunchResult run_on_hosts(const LaunchOptions& options, HostsOptions hosts) {
   plan.order.job = job_name(options.command.front());
   plan.order.folder = std::filesystem::current_path().string();
   plan.order.command = options.command;
-  plan.order.environment = options.environment;
-  std::erase_if(plan.order.environment, belongs_to_this_host);
+  plan.order.environment = environment_for_other_hosts(options.environment);
   plan.order.size = static_cast<std::uint32_t>(options.ranks);
   plan.order.hosts = std::move(hosts.hosts);
   plan.order.bind = options.bind;

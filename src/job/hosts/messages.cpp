@@ -92,6 +92,8 @@ std::string encode(const JobOrder& order) {
       .put(order.size)
       .put(order.host)
       .put(static_cast<std::uint8_t>(order.bind))
+      .put(order.node)
+      .put_text(order.node_address)
       .put(static_cast<std::uint32_t>(order.hosts.size()));
   for (const HostShare& host : order.hosts) frame.put_text(host.name).put(host.first_rank).put(host.count);
   return frame.finish();
@@ -106,6 +108,8 @@ JobOrder decode_job(FrameReader& frame) {
   order.size = frame.get<std::uint32_t>();
   order.host = frame.get<std::uint32_t>();
   order.bind = frame.get<std::uint8_t>() != 0;
+  order.node = frame.get<std::int32_t>();
+  order.node_address = frame.get_text();
   std::int64_t next = 0;
   for (auto left = frame.get<std::uint32_t>(); left > 0; --left) {
     HostShare host;
@@ -117,7 +121,8 @@ JobOrder decode_job(FrameReader& frame) {
     order.hosts.push_back(std::move(host));
   }
   frame.expect_end();
-  const bool sound = next == order.size && order.size <= wire::kMaxRanks && order.host < order.hosts.size();
+  bool sound = next == order.size && order.size <= wire::kMaxRanks && order.host < order.hosts.size();
+  if (order.node != 0) sound = sound && order.hosts.size() > 1 && order.hosts.back().count == 1;
   if (!sound || order.command.empty()) fail(Code::protocol, "the order to run a job contradicts itself");
   return order;
 }
@@ -138,25 +143,6 @@ RankEnding decode_ended(FrameReader& frame) {
   if (frame.get<std::uint8_t>() != 0) ending.last_seen = get_snapshot(frame);
   frame.expect_end();
   return ending;
-}
-
-std::string encode_not_started(const Error& error) {
-  return FrameWriter(FrameKind::not_started)
-      .put(static_cast<std::uint32_t>(error.code()))
-      .put_text(error.message())
-      .put_texts(error.notes())
-      .put_text(error.remedy())
-      .finish();
-}
-
-Error decode_not_started(FrameReader& frame) {
-  const auto code = static_cast<Code>(frame.get<std::uint32_t>());
-  std::string message = frame.get_text();
-  std::erase(message, '\0');  // what() ends there
-  std::vector<std::string> notes = frame.get_texts();
-  const std::string remedy = frame.get_text();
-  frame.expect_end();
-  return Error(code, std::move(message), std::move(notes), remedy);
 }
 
 std::string encode_output(StreamName stream, std::string_view bytes) {

@@ -10,14 +10,15 @@
 
 #include "comm/rendezvous.hpp"
 #include "job/frames.hpp"
-#include "job/hosts/host_list.hpp"
+#include "job/host_list.hpp"
 #include "job/job_snapshot.hpp"
 #include "job/launch/rank_processes.hpp"
+#include "job/rank_messages.hpp"
 
 namespace baton::job {
 
 /// Both ends must have the same; changes with any change of a frame.
-inline constexpr std::uint32_t kAgentProtocol = 2;
+inline constexpr std::uint32_t kAgentProtocol = 3;
 
 struct Hello {
   std::uint32_t protocol = kAgentProtocol;
@@ -37,6 +38,11 @@ struct JobOrder {
   std::uint32_t host = 0;        // index of the agent's own
   std::vector<HostShare> hosts;  // all of the job
   bool bind = false;
+  /// The only rank of the last host is the node that drives the others: a process that runs already, with this pid. 0:
+  /// no such rank.
+  std::int32_t node = 0;
+  /// By which the others reach the host of the node.
+  std::string node_address = {};
 };
 [[nodiscard]] std::string encode(const JobOrder& order);
 /// Throws Error (protocol) unless the hosts share the ranks without gaps.
@@ -45,9 +51,6 @@ struct JobOrder {
 /// Ages, not times, go from host to host: the clock of another host is not ours.
 [[nodiscard]] std::string encode(const RankEnding& ending);
 [[nodiscard]] RankEnding decode_ended(FrameReader& frame);
-
-[[nodiscard]] std::string encode_not_started(const Error& error);
-[[nodiscard]] Error decode_not_started(FrameReader& frame);
 
 /// Which stream of which rank.
 struct StreamName {

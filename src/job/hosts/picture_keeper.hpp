@@ -11,7 +11,7 @@
 #include "comm/control_setup.hpp"
 #include "comm/rendezvous.hpp"
 #include "job/frames.hpp"
-#include "job/hosts/host_list.hpp"
+#include "job/host_list.hpp"
 #include "job/job_picture.hpp"
 #include "job/job_snapshot.hpp"
 #include "job/launch/event_loop.hpp"

@@ -64,6 +64,10 @@ RemoteRanks::Rank& RemoteRanks::rank_of(Host& host, std::uint32_t rank) {
 void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
   switch (frame.kind()) {
     case FrameKind::started: on_started(host, frame); break;
+    case FrameKind::stopped:
+      if (plan_.on_process_sight) plan_.on_process_sight(decode_process_sight(frame));
+      break;
+    case FrameKind::meeting: on_meeting(host, frame); break;
     case FrameKind::ended: on_ended(host, decode_ended(frame)); break;
     case FrameKind::not_started: {
       const Error error = decode_not_started(frame);
@@ -74,7 +78,7 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
     case FrameKind::output: {
       const StreamName name = decode_stream(frame);
       Rank& rank = rank_of(host, name.rank);
-      if (!rank.started) fail(Code::protocol, "rank {} writes before it has started", name.rank);
+      if (!rank.output) fail(Code::protocol, "rank {} writes before it has started", name.rank);
       (name.error ? rank.error : rank.output)->add(frame.get_rest());
       break;
     }
@@ -82,7 +86,7 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
       const StreamName name = decode_stream(frame);
       Rank& rank = rank_of(host, name.rank);
       frame.expect_end();
-      if (rank.started) (name.error ? rank.error : rank.output)->end();
+      if (rank.output) (name.error ? rank.error : rank.output)->end();
       break;
     }
     case FrameKind::input_room: {
@@ -140,6 +144,12 @@ void RemoteRanks::on_started(Host& host, FrameReader& frame) {
   output_.add(static_cast<int>(number), rank.output->take_reader(), rank.error->take_reader());
 }
 
+void RemoteRanks::on_meeting(Host& host, FrameReader& frame) {
+  if (!has_node(host) || !plan_.on_meeting) fail(Code::protocol, "no rank of host {} is the node", host.index);
+  rank_of(host, static_cast<std::uint32_t>(host.share.first_rank)).started = true;
+  plan_.on_meeting(decode_meeting(frame));
+}
+
 void RemoteRanks::on_ended(Host& host, const RankEnding& ending) {
   Rank& rank = rank_of(host, static_cast<std::uint32_t>(ending.rank));
   if (!rank.started || rank.ended) fail(Code::protocol, "rank {} ends, but it did not run", ending.rank);
@@ -178,7 +188,7 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
   for (int i = 0; i < host.share.count; ++i) {
     const int number = host.share.first_rank + i;
     Rank& rank = ranks_[static_cast<std::size_t>(number)];
-    if (rank.started) {
+    if (rank.output) {
       rank.output->end();
       rank.error->end();
     }
@@ -227,6 +237,17 @@ void RemoteRanks::signal(int number) {
   pass_on(FrameWriter(FrameKind::signal).put(number).finish(), nullptr);
 }
 
+void RemoteRanks::signal_rank(int rank, int number) {
+  if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size()) return;
+  send(*ranks_[static_cast<std::size_t>(rank)].host,
+       FrameWriter(FrameKind::signal_rank).put(std::int32_t{rank}).put(std::int32_t{number}).finish());
+}
+
+void RemoteRanks::ask_whether_stopped(int rank) {
+  if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size()) return;
+  send(*ranks_[static_cast<std::size_t>(rank)].host, FrameWriter(FrameKind::stopped).put(std::int32_t{rank}).finish());
+}
+
 void RemoteRanks::end_descendants() {
   for (Host& host : hosts_) {
     if (host.state != HostState::running) continue;
@@ -247,7 +268,7 @@ void RemoteRanks::end_descendants() {
 
 bool RemoteRanks::output_comes() const noexcept {
   return std::any_of(ranks_.begin(), ranks_.end(),
-                     [](const Rank& rank) { return rank.started && (rank.output->open() || rank.error->open()); });
+                     [](const Rank& rank) { return rank.output && (rank.output->open() || rank.error->open()); });
 }
 
 }  // namespace baton::job

@@ -1,6 +1,7 @@
 // The ranks of a job on other hosts, each of which has an agent.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -8,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "job/host_list.hpp"
 #include "job/hosts/agent_process.hpp"
-#include "job/hosts/host_list.hpp"
 #include "job/hosts/join_desk.hpp"
 #include "job/hosts/link.hpp"
 #include "job/hosts/messages.hpp"
@@ -31,7 +32,14 @@ struct HostsPlan {
   std::string version;       // which all agents must have, too
   /// How long the agents may take to come.
   std::chrono::nanoseconds patience = std::chrono::seconds(30);
+  /// Told where the node of JobOrder::node joins.
+  std::function<void(const Meeting&)> on_meeting = {};
+  /// Told what RemoteRanks::ask_whether_stopped() asked for.
+  std::function<void(const ProcessSight&)> on_process_sight = {};
 };
+
+/// `environment` without what belongs to this host: its name, its display and their like.
+[[nodiscard]] std::vector<std::string> environment_for_other_hosts(std::vector<std::string> environment);
 
 class RemoteRanks final : public RankProcesses {
  public:
@@ -42,6 +50,8 @@ class RemoteRanks final : public RankProcesses {
   void start(int input_fd) override;
   [[nodiscard]] bool any() const noexcept override;
   void signal(int number) override;
+  void signal_rank(int rank, int number) override;
+  void ask_whether_stopped(int rank);
   void on_child_end() override;
   void refresh(const Deadline& deadline) override;
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;
@@ -86,6 +96,11 @@ class RemoteRanks final : public RankProcesses {
   void on_hello(Connection& connection, FrameReader& frame);
   void on_host_frame(Host& host, FrameReader& frame);
   void on_started(Host& host, FrameReader& frame);
+  void on_meeting(Host& host, FrameReader& frame);
+  /// Whether its only rank is the node that drives the others.
+  [[nodiscard]] bool has_node(const Host& host) const noexcept {
+    return plan_.order.node != 0 && &host == &hosts_.back();
+  }
   void on_ended(Host& host, const RankEnding& ending);
   void on_closed(Connection& connection, const std::string& why);
   void on_seen(Host& host, FrameReader& frame);

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
 #include <fmt/ranges.h>
 
@@ -12,6 +14,14 @@
 
 namespace baton::job {
 
+std::vector<std::string> environment_for_other_hosts(std::vector<std::string> environment) {
+  constexpr std::array kNames = {"HOSTNAME=", "SSH_", "DISPLAY=", "XAUTHORITY=", "XDG_RUNTIME_DIR=", "DBUS_"};
+  std::erase_if(environment, [&](const std::string& entry) {
+    return std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return entry.starts_with(name); });
+  });
+  return environment;
+}
+
 void RemoteRanks::start(int input_fd) {
   input_source_.reset(::fcntl(input_fd, F_DUPFD_CLOEXEC, 3));
   start_deadline_ = Deadline::after(plan_.patience);
@@ -21,7 +31,11 @@ void RemoteRanks::start(int input_fd) {
     const std::string input = fmt::format("baton-agent {} {} {} {} {}\n", kAgentProtocol, to_hex(token_), host.index,
                                           desk_.port(), fmt::join(desk_.addresses(), ","));
     host.process = std::make_unique<AgentProcess>(
-        loop_, AgentCommand{host.share.name, plan_.launch_agent, plan_.remote_baton}, input);
+        loop_,
+        has_node(host) ? AgentCommand{"", "env", std::filesystem::read_symlink("/proc/self/exe").string()}
+                       // no other host is asked
+                       : AgentCommand{host.share.name, plan_.launch_agent, plan_.remote_baton},
+        input);
   }
 }
 
@@ -69,6 +83,7 @@ void RemoteRanks::on_hello(Connection& connection, FrameReader& frame) {
   connection.deadline = Deadline::never();
   host.connection = &connection;
   host.state = HostState::connected;
+  if (plan_.order.node_address.empty() && !has_node(host)) plan_.order.node_address = own_address(connection.fd);
   log::info("host {} is there", quote(host.share.name));
   const bool all =
       std::all_of(hosts_.begin(), hosts_.end(), [](const Host& one) { return one.state == HostState::connected; });
@@ -81,7 +96,7 @@ void RemoteRanks::order_all() {
     JobOrder order = plan_.order;
     order.host = host.index;
     host.state = HostState::running;
-    host.live = host.share.count;
+    host.live = has_node(host) ? 0 : host.share.count;
     send(host, encode(order));
   }
   Host& first = hosts_.front();

@@ -11,13 +11,14 @@
 
 namespace baton::job {
 
-ControlWatch::ControlWatch(std::uint32_t ranks)
-    : ranks_(ranks), address_("baton-launcher-" + random_name()), mail_(address_) {}
+ControlWatch::ControlWatch(std::uint32_t ranks, pid_t rank)
+    : ranks_(ranks), rank_(rank), address_("baton-launcher-" + random_name()), mail_(address_) {}
 
 void ControlWatch::receive() {
   while (auto letter = mail_.receive()) {
     if (letter->mail.kind != wire::MailKind::control || !letter->descriptor) continue;
-    if (!is_descendant(static_cast<pid_t>(letter->sender_pid))) {
+    const auto sender = static_cast<pid_t>(letter->sender_pid);
+    if (rank_ != 0 ? sender != rank_ : !is_descendant(sender)) {
       log::warn("process {} sent a control segment that this job did not expect", letter->sender_pid);
       continue;
     }

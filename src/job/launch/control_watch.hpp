@@ -20,7 +20,8 @@ namespace baton::job {
 /// nothing is known, and nothing is written.
 class ControlWatch {
  public:
-  explicit ControlWatch(std::uint32_t ranks);
+  /// The ranks are descendants of this process; or the only one of this host is the process `rank`.
+  explicit ControlWatch(std::uint32_t ranks, pid_t rank = 0);
 
   /// The value of BATON_LAUNCHER.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
@@ -46,6 +47,7 @@ class ControlWatch {
   void mark(std::uint32_t rank, int status);
 
   std::uint32_t ranks_;
+  pid_t rank_;
   std::string address_;
   shm::MailSocket mail_;
   // Kept open: `baton ps` finds the job through it.

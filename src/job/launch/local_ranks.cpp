@@ -14,6 +14,7 @@
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/log.hpp"
+#include "base/process_stat.hpp"
 #include "base/quote.hpp"
 #include "job/launch/random_name.hpp"
 
@@ -129,6 +130,20 @@ void LocalRanks::signal(int number) {
   for (const Process& process : processes_) {
     if (process.pidfd) ::kill(-process.pid, number);
   }
+}
+
+void LocalRanks::signal_rank(int rank, int number) {
+  const auto index = static_cast<std::size_t>(rank - plan_.first_rank);
+  if (rank >= plan_.first_rank && index < processes_.size() && processes_[index].pidfd) {
+    ::kill(-processes_[index].pid, number);
+  }
+}
+
+bool LocalRanks::is_stopped(int rank) const {
+  const auto index = static_cast<std::size_t>(rank - plan_.first_rank);
+  if (rank < plan_.first_rank || index >= processes_.size() || !processes_[index].pidfd) return false;
+  const auto found = read_process_stat(static_cast<std::uint32_t>(processes_[index].pid));
+  return found && found->state == 'T';
 }
 
 void LocalRanks::on_child_end() {

@@ -43,6 +43,9 @@ class LocalRanks final : public RankProcesses {
   void start(int input_fd) override;
   [[nodiscard]] bool any() const noexcept override { return live_ > 0; }
   void signal(int number) override;
+  void signal_rank(int rank, int number) override;
+  /// Whether its process is stopped, by SIGSTOP and its like.
+  [[nodiscard]] bool is_stopped(int rank) const;
   void on_child_end() override;
   void refresh(const Deadline&) override {}
   [[nodiscard]] std::optional<RankSnapshot> look(int rank) override;

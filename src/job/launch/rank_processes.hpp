@@ -71,6 +71,8 @@ class RankProcesses {
   [[nodiscard]] virtual bool any() const noexcept = 0;
   /// Sends a signal to the process groups of the ranks that have not ended.
   virtual void signal(int number) = 0;
+  /// The same for one of them.
+  virtual void signal_rank(int rank, int number) = 0;
   /// A child of this process ended (SIGCHLD).
   virtual void on_child_end() = 0;
   /// Asks what look() and explain() tell, and waits for the answers.

@@ -171,7 +171,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 31U);
+  EXPECT_EQ(names.size(), 35U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {

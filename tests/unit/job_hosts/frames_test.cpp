@@ -6,6 +6,7 @@
 #include <baton/error.hpp>
 
 #include "job/hosts/messages.hpp"
+#include "job/node_messages.hpp"
 #include "job/rank_messages.hpp"
 
 namespace baton::job {
@@ -75,6 +76,15 @@ TEST(Messages, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read.hosts[1].name, "b");
   EXPECT_EQ(read.hosts[1].first_rank, 3);
   EXPECT_TRUE(read.bind);
+  EXPECT_EQ(read.node, 0);
+
+  NodeOrder for_node{.program = "chip", .folder = "/", .environment = {"B=2"}, .hosts = {{"a", 0, 2}}};
+  for_node.patience_ns = 7;
+  FrameReader node_frame = only_frame(assembler, encode(for_node));
+  const NodeOrder of_node = decode_node_order(node_frame);
+  EXPECT_EQ(of_node.program, "chip");
+  EXPECT_EQ(of_node.hosts.front().count, 2);
+  EXPECT_EQ(of_node.patience_ns, 7);
 
   RankEnding ending;
   ending.rank = 4;
@@ -98,7 +108,7 @@ TEST(Messages, AreReadAsTheyWereWritten) {
 }
 
 TEST(Messages, AnOrderThatContradictsItselfIsRefused) {
-  const auto refused = [](std::vector<HostShare> hosts, std::uint32_t size, std::uint32_t host) {
+  const auto refused = [](std::vector<HostShare> hosts, std::uint32_t size, std::uint32_t host, std::int32_t node = 0) {
     const JobOrder order{.job = "job",
                          .folder = "/",
                          .command = {"p"},
@@ -106,7 +116,8 @@ TEST(Messages, AnOrderThatContradictsItselfIsRefused) {
                          .size = size,
                          .host = host,
                          .hosts = std::move(hosts),
-                         .bind = false};
+                         .bind = false,
+                         .node = node};
     FrameAssembler assembler;
     FrameReader frame = only_frame(assembler, encode(order));
     try {
@@ -122,6 +133,10 @@ TEST(Messages, AnOrderThatContradictsItselfIsRefused) {
   EXPECT_TRUE(refused({{"a", 0, 1}, {"b", 2, 1}}, 2, 0));
   EXPECT_TRUE(refused({{"a", 0, 0}, {"b", 0, 2}}, 2, 0));
   EXPECT_TRUE(refused({}, 0, 0));
+  // A node is the only rank of the last host, and there are others.
+  EXPECT_FALSE(refused({{"a", 0, 2}, {"n", 2, 1}}, 3, 0, 4711));
+  EXPECT_TRUE(refused({{"a", 0, 1}, {"n", 1, 2}}, 3, 0, 4711));
+  EXPECT_TRUE(refused({{"n", 0, 1}}, 1, 0, 4711));
 }
 
 TEST(Messages, AWelcomeNamesOnlyHostsThatAreThere) {

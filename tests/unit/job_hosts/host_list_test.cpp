@@ -1,5 +1,5 @@
 // Which ranks run on which hosts.
-#include "job/hosts/host_list.hpp"
+#include "job/host_list.hpp"
 
 #include <gtest/gtest.h>
 

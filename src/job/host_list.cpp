@@ -1,4 +1,4 @@
-#include "job/hosts/host_list.hpp"
+#include "job/host_list.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,0 +1,191 @@
+"""A node whose chips are on two hosts: what was written for one host runs, and whatever fails is told and cleared away."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import LIMIT, finish, read_lines, wait_for_end
+from test_hosts import make_hosts  # noqa: F401 (a fixture)
+
+PROGRAM = os.environ["BATON_TEST_HOSTS_NODE"]
+EXAMPLES = os.environ["BATON_TEST_EXAMPLES"]
+SOURCE = os.environ["BATON_TEST_SOURCE"]
+# UCX would find out that the hosts are one machine.
+ENVIRONMENT = {"UCX_TLS": "tcp,self", "BATON_JOIN_TIMEOUT": "60s"}
+
+NODE_TESTS = {  # of the suites of nodes, those with chips in processes, on as many hosts as there are
+    "node_tasks": "*Processes2:*Processes4",
+    "node_domains": "*Processes2:*Processes4",
+    "node_failure": "NodeFailure*Processes4:NodeDeath*Processes2:NodeFork*Processes2",
+    "node_deadline": "StoppedChip*:EndlessKernel*Processes2",
+}
+CPP_EXAMPLES = ["allreduce"]
+PYTHON_EXAMPLES = sorted(
+    name for name in os.listdir(f"{SOURCE}/examples")
+    if os.path.exists(f"{SOURCE}/examples/{name}/main.py") and name not in ("existing_project",)
+    and "import example" in open(f"{SOURCE}/examples/{name}/main.py").read()
+)
+
+
+class NodeOnHosts:
+    def __init__(self, hosts, slots=None):
+        self.hosts, self.baton, self.lab = hosts, hosts.baton, hosts.lab
+        names = [f"{name}:{n}" for name, n in zip(hosts.names, slots)] if slots else hosts.names
+        path = os.path.dirname(self.baton.path) + os.pathsep + os.environ["PATH"]
+        self.environment = {
+            **self.baton.environment, **ENVIRONMENT, "PATH": path, "BATON_HOSTS": ",".join(names),
+            "BATON_INTERFACE": hosts.options[1], "BATON_LAUNCH_AGENT": hosts.options[3],
+        }
+
+    def start(self, *command, **more):
+        process = subprocess.Popen(command, env={**self.environment, **more}, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.baton.started.append(process)
+        return process
+
+    def run(self, *command, **more):
+        return finish(self.start(*command, **more))
+
+    def start_waiting(self, chips=4):
+        """A node whose chips wait; its process and theirs."""
+        process = self.start(PROGRAM, str(chips))
+        lines = read_lines(process.stdout, chips + 1)
+        assert lines[-1] == "waiting\n", (lines, process.stderr.read() if process.poll() is not None else "")
+        return process, [int(line) for line in lines[:-1]]
+
+    def processes(self, word):
+        """Those of `baton WORD`; all for none."""
+        return [pid for pid, command in self.baton.processes().items() if not word or command.split(b"\0")[1:2] == [word]]
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+@pytest.fixture
+def node(make_hosts):  # noqa: F811
+    return NodeOnHosts(make_hosts(2))
+
+
+@pytest.mark.parametrize("suite", NODE_TESTS)
+def test_the_tests_of_nodes(node, suite):
+    program = os.path.join(os.environ["BATON_TEST_PROGRAMS"], suite)
+    if not os.path.exists(program):
+        pytest.skip(f"{program} was not built")
+    more = {"BATON_WAIT_TIMEOUT": "3s"} if suite == "node_deadline" else {}
+    code, out, err = node.run(program, f"--gtest_filter={NODE_TESTS[suite]}", **more)
+    assert code == 0, out + err
+    assert re.search(r"\[  PASSED  \] [1-9]\d* tests", out)
+    node.baton.assert_nothing_left()
+
+
+@pytest.mark.parametrize("name", CPP_EXAMPLES)
+def test_examples_in_cpp(node, name):
+    before = bytes_sent(node.lab)
+    code, out, err = node.run(os.path.join(EXAMPLES, name))
+    assert code == 0, out + err
+    assert all(now > then for now, then in zip(bytes_sent(node.lab), before))
+    node.baton.assert_nothing_left()
+
+
+@pytest.mark.parametrize("name", PYTHON_EXAMPLES)
+def test_examples_in_python(node, name):
+    package = os.environ.get("BATON_TEST_PACKAGE")
+    if not package or not os.path.isdir(package):
+        pytest.skip("the Python package was not built")
+    code, out, err = node.run(os.environ["BATON_TEST_PACKAGE_PYTHON"], "-B", f"{SOURCE}/examples/{name}/main.py",
+                              PYTHONPATH=package)
+    assert code == 0, out + err
+    node.baton.assert_nothing_left()
+
+
+def bytes_sent(lab):
+    counted = []
+    for host in lab.hosts:
+        result = subprocess.run([lab.script, "exec", "--prefix", lab.prefix, host, "cat", "/proc/net/dev"],
+                                capture_output=True, text=True)
+        line = next(line for line in result.stdout.splitlines() if "eth0:" in line)
+        counted.append(int(line.split(":")[1].split()[8]))
+    return counted
+
+
+def test_a_folder_with_an_example(make_hosts):  # noqa: F811
+    package = os.environ.get("BATON_TEST_PACKAGE")
+    if not package or not os.path.isdir(package):
+        pytest.skip("the Python package was not built")
+    hosts = make_hosts(2)
+    result = hosts.run(f"{SOURCE}/examples/allreduce", "-d", "0-2", slots=[1, 2], env={**ENVIRONMENT, "PYTHONPATH": package})
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_chip_that_dies_is_named_with_its_host(node):
+    process, chips = node.start_waiting()
+    os.kill(chips[3], signal.SIGKILL)
+    code, out, err = finish(process)
+    assert f"chip 3 (pid {chips[3]} on host {node.hosts.names[1]}) died: SIGKILL" in err, err
+    assert (code, out) == (0, "ended\nsum 400\n"), err  # the next run has new chips
+    node.baton.assert_nothing_left()
+
+
+def test_a_host_whose_link_is_cut_is_named(node):
+    process, chips = node.start_waiting()
+    node.lab.call("cut", node.hosts.names[1])
+    assert process.stdout.readline() == b"ended\n"
+    node.lab.call("mend", node.hosts.names[1])
+    code, out, err = finish(process)
+    assert re.search(rf"chip [23] \(pid \d+ on host {node.hosts.names[1]}\) died: host {node.hosts.names[1]} does not answer", err), err
+    assert (code, out) == (0, "sum 400\n"), err
+    node.baton.assert_nothing_left()
+
+
+@pytest.mark.parametrize("who", ["agent of a chip", "agent of the node", "launcher"])
+def test_who_starts_the_chips_is_killed(node, who):
+    process, chips = node.start_waiting()
+    host = node.hosts.names[0]
+    agent = parent_of(chips[0])
+    launcher, = node.processes(b"node")
+    others = [pid for pid in node.processes(b"agent") if pid not in (agent, parent_of(chips[3]))]
+    victim, reason = {
+        "agent of a chip": (agent, f"host {host} closed the connection"),
+        "agent of the node": (others[0], "the agent of the node's own host ended"),
+        "launcher": (launcher, "the launcher of its host ended"),
+    }[who]
+    os.kill(victim, signal.SIGKILL)
+    code, out, err = finish(process)
+    assert re.search(rf"chip \d \(pid \d+ on host .*\) died: {reason}", err), err
+    assert (code, out) == (0, "ended\nsum 400\n"), err
+    node.baton.assert_nothing_left()
+
+
+def test_nothing_outlives_the_program(node):
+    process, chips = node.start_waiting()
+    process.kill()
+    process.wait(LIMIT)
+    wait_for_end(node.processes(b""))
+    node.baton.assert_nothing_left()
+
+
+def test_ps_shows_the_chips_of_all_hosts(node):
+    process, chips = node.start_waiting()
+    listed = subprocess.run([node.baton.path, "ps"], env=node.environment, capture_output=True, timeout=LIMIT)
+    text = listed.stdout.decode()
+    for host in node.hosts.names:
+        assert host in text, text
+    for pid in chips:
+        assert str(pid) in text, text
+    process.kill()
+    finish(process)
+
+
+def test_what_keeps_the_chips_from_starting_is_told(node):
+    code, out, err = node.run(PROGRAM, "2", "/nowhere/chips")
+    assert code == 1 and f'host "{node.hosts.names[0]}"' in err and "/nowhere/chips" in err, err
+    code, out, err = node.run(PROGRAM, "2", BATON_LAUNCH_AGENT="sh -c 'echo no way to {host} >&2; exit 255'")
+    assert code == 1 and f'host "{node.hosts.names[0]}"' in err and f"no way to {node.hosts.names[0]}" in err, err
+    code, out, err = node.run(PROGRAM, "3", BATON_HOSTS=f"{node.hosts.names[0]}:1,{node.hosts.names[1]}:1")
+    assert code == 1 and "3 devices" in err and "take 2 chips" in err, err
+    node.baton.assert_nothing_left()
