@@ -25,8 +25,7 @@ NODE_TESTS = {  # of the suites of nodes, those with chips in processes, on as m
 CPP_EXAMPLES = ["allreduce"]
 PYTHON_EXAMPLES = sorted(
     name for name in os.listdir(f"{SOURCE}/examples")
-    if os.path.exists(f"{SOURCE}/examples/{name}/main.py") and name not in ("existing_project",)
-    and "import example" in open(f"{SOURCE}/examples/{name}/main.py").read()
+    if os.path.exists(f"{SOURCE}/examples/{name}/main.py") and "import example" in open(f"{SOURCE}/examples/{name}/main.py").read()
 )
 
 
@@ -100,6 +99,16 @@ def test_examples_in_python(node, name):
     code, out, err = node.run(os.environ["BATON_TEST_PACKAGE_PYTHON"], "-B", f"{SOURCE}/examples/{name}/main.py",
                               PYTHONPATH=package)
     assert code == 0, out + err
+    node.baton.assert_nothing_left()
+
+
+def test_a_program_for_another_runtime(node):
+    package = os.environ.get("BATON_TEST_PACKAGE")
+    if not package or not os.path.isdir(package):
+        pytest.skip("the Python package was not built")
+    code, out, err = node.run(os.environ["BATON_TEST_PACKAGE_PYTHON"], "-B", "-m", "baton.compat",
+                              f"{SOURCE}/examples/existing_project/main.py", "-d", "0-2", PYTHONPATH=package)
+    assert code == 0 and "all ranks agree" in out, out + err
     node.baton.assert_nothing_left()
 
 
