@@ -92,8 +92,10 @@ WorkerState::WorkerState(WorkerOptions options)
           [this](std::uint64_t id, const std::exception_ptr& failure) { sub_ended(id, failure); })) {
   // This process has the file of a trace open for longer than its chips.
   events::begin();
-  const Lock lock(mutex_);
-  start_chips();
+  {
+    const Lock lock(mutex_);
+    start_chips();
+  }
   if (options_.isolation == Isolation::inproc) return;
   trace_follower_.emplace([this](const events::TraceChange& change) { follow_trace(change); });
 }
