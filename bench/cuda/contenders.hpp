@@ -26,4 +26,8 @@ enum class Checks : std::uint8_t { on, off };
 [[nodiscard]] Run cuda_add(std::int64_t bytes);
 [[nodiscard]] Run cuda_copy(std::int64_t bytes);
 
+/// The product of two matrices of `side` rows and columns of bfloat16: tile instructions, and cuBLAS.
+[[nodiscard]] Run matmul(std::int64_t side, Checks checks);
+[[nodiscard]] Run cublas_matmul(std::int64_t side);
+
 }  // namespace bench::cuda

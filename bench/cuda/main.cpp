@@ -47,6 +47,16 @@ void measure_add(const Arguments& arguments) {
   print_time_of(contender(), arguments, 1);
 }
 
+void measure_matmul(const Arguments& arguments) {
+  const auto contender = [&]() -> Run {
+    if (arguments.method == "ours") return bench::cuda::matmul(arguments.side, Checks::on);
+    if (arguments.method == "unchecked") return bench::cuda::matmul(arguments.side, Checks::off);
+    if (arguments.method == "cublas") return bench::cuda::cublas_matmul(arguments.side);
+    refuse(arguments.method);
+  };
+  print_time_of(contender(), arguments, 1);
+}
+
 void measure_copy(const Arguments& arguments) {
   print_time_of(bench::cuda::cuda_copy(static_cast<std::int64_t>(arguments.bytes)), arguments, 1);
 }
@@ -58,6 +68,7 @@ int main(int argc, char** argv) {
                         {{"graph", measure_graph},
                          {"add", measure_add},
                          {"copy", measure_copy},
+                         {"matmul", measure_matmul},
                          {"put", bench::cuda::measure_put},
                          {"experts", bench::cuda::measure_experts}});
 }

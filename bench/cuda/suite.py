@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import os
+import sys
 
 from harness.cases import OURS, Case, Contender, Floor
 from harness.machine import output_of, version_in
@@ -18,6 +19,10 @@ QUICK_ADD_BYTES = 1 << 28
 PUT_BYTES = (4, 4096, 16384)
 # Chips of one GPU that exchange the rows of this many tokens each.
 EXPERT_RANKS, EXPERT_TOKENS = 8, 128
+# Rows and columns of square matrices of bfloat16.
+MATMUL_SIDES = (4096, 8192)
+# As bench/cuda/matmul.cpp looks for it.
+CUBLAS = ("libcublas.so.13", "libcublas.so.12", "libcublas.so")
 # Cores that share a multiprocessor.
 SHARES = (1, 4)
 # The first run compiles kernels, and everyone opens the GPU and makes a graph before the clock runs.
@@ -35,6 +40,9 @@ def cases(plan):
     found += [suite.graph(shape, shape, length) for shape, length in GRAPHS.items()]
     found += [suite.add(way, share) for share in SHARES for way in ("tiles", "tiles_unchecked")]
     found += [suite.add(way) for way in ("blocks", "blocks_unchecked")]
+    if not has_cublas():
+        print(f"{SUITE}: there is no cuBLAS (libcublas.so); products of matrices have no peer", file=sys.stderr)
+    found += [suite.matmul(way, side) for side in MATMUL_SIDES for way in ("ours", "unchecked")]
     found += [suite.put(size) for size in PUT_BYTES]
     found += [suite.experts(what) for what in ("dispatch", "layer")]
     return found
@@ -62,6 +70,17 @@ def versions():
             "driver": version_in(shown) or "unknown"}
 
 
+@functools.cache
+def has_cublas():
+    for name in CUBLAS:
+        try:
+            ctypes.CDLL(name)
+            return True
+        except OSError:
+            pass
+    return False
+
+
 class CudaSuite:
     def __init__(self, plan):
         self._plan = plan
@@ -82,6 +101,13 @@ class CudaSuite:
         contenders = (Contender(OURS, way, self._command("add", method=way, share=share, bytes=size)),
                       Contender("kernel", "kernel", self._command("add", method="kernel", bytes=size)))
         return Case(SUITE, f"add_{way}/{share}", contenders, floor, bytes=3 * size, in_quick=True)
+
+    def matmul(self, way, side):
+        contenders = [Contender(OURS, way, self._command("matmul", method=way, side=side))]
+        if has_cublas():
+            contenders.append(Contender("cublas", "cublas", self._command("matmul", method="cublas", side=side)))
+        name = "matmul" if way == "ours" else f"matmul_{way}"
+        return Case(SUITE, f"{name}/{side}", tuple(contenders), in_quick=side == MATMUL_SIDES[0])
 
     def put(self, size):
         contenders = (Contender(OURS, "tiles", self._command("put", bytes=size)),)

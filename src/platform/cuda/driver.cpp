@@ -81,6 +81,7 @@ Driver::Driver() {
   find(library, module_global, "cuModuleGetGlobal_v2");
   find(library, function_attribute, "cuFuncGetAttribute");
   find(library, set_function_attribute, "cuFuncSetAttribute");
+  encode_map = reinterpret_cast<decltype(encode_map)>(::dlsym(library, "cuTensorMapEncodeTiled"));
   find(library, launch_together, "cuLaunchCooperativeKernel");
   find(library, error_name, "cuGetErrorName");
   find(library, error_text, "cuGetErrorString");

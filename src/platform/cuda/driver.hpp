@@ -100,6 +100,10 @@ struct Driver {
   Result (*module_global)(DevicePointer* address, std::size_t* bytes, Module module, const char* name);
   Result (*function_attribute)(int* value, FunctionAttribute attribute, Function function);
   Result (*set_function_attribute)(Function function, FunctionAttribute attribute, int value);
+  /// Null before CUDA 12.
+  Result (*encode_map)(void* map, int type, std::uint32_t rank, void* base, const std::uint64_t* sizes,
+                       const std::uint64_t* pitches, const std::uint32_t* box, const std::uint32_t* steps,
+                       int interleave, int swizzle, int promotion, int fill);
   Result (*launch_together)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                             unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream,
                             void** parameters);

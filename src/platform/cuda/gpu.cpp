@@ -1,6 +1,8 @@
 #include "platform/cuda/gpu.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,8 @@ constexpr std::uint64_t kKiB = 1024;
 /// What kernels are written for. Vec is shared memory; the others lie in the memory of the GPU.
 constexpr std::array<std::uint64_t, kBufferTypes> kBuffers = {192 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB,
                                                               128 * kKiB, 1 * kKiB,   2 * kKiB};
+/// What the matrix unit reads begins at a multiple of this.
+constexpr std::uint32_t kWindowUnit = 1024;
 /// A tile begins at a multiple of this, and smaller cores than with so much of Vec are of no use.
 constexpr std::uint64_t kTileAlignment = 512;
 constexpr int kLeastVec = 8 * kKiB;
@@ -101,6 +105,37 @@ void Gpu::divide(int cores) {
   cores_ = cores;
   buffer_bytes_ = kBuffers;
   buffer_bytes_[0] = std::min(buffer_bytes_[0], static_cast<std::uint64_t>(shared) / kTileAlignment * kTileAlignment);
+  const bool has_matrix_unit = share == 1 && threads_ == kMostThreads && Driver::get().encode_map != nullptr;
+  window_bytes_ = has_matrix_unit ? static_cast<std::uint32_t>(shared) / kWindowUnit * kWindowUnit : 0;
+}
+
+DevicePointer Gpu::boxes() {
+  if (boxes_.address() != 0) return boxes_.address();
+  GpuMemory made = memory(std::size_t{kBoxes} * kMapBytes);
+  // In any matrix: cores say which one.
+  constexpr std::uint64_t kSizes[2] = {4096, 4096};
+  constexpr std::uint64_t kPitch[1] = {8192};
+  constexpr std::uint32_t kSteps[2] = {1, 1};
+  // Of the driver's enumerations.
+  constexpr int kUint16 = 1;
+  constexpr int kNotInterleaved = 0;
+  constexpr int kPromoteTo256Bytes = 3;
+  constexpr int kFillWithZero = 0;
+  struct alignas(64) Map {
+    std::byte bytes[kMapBytes];
+  };
+  std::vector<Map> maps(kBoxes);
+  for (std::uint32_t box = 0; box < kBoxes; ++box) {
+    const std::uint32_t size[2] = {box_width(box), box_lines(box)};
+    const int swizzle = 1 + static_cast<int>(box / kBoxHeights);  // lines of 32, 64 or 128 bytes
+    Driver::get().check(
+        "describing a box",
+        Driver::get().encode_map(&maps[box], kUint16, 2, reinterpret_cast<void*>(made.address()), kSizes, kPitch, size,
+                                 kSteps, kNotInterleaved, swizzle, kPromoteTo256Bytes, kFillWithZero));
+  }
+  copy_in("describing boxes", made.address(), maps.data(), maps.size() * sizeof(Map));
+  boxes_ = std::move(made);
+  return boxes_.address();
 }
 
 DevicePointer Gpu::alloc(std::size_t bytes) {

@@ -54,6 +54,11 @@ class Gpu {
   void divide(int cores);
   [[nodiscard]] unsigned threads_of_core() const noexcept { return threads_; }
   [[nodiscard]] const std::array<std::uint64_t, kBufferTypes>& buffer_bytes() const noexcept { return buffer_bytes_; }
+  /// Shared memory of a core for tiles that the matrix unit reads; 0 if cores are too small for it, or the driver too
+  /// old.
+  [[nodiscard]] std::uint32_t window_bytes() const noexcept { return window_bytes_; }
+  /// A map of a matrix for each box that cores load: pto/target/cuda/run.hpp.
+  [[nodiscard]] DevicePointer boxes();
   /// What graphs run on.
   [[nodiscard]] Stream stream() const noexcept { return runs_.get(); }
   /// What became of the graph that ran last.
@@ -81,6 +86,8 @@ class Gpu {
   int cores_ = 0;
   unsigned threads_ = 0;
   std::array<std::uint64_t, kBufferTypes> buffer_bytes_{};
+  std::uint32_t window_bytes_ = 0;
+  GpuMemory boxes_;
   std::mutex mutex_;
   std::map<DevicePointer, GpuMemory> memory_;  // guarded by mutex_
 };

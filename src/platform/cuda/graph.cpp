@@ -59,6 +59,7 @@ Graph::Description Graph::described(const BatonDeviceTask& task) {
   out.blocks = std::max<std::uint32_t>(task.blocks, 1);
   if ((task.flags & BATON_TASK_PREDICATE) != 0) out.flags |= kHasPredicate;
   if ((task.flags & BATON_TASK_COUNTER) != 0) out.flags |= kHasCounter;
+  if (task.cores == BATON_TASK_CUBE) out.flags |= kIsCube;
   out.condition = {task.address, task.value, task.comparison, task.dtype};
   for (const BatonDeviceArgument& argument : std::span(task.arguments, task.argument_count)) {
     if (argument.access == BATON_ARGUMENT_SCALAR) {
@@ -89,7 +90,14 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   Layout layout;
   const std::size_t words_at = layout.take((tasks.size() * kArrivalStride + 2) * sizeof(std::uint32_t));
   const std::size_t conditions_at = layout.take(core_count_ * std::size_t{kConditionBytes});
+  const bool on_matrix_unit = uses_cube_ && gpu.window_bytes() != 0 && program_->run_matrix_graph() != nullptr;
+  const std::size_t maps_at = layout.take(on_matrix_unit ? core_count_ * std::size_t{kMaps} * kMapBytes : 0);
   arrivals_ = gpu.memory(layout.bytes());
+  if (on_matrix_unit) {
+    run_.window_bytes = gpu.window_bytes();
+    run_.boxes = reinterpret_cast<const unsigned char*>(gpu.boxes());
+    run_.maps = reinterpret_cast<unsigned char*>(arrivals_.address() + maps_at);
+  }
   run_.arrivals = reinterpret_cast<std::uint32_t*>(arrivals_.address() + words_at);
   run_.stop = run_.arrivals + tasks.size() * kArrivalStride;
   run_.lost = run_.stop + 1;
@@ -239,12 +247,14 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   run_.run_limit_ns = options.run_limit_ns;
   const Driver& driver = Driver::get();
   void* parameters[] = {&run_};
-  const auto shared = static_cast<unsigned>(kControlBytes + run_.buffer_bytes[0]);
+  const bool on_matrix_unit = run_.window_bytes != 0;
+  const Function function = on_matrix_unit ? program_->run_matrix_graph() : program_->run_graph();
+  const auto shared =
+      static_cast<unsigned>(kControlBytes + std::max<std::uint64_t>(run_.buffer_bytes[0], run_.window_bytes));
   {
     const SharedGpu::Running running(gpu_.shared());
-    driver.check("starting a graph",
-                 driver.launch_together(program_->run_graph(), core_count_, 1, 1, gpu_.threads_of_core(), 1, 1, shared,
-                                        gpu_.stream(), parameters));
+    driver.check("starting a graph", driver.launch_together(function, core_count_, 1, 1, gpu_.threads_of_core(), 1, 1,
+                                                            shared, gpu_.stream(), parameters));
     wait(options);
   }
   if (gpu_.failure()->is_set != 0) raise(options, failed_task);

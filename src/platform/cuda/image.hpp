@@ -20,6 +20,7 @@ class Image {
   [[nodiscard]] std::size_t bytes() const noexcept { return code_.bytes(); }
   /// The function behind a kernel's name. Throws Error (not_a_kernel) if there is none.
   [[nodiscard]] std::string symbol_of(const std::string& kernel) const;
+  [[nodiscard]] bool has(const std::string& function) const { return functions_.contains(function); }
   /// The names of those that BATON_KERNEL made.
   [[nodiscard]] std::vector<std::string> typed_kernels() const;
 

@@ -1,5 +1,6 @@
 #include "platform/cuda/program.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string>
@@ -13,6 +14,8 @@ namespace {
 
 /// baton::cuda::run_graph<0>(Run), which every image of kernels brings.
 constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
+/// baton::cuda::run_matrix_graph<0>(Run), which those for cube cores bring.
+constexpr const char* kRunMatrixGraph = "_ZN5baton4cuda16run_matrix_graphILi0EEEvNS0_3RunE";
 constexpr const char* kTable = "baton_cuda_functions";
 
 /// A table of the functions' addresses, which only code of the device knows.
@@ -78,15 +81,13 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");
   driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
   driver.check("finding what runs graphs", driver.module_function(&run_graph_, module_, kRunGraph));
-  // Now, not at the first launch: kernels of other chips may run then.
-  if (driver.function_load != nullptr) driver.check("loading what runs graphs", driver.function_load(run_graph_));
-  // A chip says how much of it its cores get.
-  driver.check("giving cores their memory",
-               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_bytes,
-                                             gpu.attribute(DeviceAttribute::shared_bytes_with_consent)));
-  constexpr int kAllOfIt = 100;
-  driver.check("giving cores their memory",
-               driver.set_function_attribute(run_graph_, FunctionAttribute::shared_percent, kAllOfIt));
+  prepare(gpu, run_graph_);
+  const auto is_for_cubes = [](const LoadedKernel* kernel) { return kernel->image->has(kRunMatrixGraph); };
+  if (std::ranges::any_of(kernels, is_for_cubes)) {
+    driver.check("finding what runs matrix graphs",
+                 driver.module_function(&run_matrix_graph_, module_, kRunMatrixGraph));
+    prepare(gpu, run_matrix_graph_);
+  }
   DevicePointer functions = 0;
   std::size_t bytes = 0;
   driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));
@@ -94,6 +95,19 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   driver.check("reading the table of kernels", driver.copy_out(addresses.data(), functions, bytes, nullptr));
   driver.check("reading the table of kernels", driver.stream_wait(nullptr));
   for (std::size_t i = 0; i < kernels.size(); ++i) addresses_.emplace(kernels[i], addresses[i]);
+}
+
+void Program::prepare(const SharedGpu& gpu, Function function) {
+  const Driver& driver = Driver::get();
+  // Now, not at the first launch: kernels of other chips may run then.
+  if (driver.function_load != nullptr) driver.check("loading what runs graphs", driver.function_load(function));
+  // A chip says how much of it its cores get.
+  driver.check("giving cores their memory",
+               driver.set_function_attribute(function, FunctionAttribute::shared_bytes,
+                                             gpu.attribute(DeviceAttribute::shared_bytes_with_consent)));
+  constexpr int kAllOfIt = 100;
+  driver.check("giving cores their memory",
+               driver.set_function_attribute(function, FunctionAttribute::shared_percent, kAllOfIt));
 }
 
 Program::~Program() {

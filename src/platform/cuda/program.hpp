@@ -20,10 +20,15 @@ class Program {
   /// Where the device calls a kernel.
   [[nodiscard]] std::uint64_t address_of(const LoadedKernel* kernel) const { return addresses_.at(kernel); }
   [[nodiscard]] Function run_graph() const noexcept { return run_graph_; }
+  /// The same with the matrix unit; null if no kernel was compiled for cube cores.
+  [[nodiscard]] Function run_matrix_graph() const noexcept { return run_matrix_graph_; }
 
  private:
+  static void prepare(const SharedGpu& gpu, Function function);
+
   Module module_ = nullptr;
   Function run_graph_ = nullptr;
+  Function run_matrix_graph_ = nullptr;
   std::map<const LoadedKernel*, std::uint64_t> addresses_;
 };
 

@@ -7,6 +7,7 @@
 #include <pto/common/global_tensor.hpp>
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/operands.hpp>
+#include <pto/target/matrix_unit.hpp>
 
 namespace baton::kernel {
 
@@ -14,6 +15,7 @@ namespace baton::kernel {
 PTO_ONCE PTO_SHARED AICORE BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
   const BatonCore& core = current_core();
   const BatonBuffer& buffer = core.buffers[tile_type];
+  if (kMatrixUnit && buffer.capacity == 0 && tile_type == static_cast<uint32_t>(pto::TileType::Vec)) settle_for_vec();
   const int64_t room = static_cast<int64_t>(buffer.capacity) - offset;
   if (kChecks) {
     const BatonPlace place = place_of("TASSIGN", where);

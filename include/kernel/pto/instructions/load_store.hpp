@@ -6,6 +6,7 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/far_access.hpp>
 #include <pto/instructions/lane_tiles.hpp>
+#include <pto/instructions/matrix_tiles.hpp>
 #include <pto/instructions/one_line.hpp>
 #include <pto/instructions/transfer.hpp>
 
@@ -113,6 +114,13 @@ PTO_ONCE PTO_SHARED AICORE void load_tile(Where where, const TileView& dst, Glob
   poison_last_blocks(dst, poison);
 }
 
+/// What the matrix unit might have served: out of the way of what it does.
+template <typename TileData, typename GlobalData>
+PTO_OUTLINED AICORE void load_where_it_lies(TileData dst, GlobalData src, Where where) {
+  settle_matrices();
+  load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
+}
+
 template <typename TileData, typename GlobalData>
 PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   static_assert(lies_in<TileData, pto::TileType::Vec, pto::TileType::Mat>, "TLOAD takes a Vec or Mat tile");
@@ -126,6 +134,10 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
       if (bytes % pto::BLOCK_BYTE_SIZE != 0) poison_last_blocks(dst, poison_of<typename TileData::DType>);
       return;
     }
+  }
+  if constexpr (kMatrixUnit && lies_in<TileData, pto::TileType::Mat>) {
+    if (!load_operand(dst, src)) load_where_it_lies(dst, src, where);
+    return;
   }
   load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
 }
@@ -149,6 +161,23 @@ PTO_INLINE AICORE void store_elements(const TileView& tile, const GlobalView& te
   } else {
     convert_elements<Element, Stored>(tile, tensor);
   }
+}
+
+template <pto::AtomicType atomic, typename GlobalData, typename TileData>
+AICORE void store_tile(GlobalData& dst, TileData& src, Where where) {
+  using Element = typename GlobalData::RawDType;
+  using Stored = typename TileData::DType;
+  const TileView tile(src);
+  GlobalView tensor = view_of(dst);
+  const BatonPlace place = place_of("TSTORE", where);
+  constexpr uint32_t kAtomic = atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0};
+  const bool is_far = begin_transfer(place, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile, kAtomic);
+  const unsigned char* const there = tensor.data;
+  if (kFarMemory && is_far) tensor.data = bring_near(place, tensor, write_access<Element, atomic>());
+  if (store_accumulator<atomic, Element>(src, tensor)) return;
+  settle_tiles<TileData>();
+  store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
+  if (kFarMemory && is_far) send_back(place, tensor, there, write_access<Element, atomic>());
 }
 
 template <pto::AtomicType atomic, typename GlobalData, typename TileData>
@@ -177,15 +206,7 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
                         bytes);
     }
   }
-  const TileView tile(src);
-  GlobalView tensor = view_of(dst);
-  const BatonPlace place = place_of("TSTORE", where);
-  constexpr uint32_t kAtomic = atomic == pto::AtomicType::AtomicAdd ? uint32_t{BATON_ATOMIC} : uint32_t{0};
-  const bool is_far = begin_transfer(place, pipe_bit(store_pipe<TileData>()), tile, tensor, Way::from_tile, kAtomic);
-  const unsigned char* const there = tensor.data;
-  if (kFarMemory && is_far) tensor.data = bring_near(place, tensor, write_access<Element, atomic>());
-  store_elements<atomic, Element, Stored>(tile, tensor, lies_in<TileData, pto::TileType::Acc>);
-  if (kFarMemory && is_far) send_back(place, tensor, there, write_access<Element, atomic>());
+  store_tile<atomic>(dst, src, where);
 }
 
 }  // namespace baton::kernel

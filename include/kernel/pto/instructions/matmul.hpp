@@ -6,9 +6,13 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/matrix_product.hpp>
+#include <pto/instructions/matrix_tiles.hpp>
 #include <pto/instructions/operands.hpp>
 #include <pto/instructions/transfer.hpp>
 #include <pto/target/vector_loop.hpp>
+#if defined(__CUDACC__)
+#include <pto/target/cuda/warp_product.hpp>
+#endif
 
 namespace baton::kernel {
 
@@ -130,9 +134,15 @@ PTO_INLINE AICORE void add_product_on_lanes(const Product& product) {
   });
 }
 
-/// acc(r, c) += sum over k of left(r, k) * right(k, c); all is checked.
+/// acc(r, c) += sum over k of left(r, k) * right(k, c); all is checked, and the accumulator is where it lies.
 template <typename Number, typename Element>
 PTO_SHARED AICORE void add_tile_product(const Product& product) {
+#if defined(__CUDACC__)
+  if constexpr (is_factor<Element>) {
+    cuda::add_product_on_warps<std::is_same_v<Element, bfloat16_t>>(product.acc, product.left, product.right);
+    return;
+  }
+#endif
   if constexpr (kManyLanes) {
     add_product_on_lanes<Number, Element>(product);
     return;
@@ -146,6 +156,33 @@ PTO_SHARED AICORE void add_tile_product(const Product& product) {
   add_product(to, from, by, product.rows(), product.depth(), product.cols());
 }
 
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE AICORE void multiply_tiles(const Acc& acc, const Left& left, const Right& right, Where where) {
+  const Product product{acc, left, right};
+  begin_product(where, product);
+  settle_tiles<Left, Right>();
+  add_tile_product<typename Acc::DType, typename Left::DType>(product);
+}
+
+template <typename Out, typename In, typename Left, typename Right>
+PTO_INLINE AICORE void multiply_tiles_onto(const Out& out, const In& in, const Left& left, const Right& right,
+                                           Where where) {
+  const Product product{out, left, right};
+  settle_tiles<Out>();
+  begin_product_onto(where, product, in);
+  add_tile_product<typename Out::DType, typename Left::DType>(product);
+}
+
+// What the matrix unit might have served: out of the way of what it does.
+template <typename Acc, typename Left, typename Right>
+PTO_OUTLINED AICORE void multiply_where_it_lies(Acc acc, Left left, Right right, Where where) {
+  multiply_tiles(acc, left, right, where);
+}
+template <typename Out, typename In, typename Left, typename Right>
+PTO_OUTLINED AICORE void multiply_onto_where_it_lies(Out out, In in, Left left, Right right, Where where) {
+  multiply_tiles_onto(out, in, left, right, where);
+}
+
 }  // namespace baton::kernel
 
 namespace pto {
@@ -155,9 +192,11 @@ AICORE RecordEvent TMATMUL(Acc& acc, Left& left, Right& right,
                            baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
   require_matmul<Acc, Left, Right>();
-  const Product product{acc, left, right};
-  begin_product(where, product);
-  add_tile_product<typename Acc::DType, typename Left::DType>(product);
+  if constexpr (kMatrixUnit) {
+    if (!multiply_from_zero(acc, left, right)) multiply_where_it_lies(acc, left, right, where);
+  } else {
+    multiply_tiles(acc, left, right, where);
+  }
   return {};
 }
 PTO_WITH_EVENTS(TMATMUL)
@@ -171,9 +210,12 @@ requires(baton::kernel::is_tile<Right>) AICORE RecordEvent
   static_assert(lies_in<In, TileType::Acc> && std::is_same_v<typename Out::DType, typename In::DType>,
                 "TMATMUL_ACC: in is an Acc tile of out's element type");
   require_matmul<Out, Left, Right>();
-  const Product product{out, left, right};
-  begin_product_onto(where, product, in);
-  add_tile_product<typename Out::DType, typename Left::DType>(product);
+  if constexpr (kMatrixUnit) {
+    const bool is_same = out.data() == in.data() && static_cast<int>(Out::Rows) == static_cast<int>(In::Rows);
+    if (!is_same || !multiply_onto(out, left, right)) multiply_onto_where_it_lies(out, in, left, right, where);
+  } else {
+    multiply_tiles_onto(out, in, left, right, where);
+  }
   return {};
 }
 
@@ -196,6 +238,8 @@ AICORE RecordEvent TMATMUL_BIAS(Acc& acc, Left& left, Right& right, Bias& bias,
   require_matmul<Acc, Left, Right>();
   const Product product{acc, left, right};
   begin_product_onto_bias(where, product, bias);
+  if (multiply_onto(acc, left, right)) return {};
+  settle_tiles<Left, Right>();
   add_tile_product<typename Acc::DType, typename Left::DType>(product);
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/lane_tiles.hpp>
+#include <pto/instructions/matrix_tiles.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/tile_lines.hpp>
 #include <pto/target/transpose.hpp>
@@ -125,6 +126,7 @@ AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, int row0, i
   }
   issue(place, pipe_bit(move_pipe<Src>()),
         region_of(src, BATON_READS, row0, col0, dst.GetValidRow(), dst.GetValidCol()), writes(dst));
+  settle_tiles<Dst, Src>();
   if constexpr (kManyLanes) {
     if (are_apart(TileView(dst), whole_of(src))) return move_on_lanes(dst, src, row0, col0);
   }
@@ -139,15 +141,55 @@ AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, int row0, i
 
 }  // namespace baton::kernel
 
+namespace baton::kernel {
+
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void move_tile(Dst& dst, Src& src, Where where) {
+  const BatonPlace place = place_of("TMOV", where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_same_valid(place, "dst", dst, "src", src);
+  move_region(place, dst, src, 0, 0);
+}
+
+template <typename Dst, typename Src>
+PTO_INLINE AICORE void extract_tile(Dst& dst, Src& src, int row0, int col0, Where where) {
+  const BatonPlace place = place_of("TEXTRACT", where);
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  if (kChecks && (dst.GetValidRow() > Src::Rows - row0 || dst.GetValidCol() > Src::Cols - col0)) {
+    fail(place, BATON_KERNEL_OUT_OF_RANGE, dst.GetValidRow(), " x ", dst.GetValidCol(), " elements at (", row0, ", ",
+         col0, ") are not within src, which is ", Src::Rows, " x ", Src::Cols);
+  }
+  move_region(place, dst, src, row0, col0);
+}
+
+// What the matrix unit might have served: out of the way of what it does.
+template <typename Dst, typename Src>
+PTO_OUTLINED AICORE void move_where_it_lies(Dst dst, Src src, Where where) {
+  move_tile(dst, src, where);
+}
+template <typename Dst, typename Src>
+PTO_OUTLINED AICORE void extract_where_it_lies(Dst dst, Src src, int row0, int col0, Where where) {
+  extract_tile(dst, src, row0, col0, where);
+}
+
+}  // namespace baton::kernel
+
 namespace pto {
 
 template <typename Dst, typename Src>
 AICORE RecordEvent TMOV(Dst& dst, Src& src, baton::kernel::Where where = baton::kernel::Where::current()) {
-  const BatonPlace place = baton::kernel::place_of("TMOV", where);
-  baton::kernel::check_tile(place, "dst", dst);
-  baton::kernel::check_tile(place, "src", src);
-  baton::kernel::check_same_valid(place, "dst", dst, "src", src);
-  baton::kernel::move_region(place, dst, src, 0, 0);
+  using namespace baton::kernel;
+  if constexpr (kMatrixUnit && lies_in<Src, TileType::Mat>) {
+    if (dst.GetValidRow() == src.GetValidRow() && dst.GetValidCol() == src.GetValidCol() &&
+        view_operand(dst, src, 0, 0)) {
+      return {};
+    }
+    move_where_it_lies(dst, src, where);
+  } else {
+    move_tile(dst, src, where);
+  }
   return {};
 }
 PTO_WITH_EVENTS(TMOV)
@@ -156,15 +198,12 @@ PTO_WITH_EVENTS(TMOV)
 template <typename Dst, typename Src>
 AICORE RecordEvent TEXTRACT(Dst& dst, Src& src, uint16_t row0 = 0, uint16_t col0 = 0,
                             baton::kernel::Where where = baton::kernel::Where::current()) {
-  const BatonPlace place = baton::kernel::place_of("TEXTRACT", where);
-  baton::kernel::check_tile(place, "dst", dst);
-  baton::kernel::check_tile(place, "src", src);
-  if (baton::kernel::kChecks &&
-      (dst.GetValidRow() > Src::Rows - int{row0} || dst.GetValidCol() > Src::Cols - int{col0})) {
-    baton::kernel::fail(place, BATON_KERNEL_OUT_OF_RANGE, dst.GetValidRow(), " x ", dst.GetValidCol(), " elements at (",
-                        row0, ", ", col0, ") are not within src, which is ", Src::Rows, " x ", Src::Cols);
+  using namespace baton::kernel;
+  if constexpr (kMatrixUnit && lies_in<Src, TileType::Mat>) {
+    if (!view_operand(dst, src, row0, col0)) extract_where_it_lies(dst, src, row0, col0, where);
+  } else {
+    extract_tile(dst, src, row0, col0, where);
   }
-  baton::kernel::move_region(place, dst, src, row0, col0);
   return {};
 }
 PTO_WITH_EVENTS(TEXTRACT)

@@ -20,6 +20,11 @@ __device__ inline void barrier_expect(uint64_t* barrier, uint32_t bytes) {
                : "memory");
 }
 
+/// A release: pairs with barrier_wait().
+__device__ inline void barrier_arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
 /// Waits for the end of the phase with this parity. An acquire: pairs with the arrivals of that phase.
 __device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
   asm volatile(
@@ -35,7 +40,7 @@ __device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
       : "memory");
 }
 
-/// All warps of a core meet; the first one has a single thread. Each releases what it wrote and acquires what the
+/// All warps of a core meet; the last one has a single thread. Each releases what it wrote and acquires what the
 /// others did. Takes a tenth of the time of a barrier in memory.
 __device__ inline void meet_warps() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(blockDim.x) : "memory"); }
 

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <intrinsic.h>
+#include <pto/target/compiler.hpp>
 #include <pto/target/core.hpp>
 #include <pto/target/cuda/barrier.hpp>
+#include <pto/target/cuda/matrix_state.hpp>
 #include <pto/target/cuda/run.hpp>
 #include <pto/target/lane.hpp>
 
 namespace baton::cuda {
 
 inline constexpr uint32_t kLastExtents = 4;
+/// Of pto::TileType.
+inline constexpr uint32_t kMatrices = 1;
+inline constexpr uint32_t kLeftTiles = 2;  // Right follows
+inline constexpr uint32_t kAccumulators = 4;
 
 /// An instruction, or part of one, for a lane.
 using LaneWork = void (*)(const void* closure, kernel::Lanes lanes);
@@ -62,6 +68,7 @@ struct Control {
   /// What the lanes do next; null: they leave.
   LaneWork work;
   BulkCopies copies;
+  MatrixUnit matrix;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
   Leftovers left;
@@ -71,10 +78,10 @@ struct Control {
   alignas(128) unsigned char packets[kPacketRoom];
   uint64_t arrived[kBatches];  // barriers: the batch is there
 };
-static_assert(sizeof(Control) <= kControlBytes);
+static_assert(sizeof(Control) <= kControlBytes && kControlBytes % kPage == 0);
 
-/// All kernels of a GPU program mean the same memory.
-extern __shared__ __align__(128) unsigned char baton_shared_memory[];
+/// All kernels of a GPU program mean the same memory. What the matrix unit reads is aligned to 1,024 bytes.
+extern __shared__ __align__(1024) unsigned char baton_shared_memory[];
 
 __device__ inline Control& control() { return *reinterpret_cast<Control*>(baton_shared_memory); }
 

@@ -6,6 +6,7 @@
 #include <pto/common/order.hpp>
 #include <pto/target/cuda/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
+#include <pto/target/cuda/matrix_commands.hpp>
 
 namespace baton::cuda {
 
@@ -51,6 +52,7 @@ __device__ inline bool stopped() {
 __device__ [[noreturn]] inline void leave() {
   Control& mine = control();
   kernel::finish_copies();
+  if (mine.matrix.sums.session != Sums::none) end_session(Registers::forgotten);
   mine.work = nullptr;
   meet_warps();
   asm volatile("exit;");
@@ -77,7 +79,7 @@ __device__ [[noreturn]] __attribute__((noinline, cold)) inline void end_run(cons
     __threadfence_system();
   }
   // A lane cannot tell the director to leave: nothing but the end of the program is left.
-  if (threadIdx.x != 0) __trap();
+  if (threadIdx.x < blockDim.x - kWarp) __trap();
   leave();
 }
 
@@ -127,18 +129,10 @@ __device__ inline bool extent_holds(const Extent& extent, uint64_t begin, uint64
   return bytes <= extent.bytes && begin - extent.begin <= extent.bytes - bytes;
 }
 
-}  // namespace baton::cuda
-
-__device__ inline void BatonCoreTable::fail(BatonCore*, const BatonFailure* failure) { baton::cuda::end_run(*failure); }
-
-__device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* begin, uint64_t bytes, char* nearest,
-                                                        uint64_t nearest_bytes) {
-  baton::cuda::Control& mine = baton::cuda::control();
-  const auto at = reinterpret_cast<uint64_t>(begin);
-  for (const baton::cuda::Extent& extent : mine.last_extents) {
-    if (baton::cuda::extent_holds(extent, at, bytes)) return 1;
-  }
-  const baton::cuda::Run& run = *mine.run;
+/// Searches all buffers of the run, and remembers what it finds.
+PTO_OUTLINED __device__ inline bool find_extent(uint64_t at, uint64_t bytes) {
+  Control& mine = control();
+  const Run& run = *mine.run;
   // The last buffer that begins at or before the address.
   uint32_t low = 0;
   uint32_t high = run.extent_count;
@@ -150,10 +144,23 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
       high = middle;
     }
   }
-  if (low > 0 && baton::cuda::extent_holds(run.extents[low - 1], at, bytes)) {
-    mine.last_extents[mine.next_extent++ % baton::cuda::kLastExtents] = run.extents[low - 1];
-    return 1;
+  if (low == 0 || !extent_holds(run.extents[low - 1], at, bytes)) return false;
+  mine.last_extents[mine.next_extent++ % kLastExtents] = run.extents[low - 1];
+  return true;
+}
+
+}  // namespace baton::cuda
+
+__device__ inline void BatonCoreTable::fail(BatonCore*, const BatonFailure* failure) { baton::cuda::end_run(*failure); }
+
+__device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* begin, uint64_t bytes, char* nearest,
+                                                        uint64_t nearest_bytes) {
+  baton::cuda::Control& mine = baton::cuda::control();
+  const auto at = reinterpret_cast<uint64_t>(begin);
+  for (const baton::cuda::Extent& extent : mine.last_extents) {
+    if (baton::cuda::extent_holds(extent, at, bytes)) return 1;
   }
+  if (baton::cuda::find_extent(at, bytes)) return 1;
   if (nearest_bytes != 0) nearest[0] = '\0';  // the host knows the names of buffers
   return 0;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <string.h>
-#include <pto/target/cuda/control.hpp>
+#include <pto/target/cuda/matrix_commands.hpp>
 #include <type_traits>
 
 namespace baton::cuda {
@@ -26,6 +26,7 @@ __device__ void on_lanes(Body body) {
   static_assert(sizeof(Body) <= kClosureBytes && std::is_trivially_copyable_v<Body>,
                 "what lanes need is copied to them");
   cuda::Control& control = cuda::control();
+  if (control.matrix.sums.session != cuda::Sums::none) cuda::end_session(cuda::Registers::to_memory);
   memcpy(static_cast<void*>(control.closure), static_cast<const void*>(&body), sizeof body);
   control.work = &cuda::work_on_lane<kWrites, Body>;
   // Releases the work to the lanes, which acquire it in lane_life().

@@ -3,11 +3,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <pto/target/compiler.hpp>
 
 namespace baton::cuda {
 
-/// Threads of a core. The first warp has one, the director, which reads the kernel; the others are lanes, on which
-/// instructions work.
+/// Threads of a core. The last warp has one, the director, which reads the kernel; the others are lanes, on which
+/// instructions work: for the matrix unit they are groups of four warps.
 inline constexpr uint32_t kWarp = 32;
 inline constexpr uint32_t kMostThreads = 9 * kWarp;
 
@@ -23,6 +24,8 @@ constexpr uint32_t threads_of_core(uint32_t cores_of_multiprocessor) {
   const uint32_t units = kRegistersOfMultiprocessor / (kRegistersOfThread * kUnit) / cores_of_multiprocessor;
   return units * kUnit < kMostThreads ? units * kUnit : kMostThreads;
 }
+/// Of a core that uses the matrix unit, which leaves registers for the sums of a product to each of its kMostThreads.
+inline constexpr uint32_t kMostMatrixThreads = 12 * kWarp;
 static_assert(threads_of_core(1) == kMostThreads && threads_of_core(4) == 4 * kWarp && threads_of_core(5) == 0);
 
 /// Shared memory of a core before its Vec buffer.
@@ -51,6 +54,7 @@ enum PacketFlag : uint32_t {
   kHasPredicate = 1,  // the kernel is called only if the condition holds
   kHasCounter = 2,    // the task waits until the condition holds
   kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
+  kIsCube = 8,        // its kernel multiplies matrices
 };
 
 /// What every task needs, read at once.
@@ -88,6 +92,27 @@ constexpr uint32_t packet_bytes(uint32_t tensors) {
 }
 constexpr uint32_t packets_of_batch(uint32_t tensors) { return kPacketRoom / kBatches / packet_bytes(tensors); }
 static_assert(packets_of_batch(kInlineTensors) == 4);
+
+/// Maps of matrices for loads: the host makes one for each box, from which cores make theirs.
+inline constexpr uint32_t kMapBytes = 128;
+inline constexpr uint32_t kBoxWidths = 3;   // 16, 32 or 64 elements of 16 bits
+inline constexpr uint32_t kBoxHeights = 5;  // 16 to 256 lines
+inline constexpr uint32_t kBoxes = kBoxWidths * kBoxHeights;
+/// That a core keeps.
+inline constexpr uint32_t kMaps = 8;
+constexpr PTO_ANYWHERE uint32_t box_width(uint32_t box) { return 16u << box / kBoxHeights; }
+constexpr PTO_ANYWHERE uint32_t box_lines(uint32_t box) { return 16u << box % kBoxHeights; }
+constexpr PTO_ANYWHERE uint32_t box_of(uint32_t width, uint32_t lines) {
+  uint32_t box = width / 32 * kBoxHeights;
+  for (; lines > 16; lines /= 2) ++box;
+  return box;
+}
+static_assert(box_width(box_of(64, 256)) == 64 && box_lines(box_of(64, 256)) == 256 && box_of(16, 16) == 0);
+/// The largest boxes that divide `lines`, a multiple of 16.
+constexpr PTO_ANYWHERE uint32_t box_lines_of(uint32_t lines) {
+  const uint32_t power = lines & (~lines + 1);
+  return power < 256 ? power : 256;
+}
 
 /// A buffer that kernels may touch.
 struct Extent {
@@ -131,6 +156,9 @@ struct Run {
   uint64_t cube_offsets[7];     // by tile type, in the part of a core
   uint64_t buffer_bytes[7];     // by tile type
   uint64_t cube_bytes;          // of a core
+  uint32_t window_bytes;        // for tiles that the matrix unit reads, in shared memory; 0: it is not used
+  const unsigned char* boxes;   // maps of the host: pto/target/cuda/tensor_map.hpp
+  unsigned char* maps;          // of cores
   uint64_t wait_limit_ns;       // of a wait for a signal
   uint64_t run_limit_ns;        // of the run; 0: none
 };

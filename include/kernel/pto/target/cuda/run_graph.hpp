@@ -5,20 +5,31 @@
 #include <pto/target/cuda/async_copy.hpp>
 #include <pto/target/cuda/conditions.hpp>
 #include <pto/target/cuda/core.hpp>
+#include <pto/target/cuda/matrix_session.hpp>
+#include <pto/target/cuda/matrix_unit.hpp>
 #include <pto/target/lanes.hpp>
 
 namespace baton::cuda {
 
+/// Whether the lanes of a core may multiply matrices on the matrix unit: then they have more registers.
+enum class Multiplies : uint8_t { on_lanes, on_matrix_unit };
+
 /// A lane works until the core leaves.
-__device__ inline void lane_life() {
+template <Multiplies kMultiplies>
+__device__ __forceinline__ void lane_life() {
   Control& mine = control();
-  const kernel::Lanes lanes{threadIdx.x - kWarp, blockDim.x - kWarp};
+  const kernel::Lanes lanes{threadIdx.x, blockDim.x - kWarp};
   while (true) {
     // Acquires the work that on_lanes() released.
     meet_warps();
-    const LaneWork work = mine.work;
-    if (work == nullptr) return;
-    work(mine.closure, lanes);
+    const Sums session = kMultiplies == Multiplies::on_matrix_unit ? mine.matrix.sums.session : Sums::none;
+    if (session != Sums::none) {
+      run_session(session, lanes.lane);
+    } else {
+      const LaneWork work = mine.work;
+      if (work == nullptr) return;
+      work(mine.closure, lanes);
+    }
     // Releases what the lanes wrote to the director, in on_lanes().
     meet_warps();
   }
@@ -39,6 +50,18 @@ __device__ inline int64_t integer_at(const Condition& condition) {
   }
 }
 
+__device__ inline void prepare_matrix_unit(MatrixUnit& unit) {
+  unit.on = unit.posted = unit.next_map = 0;
+  unit.sums.session = Sums::none;
+  unit.kept = 1;  // whatever the memory had
+  forget_matrices();
+  for (MapKey& map : unit.maps) map.form = 0;
+  for (uint8_t& tile : unit.tile_of_page) tile = 0;
+  const uint32_t warps = blockDim.x / kWarp - 1;
+  for (uint64_t& ready : unit.ready) barrier_init(&ready, 1);
+  for (uint64_t& done : unit.done) barrier_init(&done, warps);
+}
+
 __device__ inline void prepare_core(const Run& run) {
   Control& mine = control();
   mine.run = &run;
@@ -50,6 +73,7 @@ __device__ inline void prepare_core(const Run& run) {
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
   mine.left = {};
+  prepare_matrix_unit(mine.matrix);
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
   // Barriers are there before copies arrive at them.
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -127,6 +151,7 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   mine->task = head.task;
   // Those before it may have written to memory; what others did there is none of its business.
   mine->copies.memory_changed = head.flags & kIsAfter;
+  if (run.window_bytes != 0) prepare_matrices(run, (head.flags & kIsCube) != 0);
   mine->local.block_idx = static_cast<int32_t>(head.block_index);
   mine->local.block_num = static_cast<int32_t>(head.block_count);
   const uint32_t tensors = offsetof(Control, packets) + place + uint32_t{sizeof(Packet)};
@@ -152,7 +177,10 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   const bool copied = left.copies != 0;
   if (copied && head.told_count != 0) finish_stores();
   if (head.told_count != 0) complete(run, packet, head.told_count);
-  if (copied) release_buffers();
+  if (copied) {
+    release_buffers();
+    if (run.window_bytes != 0) forget_matrices();
+  }
   return copied;
 }
 
@@ -202,17 +230,32 @@ __device__ inline void direct(const Run& run) {
 }
 
 /// A template, so that a program made of several files of kernels has it once.
-template <int>
-__global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThread, 1)
-    run_graph(const __grid_constant__ Run run) {
-  if (threadIdx.x == 0) prepare_core(run);
+template <Multiplies kMultiplies>
+__device__ __forceinline__ void run_core(const Run& run) {
+  const uint32_t director = blockDim.x - kWarp;
+  if (threadIdx.x == director) prepare_core(run);
   __syncthreads();
-  if (threadIdx.x >= kWarp) {
-    lane_life();
-  } else if (threadIdx.x == 0) {
+  if (threadIdx.x < director) {
+    lane_life<kMultiplies>();
+  } else if (threadIdx.x == director) {
     direct(run);
   }
 }
+
+template <int>
+__global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThread, 1)
+    run_graph(const __grid_constant__ Run run) {
+  run_core<Multiplies::on_lanes>(run);
+}
 template __global__ void run_graph<0>(const __grid_constant__ Run run);
+
+#if defined(__DAV_CUBE__)
+/// The same with the matrix unit: one core on each multiprocessor.
+template <int>
+__global__ void __launch_bounds__(kMostMatrixThreads, 1) run_matrix_graph(const __grid_constant__ Run run) {
+  run_core<Multiplies::on_matrix_unit>(run);
+}
+template __global__ void run_matrix_graph<0>(const __grid_constant__ Run run);
+#endif
 
 }  // namespace baton::cuda

@@ -1,0 +1,202 @@
+// Loads, moves, products and stores that the matrix unit of a GPU serves (pto/target/matrix_unit.hpp), as types and a
+// few comparisons tell. False: the instruction goes the long way, which checks everything and says what is wrong.
+#pragma once
+
+#include <pto/target/qualifiers.hpp>
+
+#include <pto/common/global_tensor.hpp>
+#include <pto/common/tile.hpp>
+#include <pto/instructions/global_access.hpp>
+#include <pto/instructions/one_line.hpp>
+#include <pto/target/matrix_unit.hpp>
+
+#if defined(__CUDACC__)
+#include <pto/target/cuda/matrix_unit.hpp>
+#endif
+
+namespace baton::kernel {
+
+/// Tiles whose boxes the matrix unit's form replaces: lines of 16 elements, band after band.
+template <typename TileData>
+inline constexpr bool is_operand_tile = kMatrixUnit&& TileData::isBoxedLayout&& TileData::SFractalSize == 512 &&
+                                        sizeof(typename TileData::DType) == 2 && TileData::Rows % 16 == 0 &&
+                                        TileData::isRowMajor == (TileData::SFractal == pto::SLayout::ColMajor);
+
+/// Before an instruction that looks at tiles of these types where they lie.
+template <typename... Tiles>
+PTO_INLINE AICORE void settle_tiles() {
+  if constexpr (kMatrixUnit && (!lies_in<Tiles, pto::TileType::Vec> || ...)) settle_matrices();
+}
+
+#if defined(__CUDACC__)
+
+template <typename TileData>
+PTO_INLINE __device__ uint32_t low_address(const TileData& tile) {
+  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(tile.data()));
+}
+
+/// Whether a tile of fixed place holds its type from there on.
+template <typename TileData>
+PTO_INLINE __device__ bool holds_all(const TileData& tile) {
+  constexpr int64_t kBytes = int64_t{TileData::Rows} * TileData::Cols * int64_t{sizeof(typename TileData::DType)};
+  return tile.data() != nullptr && kBytes <= tile.room_bytes();
+}
+
+/// Bytes from the beginning of Mat, if the tile can be kept there; else a number that is no multiple of a page.
+template <typename TileData>
+PTO_INLINE __device__ uint32_t place_in_mat(const TileData& tile) {
+  const cuda::Control& mine = cuda::control();
+  const uint32_t at =
+      low_address(tile) - static_cast<uint32_t>(reinterpret_cast<uint64_t>(mine.core.buffers[cuda::kMatrices].base));
+  constexpr uint32_t kBytes = uint32_t{TileData::Rows} * TileData::Cols * 2;
+  return at <= mine.run->window_bytes && kBytes <= mine.run->window_bytes - at ? at : 1;
+}
+
+template <typename TileData, typename GlobalData>
+PTO_INLINE __device__ bool load_operand(TileData& tile, GlobalData& tensor) {
+  if constexpr (!is_operand_tile<TileData> || !lies_in<TileData, pto::TileType::Mat> ||
+                (GlobalData::layout != pto::Layout::ND && GlobalData::layout != pto::Layout::DN)) {
+    return false;
+  } else {
+    if (cuda::control().matrix.on == 0) return false;
+    constexpr bool kByRows = GlobalData::layout == pto::Layout::ND;
+    const int64_t lines = tensor.GetShape(kByRows ? 3 : 4);
+    const int64_t length = tensor.GetShape(kByRows ? 4 : 3);
+    const int64_t pitch = tensor.GetStride(kByRows ? 3 : 4) * 2;
+    const bool is_matrix = tensor.GetShape(0) == 1 && tensor.GetShape(1) == 1 && tensor.GetShape(2) == 1 &&
+                           (tensor.GetStride(kByRows ? 4 : 3) == 1 || length == 1);
+    const bool is_whole = (kByRows ? tile.GetValidRow() : tile.GetValidCol()) == lines &&
+                          (kByRows ? tile.GetValidCol() : tile.GetValidRow()) == length && lines > 0 && length > 0;
+    const uint32_t at = place_in_mat(tile);
+    const auto memory = reinterpret_cast<uint64_t>(tensor.data());
+    constexpr int64_t kLongestPitch = int64_t{1} << 31;
+    if (!is_matrix || !is_whole || !holds_all(tile) || at % cuda::kPage != 0 ||
+        (memory | static_cast<uint64_t>(pitch)) % 16 != 0 || pitch <= 0 || pitch >= kLongestPitch) {
+      return false;
+    }
+    if (kChecks && !is_known_memory(tensor.data(), (lines - 1) * pitch + length * 2)) return false;
+    constexpr int kLines = kByRows ? TileData::Rows : TileData::Cols;
+    constexpr int kLength = kByRows ? TileData::Cols : TileData::Rows;
+    cuda::load_kept<kLines, kLength>(reinterpret_cast<const unsigned char*>(memory),
+                                     {at, kLines, kLength, static_cast<uint16_t>(lines), static_cast<uint16_t>(length),
+                                      static_cast<uint32_t>(pitch)});
+    return true;
+  }
+}
+
+/// TMOV and TEXTRACT from Mat to Left or Right.
+template <typename Dst, typename Src>
+PTO_INLINE __device__ bool view_operand(Dst& dst, Src& src, uint32_t row0, uint32_t col0) {
+  using enum pto::TileType;
+  if constexpr (!lies_in<Src, Mat> || !lies_in<Dst, Left, Right> || !is_operand_tile<Src> || !is_operand_tile<Dst> ||
+                !std::is_same_v<typename Dst::DType, typename Src::DType>) {
+    return false;
+  } else {
+    constexpr bool kByRows = Src::SFractal == pto::SLayout::RowMajor;
+    constexpr bool kLeft = lies_in<Dst, Left>;
+    if constexpr (kLeft && !kByRows) {
+      return false;  // left by columns
+    } else {
+      if (cuda::control().matrix.kept == 0 || !holds_all(dst) || !holds_all(src)) return false;
+      const int rows = dst.GetValidRow();
+      const int cols = dst.GetValidCol();
+      if (rows <= 0 || cols <= 0 || rows > Src::Rows - static_cast<int>(row0) ||
+          cols > Src::Cols - static_cast<int>(col0)) {
+        return false;
+      }
+      const uint32_t at = place_in_mat(src);
+      if (at % cuda::kPage != 0) return false;
+      cuda::WantedView wanted{low_address(dst),
+                              at,
+                              static_cast<uint16_t>(kByRows ? Src::Rows : Src::Cols),
+                              static_cast<uint16_t>(kByRows ? Src::Cols : Src::Rows),
+                              {}};
+      wanted.part.extent = static_cast<uint16_t>(kLeft ? Dst::Rows : Dst::Cols);
+      wanted.part.depth_extent = static_cast<uint16_t>(kLeft ? Dst::Cols : Dst::Rows);
+      wanted.part.count = static_cast<uint16_t>(kLeft ? rows : cols);
+      wanted.part.depth = static_cast<uint16_t>(kLeft ? cols : rows);
+      wanted.part.line = static_cast<uint16_t>(kByRows ? row0 : col0);
+      wanted.part.element = static_cast<uint16_t>(kByRows ? col0 : row0);
+      return cuda::make_view < kLeft ? 0 : 1, !kLeft && kByRows > (wanted);
+    }
+  }
+}
+
+/// acc = left * right, or acc += left * right.
+template <cuda::Begins begins, typename Acc, typename Left, typename Right>
+PTO_INLINE __device__ bool multiply_operands(Acc& acc, Left& left, Right& right) {
+  using Element = typename Left::DType;
+  if constexpr (!is_factor<Element>) {
+    return false;
+  } else {
+    if (cuda::control().matrix.kept == 0) return false;
+    const int rows = left.GetValidRow();
+    const int depth = left.GetValidCol();
+    const int cols = right.GetValidCol();
+    if (rows <= 0 || depth <= 0 || cols <= 0 || right.GetValidRow() < depth || rows > Acc::Rows || cols > Acc::Cols ||
+        !holds_all(acc)) {
+      return false;
+    }
+    return cuda::post_product<std::is_same_v<Element, bfloat16_t>, begins>(
+        {low_address(acc), Acc::Rows, low_address(left), Left::Rows, low_address(right), Right::Cols,
+         static_cast<uint32_t>(rows), static_cast<uint32_t>(depth), static_cast<uint32_t>(cols)});
+  }
+}
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE __device__ bool multiply_from_zero(Acc& acc, Left& left, Right& right) {
+  return multiply_operands<cuda::Begins::at_zero>(acc, left, right);
+}
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE __device__ bool multiply_onto(Acc& acc, Left& left, Right& right) {
+  return multiply_operands<cuda::Begins::at_accumulator>(acc, left, right);
+}
+
+/// What TSTORE from Acc stores, if the sums are in registers; all is checked.
+template <pto::AtomicType atomic, typename Element, typename TileData>
+PTO_INLINE __device__ bool store_accumulator(const TileData& tile, const GlobalView& tensor) {
+  if constexpr (!lies_in<TileData, pto::TileType::Acc> || atomic != pto::AtomicType::AtomicNone ||
+                !std::is_same_v<typename TileData::DType, float> || !is_one_of<Element, float, half, bfloat16_t>) {
+    return false;
+  } else {
+    const int64_t* const shape = tensor.extents.shape;
+    if (tensor.layout != pto::Layout::ND || shape[0] * shape[1] * shape[2] != 1 || !has_lines_apart(tensor) ||
+        !cuda::has_sums(low_address(tile), TileData::Rows, static_cast<uint32_t>(tile.GetValidRow()),
+                        static_cast<uint32_t>(tile.GetValidCol()))) {
+      return false;
+    }
+    cuda::finish_stores();
+    cuda::store_sums(tensor.data, tensor.extents.stride[3], static_cast<uint32_t>(tile.GetValidRow()),
+                     static_cast<uint32_t>(tile.GetValidCol()),
+                     std::is_same_v<Element, float>  ? cuda::MatrixWork::store_float
+                     : std::is_same_v<Element, half> ? cuda::MatrixWork::store_half
+                                                     : cuda::MatrixWork::store_bfloat16);
+    return true;
+  }
+}
+
+#else
+
+template <typename TileData, typename GlobalData>
+PTO_INLINE bool load_operand(TileData& /*tile*/, GlobalData& /*tensor*/) {
+  return false;
+}
+template <typename Dst, typename Src>
+PTO_INLINE bool view_operand(Dst& /*dst*/, Src& /*src*/, uint32_t /*row0*/, uint32_t /*col0*/) {
+  return false;
+}
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE bool multiply_from_zero(Acc& /*acc*/, Left& /*left*/, Right& /*right*/) {
+  return false;
+}
+template <typename Acc, typename Left, typename Right>
+PTO_INLINE bool multiply_onto(Acc& /*acc*/, Left& /*left*/, Right& /*right*/) {
+  return false;
+}
+template <pto::AtomicType atomic, typename Element, typename TileData>
+PTO_INLINE bool store_accumulator(const TileData& /*tile*/, const GlobalView& /*tensor*/) {
+  return false;
+}
+
+#endif
+
+}  // namespace baton::kernel

@@ -1,0 +1,71 @@
+// The director's side of a session of matrix products: lanes stay in it, with sums in registers, and carry out the
+// director's commands while it reads on. pto/target/cuda/matrix_session.hpp is theirs.
+#pragma once
+
+#include <pto/target/cuda/control.hpp>
+
+namespace baton::cuda {
+
+/// Waits for a command, of those that were posted.
+__device__ inline void wait_command(uint32_t number) {
+  MatrixUnit& unit = control().matrix;
+  // Who posted a command waited for the one whose place it took, so its barrier is in this phase or the next.
+  if (unit.posted - number > kCommands) return;
+  barrier_wait(&unit.done[number % kCommands], number / kCommands % 2);
+}
+
+/// Where the next command is to be written.
+__device__ inline MatrixCommand& next_command() {
+  MatrixUnit& unit = control().matrix;
+  const uint32_t number = unit.posted;
+  if (number >= kCommands) {
+    barrier_wait(&unit.done[number % kCommands], (number - kCommands) / kCommands % 2);
+  }
+  return unit.commands[number % kCommands];
+}
+
+/// Releases it to the lanes, which acquire it in run_session(). Returns its number.
+__device__ inline uint32_t post_command() {
+  MatrixUnit& unit = control().matrix;
+  const uint32_t number = unit.posted;
+  unit.posted = number + 1;
+  barrier_arrive(&unit.ready[number % kCommands]);
+  return number;
+}
+
+__device__ inline void begin_session(Sums sums) {
+  MatrixUnit& unit = control().matrix;
+  unit.sums.session = sums;
+  unit.first = unit.posted;
+  // Releases both to the lanes.
+  meet_warps();
+}
+
+enum class Registers : uint8_t { to_memory, forgotten };
+
+/// The accumulator's elements as its tile has them.
+__device__ inline void post_accumulator(MatrixWork work) {
+  const MatrixUnit& unit = control().matrix;
+  MatrixCommand& command = next_command();
+  command.work = work;
+  command.rows = unit.sums.rows;
+  command.cols = unit.sums.cols;
+  // Of the buffer, whose high half is that of all its tiles unless the sum carries.
+  const auto base = reinterpret_cast<uint64_t>(control().core.buffers[kAccumulators].base);
+  command.memory = base + (unit.sums.at - static_cast<uint32_t>(base));
+  command.pitch = unit.sums.extent * 16;
+  post_command();
+}
+
+/// The lanes are free for other work.
+PTO_OUTLINED __device__ inline void end_session(Registers registers) {
+  MatrixUnit& unit = control().matrix;
+  if (registers == Registers::to_memory) post_accumulator(MatrixWork::spill);
+  next_command().work = MatrixWork::end;
+  post_command();
+  // Acquires what the lanes wrote.
+  meet_warps();
+  unit.sums.session = Sums::none;
+}
+
+}  // namespace baton::cuda
