@@ -74,13 +74,11 @@ PTO_INLINE __device__ bool load_operand(TileData& tile, GlobalData& tensor) {
         (memory | static_cast<uint64_t>(pitch)) % 16 != 0 || pitch <= 0 || pitch >= kLongestPitch) {
       return false;
     }
-    if (kChecks && !is_known_memory(tensor.data(), (lines - 1) * pitch + length * 2)) return false;
     constexpr int kLines = kByRows ? TileData::Rows : TileData::Cols;
     constexpr int kLength = kByRows ? TileData::Cols : TileData::Rows;
-    cuda::load_kept<kLines, kLength>(reinterpret_cast<const unsigned char*>(memory),
-                                     {at, kLines, kLength, static_cast<uint16_t>(lines), static_cast<uint16_t>(length),
-                                      static_cast<uint32_t>(pitch)});
-    return true;
+    return cuda::load_kept<kLines, kLength>(reinterpret_cast<const unsigned char*>(memory),
+                                            {at, kLines, kLength, static_cast<uint16_t>(lines),
+                                             static_cast<uint16_t>(length), static_cast<uint32_t>(pitch)});
   }
 }
 

@@ -78,7 +78,8 @@ struct KeptTile {
     uint32_t command;  // the last one that reads it
     uint16_t map;      // with which it was loaded
     uint16_t is_read;
-    uint64_t base;  // of that; 0: it is gone
+    uint64_t base;   // of that; 0: it is gone
+    uint64_t bytes;  // that kernels may touch from there on
   } state;
   __device__ __forceinline__ uint32_t bytes() const { return uint32_t{key.lines} * key.length * 2; }
 };

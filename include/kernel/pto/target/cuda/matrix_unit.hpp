@@ -101,7 +101,7 @@ PTO_OUTLINED __device__ inline uint32_t make_tile(uint32_t begin, uint32_t bytes
   }
   unit.kept += 1;
   unit.tile_of_page[begin / kPage] = static_cast<uint8_t>(free);
-  unit.tiles[free].state = {control().copies.loads_begun - 1, 0, 0, 0, 0};
+  unit.tiles[free].state = {control().copies.loads_begun - 1, 0, 0, 0, 0, 0};
   return free;
 }
 
@@ -141,25 +141,32 @@ __device__ __forceinline__ void start_kept_load(KeptTile& tile, uint32_t begin, 
   copies.loads_begun = number + 1;
 }
 
-/// Where the buffer begins in which a map for this memory may begin.
-__device__ inline uint64_t base_of_map(uint64_t memory, uint64_t bytes) {
+/// The buffer that has these bytes, from where a map for them may begin; nothing if there is none, and that is checked.
+__device__ inline Extent extent_of_map(uint64_t memory, uint64_t bytes) {
   const Control& mine = control();
   for (uint32_t tries = 0; tries < 2; ++tries) {
     for (const Extent& extent : mine.last_extents) {
-      if (extent_holds(extent, memory, bytes) && memory - extent.begin < kReach && extent.begin % 16 == 0) {
-        return extent.begin;
-      }
+      if (!extent_holds(extent, memory, bytes)) continue;
+      if (memory - extent.begin < kReach && extent.begin % 16 == 0) return extent;
+      return {memory, extent.begin + extent.bytes - memory};
     }
     if (!find_extent(memory, bytes)) break;
   }
-  return memory;
+  return kernel::kChecks ? Extent{0, 0} : Extent{memory, bytes};
 }
 
-/// A load into Mat whose tile is kept, whatever was there.
-PTO_OUTLINED __device__ inline void load_anew(const unsigned char* memory, TileKey key) {
+__device__ __forceinline__ uint64_t bytes_of_load(const TileKey& key) {
+  return uint64_t{key.valid_lines - 1u} * key.pitch + key.valid_length * 2u;
+}
+
+/// A load into Mat whose tile is kept, whatever was there. False if kernels may not touch that memory.
+PTO_OUTLINED __device__ inline bool load_anew(const unsigned char* memory, TileKey key) {
   Control& mine = control();
   MatrixUnit& unit = mine.matrix;
   BulkCopies& copies = mine.copies;
+  const auto at = reinterpret_cast<uint64_t>(memory);
+  const Extent extent = extent_of_map(at, bytes_of_load(key));
+  if (extent.begin == 0) return false;
   const uint32_t bytes = uint32_t{key.lines} * key.length * 2;
   uint32_t id = unit.tile_of_page[key.begin / kPage];
   const KeptTile old = unit.tiles[id];
@@ -173,15 +180,14 @@ PTO_OUTLINED __device__ inline void load_anew(const unsigned char* memory, TileK
   }
   KeptTile& tile = unit.tiles[id];
   tile.key = key;
-  const auto at = reinterpret_cast<uint64_t>(memory);
-  const uint64_t base = base_of_map(at, uint64_t{key.valid_lines - 1u} * key.pitch + key.valid_length * 2u);
-  const auto element = static_cast<uint32_t>(at - base) / 2;
-  const MapKey map{base, key.pitch, key.valid_length == key.length ? kWholeReach : element + key.valid_length,
+  const auto element = static_cast<uint32_t>(at - extent.begin) / 2;
+  const MapKey map{extent.begin, key.pitch, key.valid_length == key.length ? kWholeReach : element + key.valid_length,
                    key.valid_lines,
                    static_cast<uint16_t>(1 + box_of(kernel::chunk_width(key.length), box_lines_of(key.lines)))};
   const uint32_t entry = map_for(map, tile.state.map);
   tile.state.map = static_cast<uint16_t>(entry);
-  tile.state.base = base;
+  tile.state.base = extent.begin;
+  tile.state.bytes = extent.bytes;
   const Span span = span_of(memory, int64_t{key.pitch}, key.valid_lines, key.valid_length * 2);
   if (span.begin < copies.stored_end && copies.stored_begin < span.end) finish_stores();
   if (copies.loads_begun - copies.loads_ended == kLoads) wait_loads(copies.loads_ended + 1);
@@ -193,11 +199,12 @@ PTO_OUTLINED __device__ inline void load_anew(const unsigned char* memory, TileK
   }
   start_kept_load(tile, key.begin, key.lines, key.length, entry, element);
   mine.left.copies = 1;
+  return true;
 }
 
 /// The same, fast where a whole tile of the same matrix was loaded there before and is done with.
 template <uint32_t kLines, uint32_t kLength>
-PTO_OUTLINED __device__ void load_kept(const unsigned char* memory, TileKey key) {
+PTO_OUTLINED __device__ bool load_kept(const unsigned char* memory, TileKey key) {
   Control& mine = control();
   MatrixUnit& unit = mine.matrix;
   const BulkCopies& copies = mine.copies;
@@ -206,13 +213,15 @@ PTO_OUTLINED __device__ void load_kept(const unsigned char* memory, TileKey key)
   const TileKey old = tile.key;
   const KeptTile::State state = tile.state;
   const auto at = reinterpret_cast<uint64_t>(memory);
-  const bool is_ready =
-      are_same(old, key) && state.base != 0 && at - state.base < kReach && key.valid_length == kLength &&
-      !has_views(id) && copies.memory_changed == 0 && copies.stored_begin == copies.stored_end &&
-      static_cast<int32_t>(copies.loads_ended - state.load) > 0 && copies.loads_begun - copies.loads_ended < kLoads;
+  const bool is_ready = are_same(old, key) && state.base != 0 && at >= state.base && at - state.base < kReach &&
+                        at - state.base + bytes_of_load(key) <= state.bytes && key.valid_length == kLength &&
+                        !has_views(id) && copies.memory_changed == 0 && copies.stored_begin == copies.stored_end &&
+                        static_cast<int32_t>(copies.loads_ended - state.load) > 0 &&
+                        copies.loads_begun - copies.loads_ended < kLoads;
   if (!is_ready) return load_anew(memory, key);
   if (state.is_read != 0) wait_command(state.command);
   start_kept_load(tile, key.begin, kLines, kLength, state.map, static_cast<uint32_t>(at - state.base) / 2);
+  return true;
 }
 
 /// A part of a kept tile as a Left (`side` 0) or Right tile.
