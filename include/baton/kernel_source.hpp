@@ -24,6 +24,8 @@ struct KernelSource {
   /// "cuda": also for NVIDIA GPUs, which takes nvcc. "a2a3", "a5": also for Ascend chips, which takes ccec. Empty, or a
   /// simulated one: for the host alone.
   std::string platform{};
+  /// For "a2a3" and "a5": the three cores of a cluster run its kernels together, each with arguments of its own.
+  bool for_clusters = false;
   std::vector<std::string> include_dirs{};
   std::vector<std::string> defines{};  ///< NAME or NAME=value.
   std::vector<std::string> flags{};    ///< For the compiler, as they are.

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of everything in this header. A library is loaded only where this number is the same. */
-#define BATON_PLATFORM_VERSION 4u
+#define BATON_PLATFORM_VERSION 5u
 #define BATON_PLATFORM_EXPORT __attribute__((visibility("default")))
 
 /* A device as its platform knows it, a kernel that one has loaded, and a graph of tasks that it has taken. */
@@ -95,6 +95,7 @@ typedef struct BatonDeviceDescription {
 /* What not every device has. */
 enum {
   BATON_FEATURE_QUEUES = 1, /* tasks with BATON_TASK_QUEUE */
+  BATON_FEATURE_TIMES = 2,  /* note_task() of BatonRunOptions is called */
 };
 
 typedef struct BatonDeviceExtent {
@@ -102,18 +103,28 @@ typedef struct BatonDeviceExtent {
   uint64_t bytes;
 } BatonDeviceExtent;
 
+/* How far a task has come. */
+enum {
+  BATON_TASK_DISPATCHED = 0,
+  BATON_TASK_STARTED = 1,  /* its kernel, with nothing of this graph before it on its cores */
+  BATON_TASK_RETURNED = 2, /* its kernel, of a task that may be complete later; others are complete at once */
+  BATON_TASK_COMPLETE = 3,
+};
+
 /* What one run of a graph is given. */
 typedef struct BatonRunOptions {
   const BatonDeviceExtent* extents; /* what kernels may touch, by address */
   size_t extent_count;
   uint64_t wait_limit_ns; /* of a wait for a signal */
   uint64_t run_limit_ns;  /* of a task; 0: none */
-  void* context;          /* for the two below, which are called by the thread that runs the graph */
+  void* context;          /* for those below, which are called by the thread that runs the graph */
   /* Asked again and again. Not 0: somebody has ended, or failed, whose signals tasks may wait for, and waits that do
    * not hold end with an error. NULL: nobody does. */
   int (*has_lost_peers)(void* context);
   /* Writes what people call an address, for messages. NULL: they have no name for it. */
   void (*name_address)(void* context, uint64_t address, char* text, size_t bytes);
+  /* Told when the platform learns that a task has come so far. NULL: nobody asks. */
+  void (*note_task)(void* context, uint32_t task, uint32_t progress);
 } BatonRunOptions;
 
 /* A window of a device: memory of each member of a group that the devices of all members reach. */

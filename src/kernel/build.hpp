@@ -14,7 +14,7 @@
 namespace baton::kernel {
 
 /// Changes when a library that an older Baton made from the same recipe should not be found any more.
-inline constexpr std::string_view kRecipeVersion = "2";
+inline constexpr std::string_view kRecipeVersion = "3";
 
 /// The same source for a device.
 struct DeviceRecipe {

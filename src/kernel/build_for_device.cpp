@@ -36,9 +36,10 @@ std::vector<std::string> kernels_of(const std::string& object) {
   return names;
 }
 
-std::string embedded(CompilerRuns& runs, const std::string& image, const DeviceRecipe& device) {
-  std::string path = runs.work().file("image.s");
-  write_file(path, embedding_of(image, device.platform, magic_of(device.core)));
+/// Part of the library by the name `name`.
+std::string embedded(CompilerRuns& runs, const std::string& image, const std::string& name, CoreType core) {
+  std::string path = runs.work().file(name + ".s");
+  write_file(path, embedding_of(image, name, magic_of(core)));
   return path;
 }
 
@@ -49,10 +50,28 @@ std::string build_for_cuda(CompilerRuns& runs, const ProgramCall& host, const st
   std::string list = runs.work().file("included_for_device");
   runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", image, "-x", "cu", source}, host),
            image);
-  runs.run(runs.recipe().compiler, call_of(host.arguments, {"-x", "assembler", embedded(runs, image, device)}, host),
+  runs.run(runs.recipe().compiler,
+           call_of(host.arguments, {"-x", "assembler", embedded(runs, image, device.platform, device.core)}, host),
            library);
   return list;
 }
+
+/// Code for one kind of core. Returns the text that makes it a part of the library.
+std::string image_for_ascend(CompilerRuns& runs, const ProgramCall& host, const std::string& entries,
+                             const std::string& list, const DeviceRecipe& device) {
+  const std::string code = runs.work().file(device.platform + ".o");
+  const std::string image = runs.work().file(device.platform + ".image");
+  runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", code, "-x", "cce", entries}, host),
+           code);
+  runs.run(device.compiler,
+           call_of({linker_of(device.compiler)}, {"-m", "aicorelinux", "-Ttext=0", "-static", "-n", "-o", image, code},
+                   host),
+           image);
+  return embedded(runs, image, device.platform, device.core);
+}
+
+/// Whether some are for cube cores in a source that is for vector cores.
+bool has_cube_kernels(const Recipe& recipe) { return recipe.text.find("BATON_CUBE_KERNEL") != std::string::npos; }
 
 /// The host's object first: it tells the names of the kernels.
 std::string build_for_ascend(CompilerRuns& runs, const ProgramCall& host, const std::string& source,
@@ -69,22 +88,20 @@ std::string build_for_ascend(CompilerRuns& runs, const ProgramCall& host, const 
   runs.run(recipe.compiler, compile, object);
 
   const std::string entries = runs.work().file("entries.cpp");
-  write_file(entries, entries_for(source, kernels_of(object)));
-  const std::string code = runs.work().file("device.o");
-  const std::string image = runs.work().file("image.o");
-  std::string list = runs.work().file("included_for_device");
-  runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", code, "-x", "cce", entries}, host),
-           code);
-  runs.run(device.compiler,
-           call_of({linker_of(device.compiler)}, {"-m", "aicorelinux", "-Ttext=0", "-static", "-n", "-o", image, code},
-                   host),
-           image);
-
+  write_file(entries, entries_for(source, kernels_of(object), device.core));
+  const std::string list = runs.work().file("included_for_device");
   std::vector<std::string> link = recipe.compiler.words;
   link.insert(link.end(), recipe.flags.begin(), recipe.flags.end());
-  runs.run(recipe.compiler,
-           call_of(std::move(link), {"-o", library, object, "-x", "assembler", embedded(runs, image, device)}, host),
-           library);
+  link.insert(link.end(), {"-o", library, object, "-x", "assembler"});
+  link.push_back(image_for_ascend(runs, host, entries, list, device));
+  if (device.core == CoreType::vector && has_cube_kernels(recipe)) {
+    DeviceRecipe cube = device;
+    cube.core = CoreType::cube;
+    cube.flags = flags_for(CoreType::cube, cube.flags);
+    cube.platform += "_cube";
+    link.push_back(image_for_ascend(runs, host, entries, list + "_cube", cube));
+  }
+  runs.run(recipe.compiler, {.arguments = std::move(link), .environment = host.environment}, library);
   return list;
 }
 

@@ -11,8 +11,8 @@
 
 namespace baton::kernel {
 
-/// What a kernel runs on.
-enum class CoreType { vector, cube };
+/// What a kernel runs on. `cluster`: on an Ascend chip, all three cores of one; on the host it is for vector cores.
+enum class CoreType { vector, cube, cluster };
 
 /// Whose instructions a library may use: those of the processor it is compiled on, or what all of its kind have.
 enum class Target { this_processor, any_processor };

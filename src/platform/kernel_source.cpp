@@ -20,6 +20,11 @@ struct KernelFile::State {
 
 namespace {
 
+kernel::CoreType core_of(const KernelSource& source) {
+  if (source.for_clusters) return kernel::CoreType::cluster;
+  return source.core == BATON_CORE_CUBE ? kernel::CoreType::cube : kernel::CoreType::vector;
+}
+
 std::shared_ptr<const KernelFile::State> opened(const std::string& path, std::string messages, BatonCoreType core) {
   kernel::KernelLibrary library = kernel::load(path);
   library.bind_core(baton_core_current);
@@ -51,16 +56,15 @@ LoadedKernel LoadedKernel::with_signature(std::vector<WrittenParameter> paramete
 }
 
 KernelFile KernelFile::compile(const KernelSource& source) {
-  const kernel::CompiledKernel compiled =
-      kernel::compile({.source = source.source,
-                       .text = source.text,
-                       .core = source.core == BATON_CORE_CUBE ? kernel::CoreType::cube : kernel::CoreType::vector,
-                       .form = source.form,
-                       .platform = source.platform,
-                       .include_dirs = source.include_dirs,
-                       .defines = source.defines,
-                       .flags = source.flags,
-                       .debug = source.debug});
+  const kernel::CompiledKernel compiled = kernel::compile({.source = source.source,
+                                                           .text = source.text,
+                                                           .core = core_of(source),
+                                                           .form = source.form,
+                                                           .platform = source.platform,
+                                                           .include_dirs = source.include_dirs,
+                                                           .defines = source.defines,
+                                                           .flags = source.flags,
+                                                           .debug = source.debug});
   return KernelFile(opened(compiled.library, compiled.messages, source.core));
 }
 

@@ -2,6 +2,7 @@
 // behind.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <set>
 
 #include <baton/platform.h>
@@ -38,6 +39,8 @@ class Scenario {
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
 
  private:
+  static constexpr int kTasks = 3;
+
   bool failed(int status) {
     if (status == 0) return false;
     errors_.emplace_back(library_.find<BatonPlatformLastError>("baton_platform_last_error")());
@@ -51,7 +54,7 @@ class Scenario {
     run_graph(device, cell);
     failed(library_.find<BatonDeviceCopyOut>("baton_device_copy_out")(device, &value, cell, sizeof value));
     if (errors_.empty()) {
-      EXPECT_EQ(value, 1212);
+      EXPECT_EQ(value, 123123);
     }
     failed(library_.find<BatonDeviceFree>("baton_device_free")(device, cell));
   }
@@ -62,9 +65,9 @@ class Scenario {
     for (const BatonCoreType core : {BATON_CORE_VECTOR, BATON_CORE_CUBE}) {
       if (failed(load(device, ascend_library("a2a3", core).c_str(), "append", &kernels[core]))) return;
     }
-    BatonDeviceTask tasks[2] = {};
-    BatonDeviceArgument arguments[2][2] = {};
-    for (int i = 0; i < 2; ++i) {
+    BatonDeviceTask tasks[kTasks] = {};
+    BatonDeviceArgument arguments[kTasks][2] = {};
+    for (int i = 0; i < kTasks; ++i) {
       arguments[i][0] = {.access = BATON_ARGUMENT_INOUT,
                          .dtype = 7,
                          .dims = 1,
@@ -75,16 +78,17 @@ class Scenario {
                          .shape = {1},
                          .strides = {1}};
       arguments[i][1].address = static_cast<std::uint64_t>(i + 1);
-      tasks[i].kernels[0] = kernels[i];
+      // The last one is of a cluster, whose vector cores have nothing to do.
+      tasks[i].kernels[0] = kernels[std::min<int>(i, BATON_CORE_CUBE)];
       tasks[i].arguments = arguments[i];
       tasks[i].argument_count = 2;
       tasks[i].cores = static_cast<std::uint32_t>(i);
       tasks[i].blocks = 1;
     }
-    const std::uint64_t first[] = {0, 0, 1};
-    const std::uint32_t before[] = {0};
+    const std::uint64_t first[] = {0, 0, 1, 2};
+    const std::uint32_t before[] = {0, 1};
     BatonDeviceGraph* graph = nullptr;
-    if (failed(library_.find<BatonGraphMake>("baton_graph_make")(device, tasks, 2, first, before, &graph))) return;
+    if (failed(library_.find<BatonGraphMake>("baton_graph_make")(device, tasks, kTasks, first, before, &graph))) return;
     BatonRunOptions options{};
     options.wait_limit_ns = 1'000'000'000;
     options.run_limit_ns = 10'000'000'000;

@@ -44,6 +44,8 @@ class Device {
   [[nodiscard]] virtual bool has_completion_queues() const noexcept = 0;
   /// For asynchronous copies of kernels; null: there are none.
   [[nodiscard]] virtual void* dma_workspace() const noexcept = 0;
+  /// Whom it tells of its tasks from now on; null: nobody. Those that cannot tell do not. While nothing runs.
+  virtual void profile(Profiler* profiler) = 0;
   /// What each core did so far; while nothing runs.
   [[nodiscard]] virtual std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const = 0;
 

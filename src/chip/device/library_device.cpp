@@ -236,6 +236,14 @@ void LibraryDevice::name_address(void* self, std::uint64_t address, char* text, 
   }
 }
 
+void LibraryDevice::profile(Profiler* profiler) {
+  noted_.tell((description_.features & BATON_FEATURE_TIMES) != 0 ? profiler : nullptr);
+}
+
+void LibraryDevice::note_task(void* self, std::uint32_t task, std::uint32_t progress) noexcept {
+  static_cast<LibraryDevice*>(self)->noted_.note(task, progress);
+}
+
 std::exception_ptr LibraryDevice::with_lost_peer(const Error& error) const {
   const std::string peer = error.code() == Code::peer_died ? lost_peer() : "";
   if (peer.empty()) return std::current_exception();
@@ -290,12 +298,15 @@ void LibraryDevice::run(CapturedTasks& graph) {
                                 .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count()),
                                 .context = this,
                                 .has_lost_peers = &has_lost_peers,
-                                .name_address = &name_address};
+                                .name_address = &name_address,
+                                .note_task = noted_.begin(graph) ? &note_task : nullptr};
   std::uint32_t failed = BATON_NO_TASK;
   try {
     library.check("baton_graph_run", library.graph_run(taken.graph, &options, &failed));
+    noted_.end(graph, std::nullopt);
   } catch (const Error& error) {
     const std::exception_ptr cause = with_lost_peer(error);
+    noted_.end(graph, failed);
     if (failed >= graph.newest()) std::rethrow_exception(cause);
     raise(graph, TaskId{failed} + 1, cause);
   }

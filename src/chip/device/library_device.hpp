@@ -12,6 +12,7 @@
 #include "chip/cores/local_memory.hpp"
 #include "chip/cores/window_group.hpp"
 #include "chip/device/device.hpp"
+#include "chip/device/noted_tasks.hpp"
 #include "chip/device/platform_library.hpp"
 
 namespace baton::chip {
@@ -67,6 +68,7 @@ class LibraryDevice final : public Device {
     return (description_.features & BATON_FEATURE_QUEUES) != 0;
   }
   [[nodiscard]] void* dma_workspace() const noexcept override { return nullptr; }
+  void profile(Profiler* profiler) override;
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t /*elapsed_ticks*/) const override { return {}; }
 
  private:
@@ -80,12 +82,14 @@ class LibraryDevice final : public Device {
   // Of BatonRunOptions.
   static int has_lost_peers(void* self) noexcept;
   static void name_address(void* self, std::uint64_t address, char* text, std::size_t bytes) noexcept;
+  static void note_task(void* self, std::uint32_t task, std::uint32_t progress) noexcept;
 
   std::shared_ptr<OpenDevice> open_;
   BatonDeviceDescription description_;
   RunLimits limits_;
   const LocalMemory& known_;
   std::map<BatonKernelFunction, BatonDeviceKernel*> kernels_;
+  NotedTasks noted_;
 };
 
 }  // namespace baton::chip

@@ -26,6 +26,7 @@ class SimDevice final : public Device {
   }
   [[nodiscard]] bool has_completion_queues() const noexcept override { return true; }
   [[nodiscard]] void* dma_workspace() const noexcept override { return cores_->dma_workspace(); }
+  void profile(Profiler* profiler) override { scheduler_.profile(profiler); }
   [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const override {
     return scheduler_.core_profiles(elapsed_ticks);
   }

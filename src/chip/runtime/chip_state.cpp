@@ -125,16 +125,15 @@ ChipState::~ChipState() {
 
 void ChipState::profile() {
   profiler_->high_water.output_heap_bytes = heap_bytes_.bytes();
-  // Devices that take whole graphs do not tell of their tasks.
-  if (Scheduler* const tasks = device_->stream()) tasks->profile(profiler_.get());
+  device_->profile(profiler_.get());
 }
 
 Profiler* ChipState::profiler_of_run() {
-  if (is_profiled() || device_->stream() == nullptr) return profiler_.get();
+  if (is_profiled()) return profiler_.get();
   // For the trace that is written now.
   if (events::tracing() == (profiler_ != nullptr)) return profiler_.get();
   if (profiler_) {
-    device_->stream()->profile(nullptr);
+    device_->profile(nullptr);
     profiler_.reset();
   } else {
     profiler_ = std::make_unique<Profiler>(ProfileMode::off, std::nullopt, event_rank_);

@@ -57,7 +57,7 @@ BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
   out->clusters = device->npu.clusters();
   out->memory = BATON_MEMORY_DEVICE;
-  out->features = BATON_FEATURE_QUEUES;
+  out->features = BATON_FEATURE_QUEUES | BATON_FEATURE_TIMES;
   return 0;
 }
 
@@ -84,7 +84,7 @@ BATON_PLATFORM_EXPORT int baton_device_copy_out(BatonDevice* device, void* to, u
 BATON_PLATFORM_EXPORT int baton_device_load_kernel(BatonDevice* device, const char* path, const char* name,
                                                    BatonDeviceKernel** kernel_out) {
   return guarded(device->npu,
-                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->npu.load(path, name)); });
+                 [&] { *kernel_out = reinterpret_cast<BatonDeviceKernel*>(device->npu.kernels().load(path, name)); });
 }
 
 BATON_PLATFORM_EXPORT int baton_graph_make(BatonDevice* device, const BatonDeviceTask* tasks, size_t count,

@@ -84,7 +84,7 @@ AsyncCtx context_of(std::uint64_t block) noexcept {
 
 std::vector<Condition> conditions_of(const Npu& npu, const GraphTask& task,
                                      std::span<const BatonDeviceExtent> extents) {
-  std::vector<ConditionBlock> blocks(task.blocks);
+  std::vector<ConditionBlock> blocks(task.parts());
   npu.copy_out(blocks.data(), task.conditions, blocks.size() * sizeof(ConditionBlock));
   std::vector<Condition> conditions;
   for (const ConditionBlock& block : blocks) {

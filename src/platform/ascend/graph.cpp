@@ -1,6 +1,7 @@
 #include "platform/ascend/graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,9 +24,12 @@ struct ArgumentBlock {
   std::int64_t slots[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
   GlobalContext global;
-  std::int64_t unused[5];
+  std::int64_t address;  // of the kernel, for a core of a cluster
+  std::int64_t unused[4];
 };
-static_assert(sizeof(ArgumentBlock) == 512, "the generated entries of kernels know this number");
+static_assert(sizeof(ArgumentBlock) == kBytesOfArguments && kBytesOfArguments == 512,
+              "the generated entries of kernels know this number");
+static_assert(offsetof(ArgumentBlock, address) == 59 * sizeof(std::int64_t), "so does what calls kernels of clusters");
 
 template <class Record>
 void append(std::vector<std::byte>& bytes, const Record& record) {
@@ -36,13 +40,14 @@ void append(std::vector<std::byte>& bytes, const Record& record) {
 }  // namespace
 
 GraphTask Graph::described(const BatonDeviceTask& task) {
-  if (task.cores == BATON_TASK_CLUSTER) {
-    throw Error(Code::unsupported, "this platform does not run tasks of several cores yet");
-  }
   GraphTask out;
-  out.kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[0]);
+  std::array<LoadedKernel*, kCoresOfCluster> kernels{};
+  static_assert(kCoresOfCluster == BATON_TASK_KERNELS);
+  for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i] = reinterpret_cast<LoadedKernel*>(task.kernels[i]);
+  out.kernel = task.cores == BATON_TASK_CLUSTER ? npu_.kernels().cluster(kernels) : kernels[0];
   out.blocks = std::max<std::uint32_t>(task.blocks, 1);
   out.flags = task.flags;
+  out.priority = task.priority;
   out.comparison = task.comparison;
   out.dtype = task.dtype;
   out.address = task.address;
@@ -74,6 +79,8 @@ Graph::Graph(Npu& npu, std::span<const BatonDeviceTask> tasks, const std::uint64
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks_.push_back(described(tasks[i]));
     tasks_.back().before.assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
+    for (const std::uint32_t earlier : tasks_.back().before)
+      tasks_[earlier].after.push_back(static_cast<std::uint32_t>(i));
   }
 }
 
@@ -93,6 +100,7 @@ void Graph::close() {
 void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
   GraphTask next = described(changed);
   next.before = std::move(tasks_.at(task).before);
+  next.after = std::move(tasks_[task].after);
   tasks_[task] = std::move(next);
   uploaded_ = false;
 }
@@ -103,15 +111,15 @@ void Graph::upload() {
   for (const GraphTask& task : tasks_) {
     for (const BatonDeviceArgument& tensor : task.tensors) append(bytes, platforms::tensor_of(tensor));
   }
-  std::size_t blocks = 0;
-  std::size_t deferring_blocks = 0;
+  std::size_t parts = 0;
+  std::size_t deferring_parts = 0;
   for (const GraphTask& task : tasks_) {
-    blocks += task.kernel == nullptr ? 0 : task.blocks;
-    deferring_blocks += task.may_defer() ? task.blocks : 0;
+    parts += task.parts();
+    deferring_parts += task.may_defer() ? task.parts() : 0;
   }
   constexpr std::size_t kLine = alignof(ConditionBlock);
-  const std::size_t conditions_at = (bytes.size() + blocks * sizeof(ArgumentBlock) + kLine - 1) / kLine * kLine;
-  conditions_bytes_ = deferring_blocks * sizeof(ConditionBlock);
+  const std::size_t conditions_at = (bytes.size() + parts * sizeof(ArgumentBlock) + kLine - 1) / kLine * kLine;
+  conditions_bytes_ = deferring_parts * sizeof(ConditionBlock);
   const std::size_t needed = conditions_at + conditions_bytes_;
   if (needed > memory_bytes_) {
     if (memory_ != 0) npu_.free(std::exchange(memory_, 0));
@@ -132,9 +140,12 @@ void Graph::upload() {
     block.local.block_num = static_cast<std::int32_t>(task.blocks);
     task.arguments = memory_ + bytes.size();
     task.conditions = task.may_defer() ? conditions : 0;
-    for (std::uint32_t i = 0; task.kernel != nullptr && i < task.blocks; ++i) {
+    for (std::uint32_t i = 0; i < task.parts(); ++i) {
       const std::uint64_t at = memory_ + bytes.size();
-      block.local.block_idx = static_cast<std::int32_t>(i);
+      const std::uint32_t core = task.kernel->cores ? i % kCoresOfCluster : 0;
+      block.local.block_idx = static_cast<std::int32_t>(task.kernel->cores ? i / kCoresOfCluster : i);
+      block.global.sub_block_id = core == 2 ? 1 : 0;
+      block.address = task.kernel->cores ? static_cast<std::int64_t>((*task.kernel->cores)[core]) : 0;
       block.local.async_ctx = context_of(task.may_defer() ? conditions : 0);
       if ((task.flags & BATON_TASK_QUEUE) != 0) {
         block.slots[slot - 1] = static_cast<std::int64_t>(conditions + offsetof(ConditionBlock, queue));

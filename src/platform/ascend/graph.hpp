@@ -14,6 +14,7 @@ struct GraphTask {
   const LoadedKernel* kernel = nullptr;  // null: it is complete when those before it are
   std::uint32_t blocks = 1;
   std::uint32_t flags = 0;
+  std::int32_t priority = 0;
   std::uint32_t comparison = 0;
   std::uint32_t dtype = 0;
   std::uint64_t address = 0;  // of a predicate's element, of a counter
@@ -21,14 +22,23 @@ struct GraphTask {
   std::vector<BatonDeviceArgument> tensors;
   std::vector<std::int64_t> scalars;
   std::vector<std::uint32_t> before;
-  std::uint64_t arguments = 0;   // on the chip: one block of arguments for each block of the task
+  std::vector<std::uint32_t> after;
+  std::uint64_t arguments = 0;   // on the chip: arguments for each part, block by block
   std::uint64_t conditions = 0;  // likewise, one ConditionBlock for each; 0 until there are some
 
+  /// What gets arguments of its own: a core, for each block.
+  [[nodiscard]] std::uint32_t parts() const noexcept {
+    if (kernel == nullptr) return 0;
+    return blocks * static_cast<std::uint32_t>(kernel->cores ? kCoresOfCluster : 1);
+  }
   /// Whether it may be complete later than its kernel returns.
   [[nodiscard]] bool may_defer() const noexcept {
     return kernel != nullptr && (kernel->may_defer || (flags & BATON_TASK_QUEUE) != 0);
   }
 };
+
+/// Of one part.
+inline constexpr std::size_t kBytesOfArguments = 512;
 
 class Graph {
  public:
@@ -48,7 +58,7 @@ class Graph {
   void close();
 
  private:
-  [[nodiscard]] static GraphTask described(const BatonDeviceTask& task);
+  [[nodiscard]] GraphTask described(const BatonDeviceTask& task);
   void upload();
 
   Npu& npu_;

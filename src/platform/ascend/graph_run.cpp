@@ -36,9 +36,10 @@ GraphRun::GraphRun(Npu& npu, std::span<const GraphTask> tasks, const BatonRunOpt
       tasks_(tasks),
       options_(options),
       failed_task_(failed_task),
+      order_(tasks),
       deferred_(npu, tasks, {options.extents, options.extent_count}),
+      progress_(tasks, options),
       wait_limit_(static_cast<std::int64_t>(options.wait_limit_ns)),
-      begun_(tasks.size()),
       after_(tasks.size()) {
   unmarked_.fill(BATON_NO_TASK);
   const std::uint64_t limit_us = Runtime::limit_operations((options.run_limit_ns + 999) / 1000);
@@ -70,24 +71,38 @@ void GraphRun::settle(const Error& error) {
 }
 
 void GraphRun::begin_all() {
-  std::vector<std::uint32_t> waiting(tasks_.size());
-  for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
   auto progress = Clock::now();
-  while (!waiting.empty() || !deferred_.empty()) {
-    const bool any_begun = std::erase_if(waiting, [&](std::uint32_t task) { return begins(task); }) != 0;
-    if (look_at_deferred() || any_begun) {
+  for (;;) {
+    while (const auto task = order_.next()) {
+      begin(*task);
       progress = Clock::now();
-      continue;
     }
+    if (counting_.empty() && deferred_.empty()) return;
+    const bool any_goes_on = look_at_counters();
+    if (look_at_deferred() || any_goes_on) continue;
     // All of them wait for counters or conditions, or for tasks that do.
     look_for_failures(kLookMs);
-    check_waits(waiting, Clock::now() - progress);
+    check_waits(Clock::now() - progress);
   }
+}
+
+bool GraphRun::look_at_counters() {
+  return std::erase_if(counting_, [&](std::uint32_t index) {
+           if (!is_reached(tasks_[index])) return false;
+           progress_.complete(index);
+           order_.begun(index);
+           return true;
+         }) != 0;
 }
 
 bool GraphRun::look_at_deferred() {
   const auto outcome = deferred_.look([&](std::uint32_t task) { return has_returned(task); },
-                                      [&](std::uint32_t task) { begun_[task] = true; }, failed_task_);
+                                      [&](std::uint32_t task) {
+                                        progress_.complete(task);
+                                        order_.begun(task);
+                                      },
+                                      failed_task_);
+  progress_.look(marks_, drained_);
   return outcome == Deferred::Outcome::progress;
 }
 
@@ -95,17 +110,11 @@ bool GraphRun::has_returned(std::uint32_t index) const {
   const std::size_t stream = number(tasks_[index].kernel->kind);
   const std::uint64_t place = after_[index][stream];
   if (place <= drained_[stream]) return true;
-  const Cann& cann = Cann::get();
-  std::int32_t status = 0;
-  void* const event = marks_[stream][place - drained_[stream] - 1].event;
-  // What is wrong with the chip is told by its streams.
-  return cann.aclrtQueryEventStatus(event, &status) == 0 && status == kEventComplete;
+  return has_happened(marks_[stream][place - drained_[stream] - 1]);
 }
 
-bool GraphRun::begins(std::uint32_t index) {
+void GraphRun::begin(std::uint32_t index) {
   const GraphTask& task = tasks_[index];
-  if (!std::ranges::all_of(task.before, [&](std::uint32_t earlier) { return begun_[earlier]; })) return false;
-  if ((task.flags & BATON_TASK_COUNTER) != 0 && !is_reached(task)) return false;
   bool runs = task.kernel != nullptr;
   if (runs && (task.flags & BATON_TASK_PREDICATE) != 0) {
     drain();  // the element is what those before it wrote
@@ -116,13 +125,11 @@ bool GraphRun::begins(std::uint32_t index) {
       after_[index][stream] = std::max(after_[index][stream], after_[earlier][stream]);
     }
   }
+  if ((task.flags & BATON_TASK_COUNTER) != 0) return counting_.push_back(index);
   if (runs) launch(index);
-  if (runs && task.may_defer()) {
-    deferred_.add(index);
-  } else {
-    begun_[index] = true;
-  }
-  return true;
+  if (runs && task.may_defer()) return deferred_.add(index);
+  if (!runs) progress_.complete(index);
+  order_.begun(index);
 }
 
 void GraphRun::launch(std::uint32_t index) {
@@ -143,16 +150,25 @@ void GraphRun::launch(std::uint32_t index) {
   LaunchConfig config{&together, 1};
   std::uint64_t argument = task.arguments;
   const bool starts_together = (task.flags & BATON_TASK_TOGETHER) != 0;
-  check_queued(
-      "aclrtLaunchKernelWithHostArgs",
-      cann.aclrtLaunchKernelWithHostArgs(task.kernel->function, task.blocks, on, starts_together ? &config : nullptr,
-                                         &argument, sizeof argument, nullptr, 0));
-  unmarked_[stream] = index;
+  // Of clusters no more may be launched at a time than there are.
+  const std::uint32_t most = task.kernel->cores ? npu_.clusters() : task.blocks;
+  for (std::uint32_t blocks = task.blocks; blocks > 0;) {
+    const std::uint32_t some = std::min(blocks, most);
+    check_queued(
+        "aclrtLaunchKernelWithHostArgs",
+        cann.aclrtLaunchKernelWithHostArgs(task.kernel->function, some, on, starts_together ? &config : nullptr,
+                                           &argument, sizeof argument, nullptr, 0));
+    unmarked_[stream] = index;
+    argument += some * kCoresOfCluster * kBytesOfArguments;
+    blocks -= some;
+  }
   check_queued("aclrtRecordEvent", cann.aclrtRecordEvent(event, on));
   unmarked_[stream] = BATON_NO_TASK;
   failed_task_ = BATON_NO_TASK;
   ++events_;
-  marks_[stream].push_back({index, event});
+  marks_[stream].push_back({index, event, after_[index]});
+  progress_.dispatched(index);
+  progress_.look(marks_, drained_);
   // What comes before it in its stream, or what the stream has waited for, is before it.
   after_[index] = {};
   after_[index][stream] = drained_[stream] + marks_[stream].size();
@@ -175,6 +191,7 @@ bool GraphRun::is_reached(const GraphTask& task) const {
 
 void GraphRun::drain() {
   for (const Kind kind : {Kind::vector, Kind::cube}) wait(kind);
+  progress_.look(marks_, drained_);
   for (std::size_t stream = 0; stream < kKinds; ++stream) {
     drained_[stream] += marks_[stream].size();
     marks_[stream].clear();
@@ -182,15 +199,22 @@ void GraphRun::drain() {
   events_ = 0;
 }
 
+void GraphRun::watch() {
+  const auto end = Clock::now() + std::chrono::milliseconds(kPieceMs);
+  while (!progress_.has_all(marks_, drained_) && Clock::now() < end) progress_.look(marks_, drained_);
+}
+
 void GraphRun::wait(Kind kind) {
   const Cann& cann = Cann::get();
   if (marks_[number(kind)].empty()) return;
   // In pieces only where there is something to ask in between.
   const bool asks = options_.has_lost_peers != nullptr;
-  const std::int32_t piece_ms = asks && (sync_limit_ms_ < 0 || sync_limit_ms_ > kPieceMs) ? kPieceMs : sync_limit_ms_;
+  std::int32_t piece_ms = asks && (sync_limit_ms_ < 0 || sync_limit_ms_ > kPieceMs) ? kPieceMs : sync_limit_ms_;
+  if (progress_.is_wanted()) piece_ms = kLookMs;
   std::size_t seen = 0;
   auto progress = Clock::now();
   for (;;) {
+    if (progress_.is_wanted()) watch();
     const Result result = cann.aclrtSynchronizeStreamWithTimeout(npu_.stream(kind), piece_ms);
     if (result == 0) return;
     if (result == kAborted) {
@@ -215,11 +239,7 @@ bool GraphRun::has_lost_peers() const {
 }
 
 std::size_t GraphRun::completed(std::size_t stream) const {
-  const Cann& cann = Cann::get();
-  const auto first = std::ranges::find_if(marks_[stream], [&](const Mark& mark) {
-    std::int32_t status = 0;
-    return cann.aclrtQueryEventStatus(mark.event, &status) != 0 || status != kEventComplete;
-  });
+  const auto first = std::ranges::find_if_not(marks_[stream], has_happened);
   return static_cast<std::size_t>(first - marks_[stream].begin());
 }
 
@@ -254,6 +274,7 @@ void GraphRun::look_for_failures(std::int32_t limit_ms) {
 
 void GraphRun::fail(std::size_t stream, const Error& error) {
   failed_task_ = stream < kKinds ? stands_at(stream) : BATON_NO_TASK;
+  progress_.look(marks_, drained_);  // the last, before the events go
   npu_.recover(error);
   for (auto& marks : marks_) marks.clear();
   if (failed_task_ == BATON_NO_TASK) {
@@ -278,33 +299,31 @@ void GraphRun::lose(Code code, const std::string& why) {
   throw Error(error);
 }
 
-void GraphRun::check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited) {
+void GraphRun::check_waits(std::chrono::nanoseconds waited) {
   if (deferred_.are_running()) {
     if (sync_limit_ms_ >= 0 && waited > std::chrono::milliseconds(sync_limit_ms_)) fail_late();
     if (waited > std::chrono::milliseconds(kGraceMs) && has_lost_peers()) fail_orphaned();
     return;
   }
   if (waited > wait_limit_) {
-    fail_wait(waiting, Code::wait_timeout,
-              fmt::format("has waited {} s", std::chrono::duration<double>(wait_limit_).count()));
+    fail_wait(Code::wait_timeout, fmt::format("has waited {} s", std::chrono::duration<double>(wait_limit_).count()));
   }
   if (has_lost_peers()) {
-    fail_wait(waiting, Code::peer_died, "waits, and one that may have to notify it is gone,");
+    fail_wait(Code::peer_died, "waits, and one that may have to notify it is gone,");
   }
 }
 
-void GraphRun::fail_wait(std::span<const std::uint32_t> waiting, Code code, const std::string& how) {
+void GraphRun::fail_wait(Code code, const std::string& how) {
   Condition condition{};
   std::string who = "a task without a kernel";
-  const auto counter = std::ranges::find_if(
-      waiting, [&](std::uint32_t index) { return (tasks_[index].flags & BATON_TASK_COUNTER) != 0; });
   if (const auto unmet = deferred_.first_unmet()) {
     failed_task_ = unmet->task;
     condition = unmet->condition;
     who = fmt::format("kernel '{}' has returned, and its task", tasks_[unmet->task].kernel->name);
-  } else if (counter != waiting.end()) {
-    failed_task_ = *counter;
-    condition = {tasks_[*counter].address, sizeof(std::int32_t), static_cast<std::uint64_t>(tasks_[*counter].value)};
+  } else if (!counting_.empty()) {
+    failed_task_ = counting_.front();
+    const GraphTask& task = tasks_[failed_task_];
+    condition = {task.address, sizeof(std::int32_t), static_cast<std::uint64_t>(task.value)};
   } else {
     throw Error(Code::internal, "tasks wait, and none of them for a word of the chip");
   }

@@ -14,6 +14,8 @@
 
 #include "platform/ascend/deferred.hpp"
 #include "platform/ascend/graph.hpp"
+#include "platform/ascend/launch_order.hpp"
+#include "platform/ascend/progress.hpp"
 
 namespace baton::ascend {
 
@@ -25,20 +27,14 @@ class GraphRun {
   void all();
 
  private:
-  /// Kernels that were launched in each stream, when a moment was reached.
-  using Moment = std::array<std::uint64_t, kKinds>;
-  /// A launched kernel, with the event behind it.
-  struct Mark {
-    std::uint32_t task;
-    Handle event;
-  };
-
   void begin_all();
   /// After an error: nothing is under way any more.
   void settle(const Error& error);
-  /// Whether task `index` was launched, or is complete: not while it waits for a counter.
-  [[nodiscard]] bool begins(std::uint32_t index);
-  /// Those that wait for nothing but counters and conditions go on when these are met; whether any did.
+  /// Task `index`, whose predecessors have begun, is launched, or is complete.
+  void begin(std::uint32_t index);
+  /// Those that wait for a counter and have reached it go on; whether any did.
+  [[nodiscard]] bool look_at_counters();
+  /// The same for those that are complete under conditions.
   [[nodiscard]] bool look_at_deferred();
   [[nodiscard]] bool has_returned(std::uint32_t index) const;
   void launch(std::uint32_t index);
@@ -48,6 +44,8 @@ class GraphRun {
   /// Nothing of what was launched is under way any more.
   void drain();
   void wait(Kind kind);
+  /// With a profile: looks at events for a while, or until all kernels have returned.
+  void watch();
   /// Gives each stream this time to end, and throws what went wrong in them.
   void look_for_failures(std::int32_t limit_ms);
   /// How many of the marks of a stream have happened.
@@ -64,21 +62,23 @@ class GraphRun {
   /// Gives up a chip whose kernel does not end.
   [[noreturn]] void lose(Code code, const std::string& why);
   /// All wait for words of the chip: throws if that has taken too long, or if nobody is left who would change them.
-  void check_waits(std::span<const std::uint32_t> waiting, std::chrono::nanoseconds waited);
+  void check_waits(std::chrono::nanoseconds waited);
   /// `how`: what the wait has come to.
-  [[noreturn]] void fail_wait(std::span<const std::uint32_t> waiting, Code code, const std::string& how);
+  [[noreturn]] void fail_wait(Code code, const std::string& how);
   [[nodiscard]] std::string name_of(std::uint64_t address) const;
 
   Npu& npu_;
   std::span<const GraphTask> tasks_;
   const BatonRunOptions& options_;
   std::uint32_t& failed_task_;
+  LaunchOrder order_;
   Deferred deferred_;
+  Progress progress_;
   std::chrono::nanoseconds wait_limit_;
   std::int32_t sync_limit_ms_;
-  std::vector<bool> begun_;                       // others may follow it; of a task that defers: it is complete
+  std::vector<std::uint32_t> counting_;           // tasks that wait for counters, and for nothing else
   std::vector<Moment> after_;                     // by task: what has to have happened for it to be complete
-  std::array<std::vector<Mark>, kKinds> marks_;   // since the last drain
+  Marks marks_;                                   // since the last drain
   std::array<std::uint32_t, kKinds> unmarked_{};  // by stream: the kernel that was launched, but has no event yet
   Moment drained_{};                              // kernels before those marks
   std::array<Moment, kKinds> known_{};            // by stream: what it waits for already

@@ -1,7 +1,6 @@
 #include "platform/ascend/npu.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -10,9 +9,6 @@
 
 namespace baton::ascend {
 namespace {
-
-// What the loader knows kernels of vector cores by.
-constexpr std::uint32_t kVectorMagic = 0x41415246;
 
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
@@ -91,7 +87,7 @@ void Npu::release_device(Ending& ending) {
   } else {
     if (context_ != nullptr) ending("aclrtSetCurrentContext", cann.aclrtSetCurrentContext(context_));
     end_streams(ending);
-    for (const auto& [path, binary] : binaries_) ending("aclrtBinaryUnLoad", cann.aclrtBinaryUnLoad(binary.handle));
+    kernels_.unload(ending);
     for (const auto& [address, bytes] : memory_) ending("aclrtFree", cann.aclrtFree(pointer(address)));
     for (const std::int32_t peer : peers_) {
       ending("aclrtDeviceDisablePeerAccess", cann.aclrtDeviceDisablePeerAccess(peer));
@@ -100,8 +96,7 @@ void Npu::release_device(Ending& ending) {
   }
   memory_.clear();
   peers_.clear();
-  kernels_.clear();
-  binaries_.clear();
+  kernels_.forget();
 }
 
 void Npu::make_streams() {
@@ -205,41 +200,6 @@ void Npu::copy_out(void* to, std::uint64_t from, std::size_t bytes) const {
   if (bytes == 0) return;
   const Cann& cann = Cann::get();
   cann.check("aclrtMemcpy", cann.aclrtMemcpy(to, bytes, pointer(from), bytes, kToHost));
-}
-
-Npu::Binary& Npu::binary_of(const std::string& path) {
-  if (const auto found = binaries_.find(path); found != binaries_.end()) return found->second;
-  platforms::EmbeddedCode code(path, kGeneration.platform);
-  const std::string symbol = fmt::format("baton_{}_image_magic", kGeneration.platform);
-  const void* const magic = code.symbol(symbol);
-  if (magic == nullptr) throw Error(Code::not_a_kernel, fmt::format("{} lacks {}", path, symbol));
-  LoadOptions::Option option;
-  std::memcpy(&option.magic, magic, sizeof option.magic);
-  const LoadOptions options{&option, 1};
-  const Cann& cann = Cann::get();
-  Handle handle = nullptr;
-  cann.check("aclrtBinaryLoadFromData", cann.aclrtBinaryLoadFromData(code.data(), code.bytes(), &options, &handle));
-  const Kind kind = option.magic == kVectorMagic ? Kind::vector : Kind::cube;
-  return binaries_.emplace(path, Binary{std::move(code), handle, kind}).first->second;
-}
-
-LoadedKernel* Npu::load(const std::string& path, const std::string& name) {
-  std::unique_ptr<LoadedKernel>& kernel = kernels_[{path, name}];
-  if (kernel) return kernel.get();
-  const Binary& binary = binary_of(path);
-  // The host's side of the library knows which names there are: a typed kernel is known by the longer one.
-  std::string symbol = "baton_kernel_" + name;
-  if (binary.code.symbol(symbol) == nullptr) symbol = name;
-  if (binary.code.symbol(symbol) == nullptr) {
-    throw Error(Code::not_a_kernel, fmt::format("{} has no kernel '{}'", path, name));
-  }
-  const Cann& cann = Cann::get();
-  Handle function = nullptr;
-  const std::string entry = "baton_launch_" + symbol;
-  cann.check("aclrtBinaryGetFunction", cann.aclrtBinaryGetFunction(binary.handle, entry.c_str(), &function));
-  const bool may_defer = binary.code.symbol("baton_kernels_may_defer") != nullptr;
-  kernel = std::make_unique<LoadedKernel>(LoadedKernel{function, name, binary.kind, may_defer});
-  return kernel.get();
 }
 
 void Npu::reach(std::int32_t peer) {

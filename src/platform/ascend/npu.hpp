@@ -4,27 +4,15 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "platform/ascend/cann.hpp"
-#include "platform/shared/embedded_code.hpp"
+#include "platform/ascend/kernels.hpp"
 
 namespace baton::ascend {
-
-/// Which cores a kernel runs on; also which stream it goes through.
-enum class Kind : std::uint8_t { vector, cube };
-inline constexpr std::size_t kKinds = 2;
-
-struct LoadedKernel {
-  Handle function;
-  std::string name;
-  Kind kind;
-  bool may_defer;  // register conditions for the time after it has returned
-};
 
 /// Used by one thread at a time. Beside one that runs a graph another may allocate, free, copy and open windows.
 class Npu {
@@ -58,7 +46,7 @@ class Npu {
   void copy_in(std::uint64_t to, const void* from, std::size_t bytes) const;
   void copy_out(void* to, std::uint64_t from, std::size_t bytes) const;
 
-  [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
+  [[nodiscard]] Kernels& kernels() noexcept { return kernels_; }
 
   /// This chip reaches memory of chip `peer`, as this process numbers it, from now on; not the other way round.
   void reach(std::int32_t peer);
@@ -72,19 +60,11 @@ class Npu {
   void lose(const Error& cause);
 
  private:
-  /// A library's code on this chip.
-  struct Binary {
-    platforms::EmbeddedCode code;
-    Handle handle;
-    Kind kind;
-  };
-
   [[nodiscard]] std::int64_t attribute(std::int32_t which) const;
   void make_streams();
   void end_streams(Ending& ending);
   void release(Ending& ending);
   void release_device(Ending& ending);
-  [[nodiscard]] Binary& binary_of(const std::string& path);
 
   int id_;
   bool in_process_ = false;  // the runtime counts it
@@ -96,8 +76,7 @@ class Npu {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::size_t> memory_;  // guarded by mutex_
   std::set<std::int32_t> peers_;                 // that it reaches; by one thread at a time
-  std::map<std::string, Binary> binaries_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<LoadedKernel>> kernels_;
+  Kernels kernels_{*this};
   std::string lost_;  // why; empty while it is not; guarded by mutex_
 };
 

@@ -17,14 +17,15 @@ namespace baton::platforms {
 /// Keeps the library loaded.
 class EmbeddedCode {
  public:
-  /// Of the library at `path`, for `platform`. Throws Error (not_a_kernel) if it has none.
-  EmbeddedCode(std::string path, const std::string& platform)
+  /// Of the library at `path`, for `platform`. Throws Error (not_a_kernel) if it has none. Of several kinds of code,
+  /// `kind` says which: "_cube".
+  EmbeddedCode(std::string path, const std::string& platform, const std::string& kind = "")
       : path_(std::move(path)), library_(::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (!library_) {
       const char* reason = ::dlerror();
       throw Error(Code::not_a_kernel, fmt::format("{} cannot be loaded: {}", path_, reason == nullptr ? "?" : reason));
     }
-    const std::string name = "baton_" + platform + "_image";
+    const std::string name = "baton_" + platform + kind + "_image";
     begin_ = static_cast<const unsigned char*>(symbol(name));
     const auto* end = static_cast<const unsigned char*>(symbol(name + "_end"));
     if (begin_ == nullptr || end == nullptr) {

@@ -8,6 +8,8 @@ import pathlib
 import subprocess
 import sys
 
+import both
+
 OPTIONS = [
     "-cce-aicore-stack-size=0x8000",
     "-cce-aicore-function-stack-size=0x8000",
@@ -16,6 +18,7 @@ OPTIONS = [
     "-cce-aicore-dcci-insert-for-scalar=false",
 ]
 MAGIC = {"vec": "0x41415246", "cube": "0x41494343"}
+CLUSTER = "0x43554245"
 
 
 def refuse(why):
@@ -51,8 +54,8 @@ def main(words):
         else:
             source = word
     arch = given.get("arch", "")
-    family, _, core = arch.rpartition("-")
-    if family not in ("dav-c220", "dav-c310") or core not in MAGIC:
+    family, core = arch[:8], arch[9:]
+    if family not in ("dav-c220", "dav-c310") or arch[8:] not in ("", "-vec", "-cube"):
         refuse(f"unknown architecture '{arch}'")
     for word in ("-c", "-O3", "-std=c++17", "--cce-aicore-only", "-o"):
         if word not in given:
@@ -67,13 +70,26 @@ def main(words):
     # Of the build: where the headers are, and which compiler is to be used.
     include = os.environ["STANDIN_INCLUDE"]
     here = pathlib.Path(__file__).resolve().parent
-    command = [os.environ.get("STANDIN_CXX", "c++"), "-std=c++20", "-O1", "-g1", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off",
+    common = [os.environ.get("STANDIN_CXX", "c++"), "-std=c++20", "-O1", "-g1", "-fPIC", "-fno-gnu-unique", "-ffp-contract=off",
                "-Wno-attributes", "-fdiagnostics-color=never", "-c", "-D__CPU_SIM", "-D__global__=", "-D__gm__=", "-D__aicore__=",
-               "-D__DAV_VEC__" if core == "vec" else "-D__DAV_CUBE__", f"-DSTANDIN_CORE={MAGIC[core]}", *kept, f"-I{include}/kernel",
+               *kept, f"-I{include}/kernel",
                f"-I{include}", "-include", f"{include}/baton/kernel_library.hpp", "-include", str(here / "device.hpp")]
     if "-MD" in given:
-        command += ["-MD", "-MF", given["-MF"]]
-    return subprocess.run([*command, "-o", given["-o"], "-x", "c++", source], check=False).returncode
+        common += ["-MD", "-MF", given["-MF"]]
+
+    def compile_for(kind, magic, output, *more):
+        words = ["-D__DAV_VEC__" if kind == "vec" else "-D__DAV_CUBE__", f"-DSTANDIN_CORE={magic}", *more]
+        return subprocess.run([*common, *words, "-o", output, "-x", "c++", source], check=False).returncode
+
+    if core:
+        return compile_for(core, MAGIC[core], given["-o"])
+    # Both kinds in one step: a file of two, for ld_lld.py.
+    parts = [given["-o"] + ".vec", given["-o"] + ".cube"]
+    for part in parts:
+        if code := compile_for(part.rpartition(".")[2], CLUSTER, part, "-DSTANDIN_CLUSTER"):
+            return code
+    both.join(parts, given["-o"])
+    return 0
 
 
 if __name__ == "__main__":

@@ -7,11 +7,15 @@
 #include <cstdint>
 
 #include <intrinsic.h>
+#include <pto/common/order.hpp>
 #include <pto/target/core.hpp>
 
 /// Of the block that begins on this thread. A kernel's entry asks before its first instruction.
 inline thread_local int64_t standin_block = 0;
 inline int64_t get_block_idx() { return standin_block; }
+/// Which of the vector cores of a cluster.
+inline thread_local int64_t standin_sub_block = 0;
+inline int64_t get_subblockid() { return standin_sub_block; }
 
 /// Set when the device is reset, or a stream destroyed, without waiting for its kernels.
 extern "C" {
@@ -55,11 +59,17 @@ extern "C" {
 __attribute__((visibility("default"))) extern const uint32_t standin_core;
 const uint32_t standin_core = STANDIN_CORE;
 
-/// What simulated cores run: args[0] is the entry, args[1] its argument.
+/// What simulated cores run: args[0] is the entry, of a cluster's cube core args[2]; args[1] is its argument.
 __attribute__((visibility("default"))) void standin_enter(int64_t* args);
 void standin_enter(int64_t* args) {
   const StandinWaits waits(*baton_core_current());
   standin_block = get_block_idx(args);
-  reinterpret_cast<void (*)(int64_t*)>(args[0])(reinterpret_cast<int64_t*>(args[1]));
+  standin_sub_block = get_sub_block_id(args);
+#if defined(STANDIN_CLUSTER) && defined(__DAV_CUBE__)
+  const int64_t entry = args[2];
+#else
+  const int64_t entry = args[0];
+#endif
+  reinterpret_cast<void (*)(int64_t*)>(entry)(reinterpret_cast<int64_t*>(args[1]));
 }
 }

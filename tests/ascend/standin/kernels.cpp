@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t kVectorMagic = 0x41415246;
 constexpr std::uint32_t kCubeMagic = 0x41494343;
+constexpr std::uint32_t kClusterMagic = 0x43554245;
 constexpr int kClusters = 4;
 
 struct Launch {
@@ -44,14 +45,23 @@ class Executor {
       chip_->add_memory({.address = reinterpret_cast<std::uint64_t>(arena.begin), .bytes = std::size_t{64} << 30U},
                         "memory of the device");
     }
-    const baton::Kernel kernel{launch.function->name.c_str(), launch.function->binary->enter, nullptr,
-                               vector ? BATON_CORE_VECTOR : BATON_CORE_CUBE, 0};
+    const std::vector<Side>& sides = launch.function->binary->sides;
+    const auto kernel_of = [&](std::size_t side) {
+      return baton::Kernel{launch.function->name.c_str(), sides[side].enter, nullptr,
+                           vector ? BATON_CORE_VECTOR : BATON_CORE_CUBE, 0};
+    };
+    const auto entry_of = [&](std::size_t side) {
+      return reinterpret_cast<std::int64_t>(launch.function->entries[side]);
+    };
     try {
       chip_->run([&](baton::Graph& graph) {
-        graph.submit(
-            kernel,
-            {reinterpret_cast<std::int64_t>(launch.function->entry), static_cast<std::int64_t>(launch.argument)},
-            {.blocks = launch.blocks, .start_together = launch.together});
+        const baton::TaskOptions options{.blocks = launch.blocks, .start_together = launch.together};
+        const auto argument = static_cast<std::int64_t>(launch.argument);
+        const baton::Kernel kernel = kernel_of(0);
+        if (sides.size() == 1) return static_cast<void>(graph.submit(kernel, {entry_of(0), argument}, options));
+        const baton::Kernel cube = kernel_of(1);
+        graph.submit(baton::ClusterTask{.cube = &cube, .vector = {&kernel, &kernel}},
+                     {entry_of(0), argument, entry_of(1)}, options);
       });
       return kOk;
     } catch (const baton::Error& error) {
@@ -115,11 +125,33 @@ std::shared_ptr<void> loaded(const void* data, std::size_t bytes) {
   return library;
 }
 
+/// The files that compiler/ccec.py and ld_lld.py have made one of: for both kinds of cores.
+std::vector<std::pair<const char*, std::size_t>> files_in(const void* data, std::size_t bytes) {
+  constexpr std::size_t kHead = 16;
+  const auto* begin = static_cast<const char*>(data);
+  if (bytes < kHead || std::memcmp(begin, "BOTHKIND", 8) != 0) return {{begin, bytes}};
+  const auto first = at<std::uint64_t>(begin, 8);
+  if (first > bytes - kHead) return {};
+  return {{begin + kHead, first}, {begin + kHead + first, bytes - kHead - first}};
+}
+
+/// Null functions: it is no code for a device.
+Side side_of(const char* file, std::size_t bytes, std::uint32_t& core) {
+  Side side{.library = loaded(file, bytes)};
+  if (!side.library) return side;
+  side.enter = reinterpret_cast<void (*)(std::int64_t*)>(::dlsym(side.library.get(), "standin_enter"));
+  side.stop = static_cast<int*>(::dlsym(side.library.get(), "standin_stop"));
+  const auto* cores = static_cast<const std::uint32_t*>(::dlsym(side.library.get(), "standin_core"));
+  core = cores == nullptr ? 0 : *cores;
+  return side;
+}
+
 }  // namespace
 
 void stop_kernels(State& state, std::uint64_t context, Kernels what) {
   for (const auto& [handle, binary] : state.binaries) {
-    if (binary->context == context) __atomic_store_n(binary->stop, static_cast<int>(what), __ATOMIC_RELAXED);
+    if (binary->context != context) continue;
+    for (const Side& side : binary->sides) __atomic_store_n(side.stop, static_cast<int>(what), __ATOMIC_RELAXED);
   }
 }
 
@@ -133,16 +165,18 @@ extern "C" {
 
 STANDIN_API int aclrtBinaryLoadFromData(const void* data, std::size_t bytes, const void* options, void** out) {
   return call("aclrtBinaryLoadFromData", Needs::device, [&](State& state, Lock&) {
-    auto binary =
-        std::make_shared<Binary>(Binary{current_context(), magic_of(options), loaded(data, bytes), nullptr, nullptr});
-    if (!binary->library) return refuse(kRuntime, "aclrtBinaryLoadFromData: this is no binary");
-    binary->enter = reinterpret_cast<void (*)(std::int64_t*)>(::dlsym(binary->library.get(), "standin_enter"));
-    const auto* core = static_cast<const std::uint32_t*>(::dlsym(binary->library.get(), "standin_core"));
-    binary->stop = static_cast<int*>(::dlsym(binary->library.get(), "standin_stop"));
-    if (binary->enter == nullptr || core == nullptr || binary->stop == nullptr)
-      return refuse(kRuntime, "aclrtBinaryLoadFromData: no code for a device");
-    if (*core != binary->magic) {
-      return violate(kRuntime, "aclrtBinaryLoadFromData: the magic says another core than the code");
+    auto binary = std::make_shared<Binary>(Binary{current_context(), magic_of(options), {}});
+    for (const auto& [file, size] : files_in(data, bytes)) {
+      std::uint32_t core = 0;
+      binary->sides.push_back(side_of(file, size, core));
+      const Side& side = binary->sides.back();
+      if (!side.library) return refuse(kRuntime, "aclrtBinaryLoadFromData: this is no binary");
+      if (side.enter == nullptr || core == 0 || side.stop == nullptr) {
+        return refuse(kRuntime, "aclrtBinaryLoadFromData: no code for a device");
+      }
+      if (core != binary->magic) {
+        return violate(kRuntime, "aclrtBinaryLoadFromData: the magic says another core than the code");
+      }
     }
     *out = state.new_handle();
     state.binaries.emplace(number_of(*out), std::move(binary));
@@ -154,12 +188,14 @@ STANDIN_API int aclrtBinaryGetFunction(void* handle, const char* name, void** ou
   return call("aclrtBinaryGetFunction", Needs::device, [&](State& state, Lock&) {
     const auto found = state.binaries.find(number_of(handle));
     if (found == state.binaries.end()) return violate(kBadHandle, "aclrtBinaryGetFunction of a dead binary");
-    void* const symbol = ::dlsym(found->second->library.get(), name);
-    if (symbol == nullptr) return refuse(kRuntime, std::string("aclrtBinaryGetFunction: there is no ") + name);
+    auto function = std::make_shared<Function>(Function{found->second, {}, name});
+    for (std::size_t side = 0; side < found->second->sides.size(); ++side) {
+      void* const symbol = ::dlsym(found->second->sides[side].library.get(), name);
+      if (symbol == nullptr) return refuse(kRuntime, std::string("aclrtBinaryGetFunction: there is no ") + name);
+      function->entries[side] = reinterpret_cast<void (*)(std::int64_t*)>(symbol);
+    }
     *out = state.new_handle();
-    state.functions.emplace(
-        number_of(*out),
-        std::make_shared<Function>(Function{found->second, reinterpret_cast<void (*)(std::int64_t*)>(symbol), name}));
+    state.functions.emplace(number_of(*out), std::move(function));
     return int{kOk};
   });
 }
@@ -193,6 +229,9 @@ STANDIN_API int aclrtLaunchKernelWithHostArgs(void* handle, std::uint32_t blocks
     if (blocks == 0 || blocks > 65535 || bytes != sizeof(std::uint64_t) || placeholders != nullptr ||
         placeholder_count != 0) {
       return violate(kBadParameter, std::string(self) + ": 1 to 65535 blocks and one address are expected");
+    }
+    if (found->second->binary->magic == kClusterMagic && blocks > kClusters) {
+      return violate(kBadParameter, std::string(self) + ": more clusters than there are");
     }
     Device& device = *current_device(state);
     Launch launch{found->second, blocks, starts_together(config), at<std::uint64_t>(args, 0)};

@@ -1,6 +1,7 @@
 // Binaries and kernels of the stand-in.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -8,18 +9,23 @@
 
 namespace standin {
 
-/// What aclrtBinaryLoadFromData took: a library of this host, which the compiler's stand-in made.
-struct Binary {
-  std::uint64_t context = 0;
-  std::uint32_t magic = 0;  // which core it is for
+/// Code for one kind of core: a library of this host, which the compiler's stand-in made.
+struct Side {
   std::shared_ptr<void> library;
   int* stop = nullptr;
   void (*enter)(std::int64_t*) = nullptr;  // runs an entry of the library: see compiler/device.hpp
 };
 
+/// What aclrtBinaryLoadFromData took.
+struct Binary {
+  std::uint64_t context = 0;
+  std::uint32_t magic = 0;  // which cores it is for
+  std::vector<Side> sides;  // of clusters: that of vector cores, and that of the cube core
+};
+
 struct Function {
   std::shared_ptr<Binary> binary;
-  void (*entry)(std::int64_t*) = nullptr;
+  std::array<void (*)(std::int64_t*), 2> entries{};  // by side
   std::string name;
 };
 
