@@ -140,6 +140,7 @@ typedef struct BatonGroup {
    * table, with a message, if something went wrong here: then it fails for all members. Returns 0 or why it failed, and
    * then the window fails; members may go on to meet here while they let go of what they have. */
   int (*exchange)(void* context, int status, const char* message, const void* mine, size_t bytes, void* all);
+  const int* hosts; /* by rank: which host, numbered from 0. NULL: all are on one */
 } BatonGroup;
 
 /* The task that a failure belongs to, where none does. */
@@ -204,6 +205,8 @@ typedef int BatonWindowOpen(BatonDevice* device, const BatonGroup* group, size_t
 typedef int BatonWindowLeave(BatonDeviceWindow* window); /* baton_window_leave */
 /* After baton_window_leave() of all members that live: frees the device's own part. Before its device is closed. */
 typedef int BatonWindowClose(BatonDeviceWindow* window); /* baton_window_close */
+/* Whether what windows of several devices need is there. `device` may be NULL: nothing is opened. */
+typedef int BatonDeviceCheckWindows(BatonDevice* device); /* baton_device_check_windows */
 /* As many clusters as `clusters`, from now on: cores may get smaller then, or some are not used. Right after
  * baton_device_open(). */
 typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* baton_device_set_clusters */

@@ -4,6 +4,7 @@ BATON_TEST_CLI is the command, STANDIN_FOLDER has bin and lib of the stand-in, S
 
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -43,10 +44,51 @@ def test_doctor_takes_the_runtime_by_its_older_name(tmp_path):
     assert run("doctor", "-p", "a2a3", lib=tmp_path)[0] == 0
 
 
-def test_doctor_names_a_function_that_a_library_lacks(tmp_path):
-    subprocess.run(["c++", "-shared", "-x", "c++", "/dev/null", "-o", tmp_path / "libacl_rt.so"], check=True)
+def test_doctor_names_all_functions_that_a_library_lacks(tmp_path):
+    source = tmp_path / "older.cpp"
+    source.write_text('extern "C" int aclInit(const char*) { return 0; }')
+    subprocess.run(["c++", "-shared", "-fPIC", source, "-o", tmp_path / "libacl_rt.so"], check=True)
     code, said = run("doctor", "-p", "a5", lib=tmp_path)
-    assert code == 1 and "does not fit: libacl_rt.so has no aclInit" in said and "CANN 9" in said
+    assert code == 1 and "does not fit: libacl_rt.so has no aclFinalize, aclrtSetDevice, " in said and "CANN 9" in said
+    assert f"what was loaded is {tmp_path}/libacl_rt.so" in said and "aclGetRecentErrMsg" in said
+    assert "aclInit" not in said
+
+
+def test_doctor_says_why_a_library_cannot_be_loaded(tmp_path):
+    (tmp_path / "libacl_rt.so").write_text("no library")
+    code, said = run("doctor", "-p", "a2a3", lib=tmp_path)
+    assert code == 1 and f"{tmp_path}/libacl_rt.so: " in said and "too short" in said
+    assert "try:" not in said  # it would be this very command
+
+
+def test_doctor_looks_for_the_communication_library(tmp_path):
+    (tmp_path / "libacl_rt.so").symlink_to(STANDIN / "lib/libacl_rt.so")
+    code, said = run("doctor", "-p", "a2a3", lib=tmp_path)
+    assert "platform a2a3 runs kernels on it" in said
+    assert "there is no communication library of Ascend chips: libhcomm.so cannot be loaded" in said and "libhccl.so" in said
+    subprocess.run(["c++", "-shared", "-x", "c++", "/dev/null", "-o", tmp_path / "libhccl.so"], check=True)
+    code, said = run("doctor", "-p", "a2a3", lib=tmp_path)
+    assert "libhccl.so has no HcclGetRootInfo, HcclCommInitRootInfo, HcclCommDestroy" in said
+    assert "chips of platform a2a3 can have windows together" in run("doctor", "-p", "a2a3", lib=STANDIN / "lib")[1]
+
+
+def test_doctor_tells_of_a_driver_without_chips():
+    code, said = run("doctor", "-p", "a2a3", lib=STANDIN / "lib", STANDIN_DEVICES="0")
+    assert code == 1 and "there is no Ascend chip 0: this machine shows 0" in said
+
+
+def test_the_page_lists_every_function_that_is_loaded_by_its_chapter():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    page = (root / "docs/how-to/run-on-ascend.md").read_text()
+    platform = root / "src/platform/ascend"
+    loaded = {(chapter, name) for chapter, name in re.findall(r'X\("([\d-]+)", (\w+),', (platform / "cann.hpp").read_text())}
+    more = set(re.findall(r'library\.find\(\w+, "(\w+)"\)', (platform / "cann.cpp").read_text()))
+    communication = set(re.findall(r"X\((Hccl\w+),", (platform / "hccl.hpp").read_text()))
+    listed = {(row[1], name) for row in re.findall(r"^(\| ([\d-]+) \|.*)$", page, re.M) for name in re.findall(r"`(\w+)`", row[0])}
+    assert len(loaded) > 40 and more == {"aclrtGetSocName", "aclGetRecentErrMsg"} and len(communication) == 3
+    assert {name for _, name in listed} == {name for _, name in loaded} | more
+    assert loaded <= listed
+    assert communication == set(re.findall(r"`(Hccl\w+)`", page))
 
 
 def test_doctor_tells_generations_apart():

@@ -24,15 +24,21 @@ using testing::IsEmpty;
 
 constexpr std::size_t kBytes = 4096;
 
+/// Where the two members are.
+enum class Hosts : std::uint8_t { one, two };
+
 /// The other process.
 class Peer {
  public:
-  Peer(int socket, std::uint32_t rank) : socket_(socket), rank_(rank) {}
+  Peer(int socket, std::uint32_t rank, Hosts hosts) : socket_(socket), rank_(rank), hosts_(hosts) {}
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   ~Peer() { ::close(socket_); }
 
-  [[nodiscard]] BatonGroup group() { return {rank_, 2, this, &exchange}; }
+  [[nodiscard]] BatonGroup group() {
+    static constexpr int kHosts[] = {0, 1};
+    return {rank_, 2, this, &exchange, hosts_ == Hosts::two ? kHosts : nullptr};
+  }
   /// False if the other has gone.
   bool meet() {
     char none[2] = {};
@@ -76,12 +82,16 @@ class Peer {
 
   int socket_;
   std::uint32_t rank_;
+  Hosts hosts_;
 };
 
 /// One member: opens a window, writes into the other's part, sees what the other wrote, and gives all back.
 class Member {
  public:
-  Member(int socket, std::uint32_t rank, int device) : peer_(socket, rank), rank_(rank) {
+  Member(int socket, std::uint32_t rank, int device, Hosts hosts, const std::string& platform)
+      : peer_(socket, rank, hosts),
+        rank_(rank),
+        handle_(::dlopen(ascend_platform(platform).c_str(), RTLD_NOW | RTLD_LOCAL)) {
     BatonDevice* opened = nullptr;
     if (failed(find<BatonDeviceOpen>("baton_device_open")(device, &opened))) return;
     use(opened);
@@ -131,7 +141,7 @@ class Member {
 
   Peer peer_;
   std::uint32_t rank_;
-  void* handle_ = ::dlopen(ascend_platform("a2a3").c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle_;
   std::vector<std::string> errors_;
 };
 
@@ -150,18 +160,23 @@ class AscendWindow : public Ascend {
     if (child == 0) {
       ::close(ends[0]);
       standin::reset();
-      const Member member(ends[1], 1, other);
+      if (platform_ == "a5") standin::set_architecture(3510);
+      const Member member(ends[1], 1, other, hosts_, platform_);
       const bool clean = standin::alive().empty() && standin::violations().empty();
       ::_exit(!clean ? kLeftSomething : member.errors().empty() ? kFine : kFailed);
     }
     ::close(ends[1]);
-    errors_ = Member(ends[0], 0, device).errors();  // ends its side of the link, too
+    errors_ = Member(ends[0], 0, device, hosts_, platform_).errors();  // ends its side of the link, too
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
     other_ = static_cast<Outcome>(WEXITSTATUS(status));
   }
 
+  void every_call_fails_once(int least);
+
+  Hosts hosts_ = Hosts::one;
+  std::string platform_ = "a2a3";
   std::vector<std::string> errors_;
   Outcome other_ = kFine;
 };
@@ -190,8 +205,8 @@ TEST_F(AscendWindow, OfOneChipNeedsNobody) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   ::close(ends[1]);
-  const Peer peer(ends[0], 0);
-  BatonGroup alone{0, 1, nullptr, nullptr};
+  const Peer peer(ends[0], 0, Hosts::one);
+  BatonGroup alone{0, 1, nullptr, nullptr, nullptr};
   void* const library = ::dlopen(ascend_platform("a2a3").c_str(), RTLD_NOW | RTLD_LOCAL);
   BatonDevice* device = nullptr;
   ASSERT_EQ(reinterpret_cast<BatonDeviceOpen*>(::dlsym(library, "baton_device_open"))(0, &device), 0);
@@ -265,7 +280,36 @@ TEST_F(AscendWindow, TellsOfChipsThatCannotReachEachOther) {
   EXPECT_EQ(other_, kFailed);
 }
 
-TEST_F(AscendWindow, EveryCallThatFailsFailsForBothAndNothingIsLeftBehind) {
+TEST_F(AscendWindow, BetweenHostsIsReachedThroughTheFabric) {
+  hosts_ = Hosts::two;
+  run_pair(0, 0);  // each host has a chip of this number
+  EXPECT_THAT(errors_, IsEmpty());
+  EXPECT_EQ(other_, kFine);
+  EXPECT_EQ(standin::calls()["aclrtMemExportToShareableHandleV2"], 1);
+  EXPECT_EQ(standin::calls()["aclrtDeviceEnablePeerAccess"], 0);
+}
+
+TEST_F(AscendWindow, BetweenHostsWithoutAFabricFailsWithTheNumberOfTheVendor) {
+  hosts_ = Hosts::two;
+  ::setenv("STANDIN_NO_FABRIC", "1", 1);
+  run_pair();
+  ::unsetenv("STANDIN_NO_FABRIC");
+  ASSERT_THAT(errors_, testing::SizeIs(1));
+  EXPECT_THAT(errors_[0], HasSubstr("aclrtMemExportToShareableHandleV2: 207000 (not supported): "));
+  EXPECT_EQ(other_, kFailed);
+}
+
+TEST_F(AscendWindow, BetweenHostsIsRefusedByNameWhereNoChipHasAFabric) {
+  hosts_ = Hosts::two;
+  platform_ = "a5";
+  standin::set_architecture(3510);
+  run_pair();
+  ASSERT_THAT(errors_, testing::SizeIs(1));
+  EXPECT_THAT(errors_[0], HasSubstr("ranks 0 and 1 are on different hosts; chips of platform a5 share windows within"));
+  EXPECT_EQ(other_, kFailed);
+}
+
+void AscendWindow::every_call_fails_once(int least) {
   run_pair();
   ASSERT_THAT(errors_, IsEmpty());
   const std::map<std::string, int> calls = standin::calls();
@@ -296,8 +340,15 @@ TEST_F(AscendWindow, EveryCallThatFailsFailsForBothAndNothingIsLeftBehind) {
       }
     }
   }
-  EXPECT_GT(failures, 30);
+  EXPECT_GT(failures, least);
   standin::reset();
+}
+
+TEST_F(AscendWindow, EveryCallThatFailsFailsForBothAndNothingIsLeftBehind) { every_call_fails_once(30); }
+
+TEST_F(AscendWindow, BetweenHostsEveryCallThatFailsFailsForBothAndNothingIsLeftBehind) {
+  hosts_ = Hosts::two;
+  every_call_fails_once(27);
 }
 
 }  // namespace

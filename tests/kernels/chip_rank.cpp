@@ -1,93 +1,81 @@
 #include "chip_rank.hpp"
 
-#include <algorithm>
-#include <exception>
 #include <map>
 #include <mutex>
 
-#include <pto/target/core.hpp>
-
-#include "comm/domain_state.hpp"
-#include "kernel/compile.hpp"
+#include "kernel_platform.hpp"
 
 namespace baton::test {
 namespace {
 
 std::string folder_of_sources() { return std::string(KERNEL_TEST_FOLDER) + "/sources"; }
 
-kernel::KernelLibrary compiled(const std::string& name) {
-  Options options = baton::options();
-  options.cache_dir = KERNEL_TEST_CACHE;
-  const kernel::CompileRequest request{.source = folder_of_sources() + "/" + name + ".cpp",
-                                       .text = std::nullopt,
-                                       .include_dirs = {folder_of_sources()},
-                                       .defines = {},
-                                       .flags = {KERNEL_TEST_FLAGS}};
-  kernel::KernelLibrary library = kernel::load(kernel::compile(request, options).library);
-  library.bind_core(baton_core_current);
-  return library;
+KernelFile compiled(const std::string& name) {
+  return KernelFile::compile(
+      for_chip({.source = folder_of_sources() + "/" + name + ".cpp", .include_dirs = {folder_of_sources()}}));
+}
+
+ChipOptions options_of(const Domain& me, int clusters) {
+  ChipOptions options = chip_of(me.rank());
+  options.clusters = clusters;
+  options.output_heap_bytes = std::uint64_t{1} << 16U;
+  return options;
 }
 
 }  // namespace
 
-BatonKernelFunction kernel_named(std::string_view name) {
+const LoadedKernel& kernel_of(std::string_view source, std::string_view name) {
   static std::mutex mutex;
-  static std::map<std::string, kernel::KernelLibrary, std::less<>> libraries;  // guarded by mutex
+  static std::map<std::string, KernelFile, std::less<>> files;                 // guarded by mutex
+  static std::map<std::pair<std::string, std::string>, LoadedKernel> kernels;  // likewise
   const std::lock_guard lock(mutex);
-  auto found = libraries.find(name);
-  if (found == libraries.end()) found = libraries.emplace(name, compiled(std::string(name))).first;
-  return found->second.entry();
+  auto file = files.find(source);
+  if (file == files.end()) file = files.emplace(source, compiled(std::string(source))).first;
+  const auto key = std::make_pair(std::string(source), std::string(name));
+  auto kernel = kernels.find(key);
+  if (kernel == kernels.end()) kernel = kernels.emplace(key, file->second.kernel(name)).first;
+  return kernel->second;
 }
 
-HostTensor::HostTensor(chip::WindowMemory& memory, std::size_t count, std::string name)
-    : memory_(memory), data_(count) {
-  memory_.add_buffer(data_.data(), count * sizeof(float), std::move(name));
-  tensor_.buffer = {reinterpret_cast<std::uint64_t>(data_.data()), count * sizeof(float)};
-  tensor_.ndims = 1;
-  tensor_.shapes[0] = static_cast<std::uint32_t>(count);
-  tensor_.strides[0] = 1;
+Numbers::Numbers(ChipRank& rank, std::size_t count, std::string_view name)
+    : chip_(rank.chip()), data_(count), tensor_(chip_.alloc<float>({static_cast<std::int64_t>(count)}, name)) {}
+
+Numbers::~Numbers() { chip_.free(tensor_); }
+
+void Numbers::send() const { chip_.copy_in<float>(tensor_, data_); }
+void Numbers::fetch() { chip_.copy_out<float>(tensor_, data_); }
+
+ChipRank::ChipRank(const Domain& me, int clusters) : chip_(me, options_of(me, clusters)) {}
+
+void ChipRank::run(const char* kernel, std::initializer_list<Given> arguments, int blocks) {
+  run_graph(kernel, arguments, blocks, nullptr, 0);
 }
 
-HostTensor::~HostTensor() { memory_.remove_buffer(data_.data()); }
+void ChipRank::run_when(const std::int32_t* signal, std::int32_t value, const char* kernel,
+                        std::initializer_list<Given> arguments) {
+  run_graph(kernel, arguments, 1, signal, value);
+}
 
-ChipRank::ChipRank(const Domain& me, int clusters)
-    : memory_(comm::DomainAccess::state(me)->world_pointer()),
-      cores_(chip::profile_named("a2a3sim"), {.clusters = clusters}, memory_) {}
-
-void ChipRank::run(const char* kernel, const std::vector<std::int64_t>& arguments) { run_blocks(kernel, arguments, 1); }
-
-void ChipRank::run_blocks(const char* kernel, const std::vector<std::int64_t>& arguments, int blocks) {
-  std::vector<chip::KernelCall> calls(static_cast<std::size_t>(blocks));
-  for (int block = 0; block < blocks; ++block) {
-    chip::KernelCall& call = calls[static_cast<std::size_t>(block)];
-    call.entry = kernel_named(kernel);
-    call.name = kernel;
-    std::ranges::copy(arguments, call.args.begin());
-    call.block_index = block;
-    call.block_count = blocks;
-    cores_.post(cores_.vector(block / chip::kVectorsPerCluster, block % chip::kVectorsPerCluster), call);
+void ChipRank::run_graph(const char* kernel, std::span<const Given> arguments, int blocks, const std::int32_t* signal,
+                         std::int32_t value) {
+  const std::string_view text = kernel;
+  const std::size_t colon = text.find(':');
+  const bool has_name = colon != std::string_view::npos;
+  const LoadedKernel& loaded = has_name ? kernel_of(text.substr(0, colon), text.substr(colon + 1)) : kernel_of(text);
+  const Kernel submitted = named(loaded, has_name ? loaded.get().name : kernel);
+  std::vector<Argument> given;
+  for (const Given& one : arguments) {
+    if (one.numbers != nullptr) one.numbers->send();
+    const Tensor* const tensor = one.numbers != nullptr ? &one.numbers->tensor() : one.tensor;
+    given.push_back(tensor == nullptr ? Argument(one.scalar) : Argument(Access::inout, *tensor));
   }
-  std::exception_ptr first;
-  for (chip::KernelCall& call : calls) {
-    try {
-      wait_for_end(call);
-    } catch (...) {
-      if (!first) first = std::current_exception();
-    }
-  }
-  if (first) std::rethrow_exception(first);
-}
-
-void ChipRank::wait_for_end(chip::KernelCall& call) {
-  // The chip waits for a kernel as long as the kernel for its signals, and a core may still run it then: the call may
-  // not go before it has ended.
-  while (true) {
-    try {
-      return cores_.wait(call);
-    } catch (const Error&) {
-      // Pairs with the core's store, after which the call is ours.
-      if (call.finished.load(std::memory_order_acquire)) throw;
-    }
+  chip_.run([&](Graph& graph) {
+    TaskOptions options{.blocks = static_cast<std::uint32_t>(blocks), .start_together = blocks > 1};
+    if (signal != nullptr) options.tokens = {graph.submit_notification_wait(signal, value)};
+    graph.submit_arguments(submitted, given, options);
+  });
+  for (const Given& one : arguments) {
+    if (one.numbers != nullptr) one.numbers->fetch();
   }
 }
 

@@ -1,67 +1,112 @@
-// A rank with a simulated chip, for scenarios: kernels compiled at run time, tensors, windows, calls.
+// A rank with a chip, for scenarios: kernels compiled at run time, tensors, windows, calls.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <tensor.h>
+#include <baton/chip.hpp>
 #include <baton/domain.hpp>
-
-#include "chip/completion/window_memory.hpp"
-#include "chip/cores/sim/sim_cores.hpp"
-#include "kernel/library.hpp"
+#include <baton/kernel_source.hpp>
 
 namespace baton::test {
 
-/// The kernel of sources/NAME.cpp, compiled (once per process; once on this machine, thanks to the cache) and bound to
-/// simulated cores.
-[[nodiscard]] BatonKernelFunction kernel_named(std::string_view name);
+/// A kernel of sources/SOURCE.cpp, compiled (once per process; once on this machine, thanks to the cache).
+[[nodiscard]] const LoadedKernel& kernel_of(std::string_view source, std::string_view name = "kernel_entry");
 
-/// Numbers that kernels know as a tensor.
-class HostTensor {
+/// Of the kernels of sources/talk.cpp.
+enum : std::int64_t { kAdd = 0, kSet = 1 };
+inline constexpr std::int64_t kAllRanks = -1;
+
+class ChipRank;
+
+/// Floats of the host that a chip has a tensor for: copied there before a kernel that takes them, and back behind it.
+class Numbers {
  public:
-  HostTensor(chip::WindowMemory& memory, std::size_t count, std::string name);
-  HostTensor(const HostTensor&) = delete;
-  HostTensor& operator=(const HostTensor&) = delete;
-  ~HostTensor();
+  Numbers(ChipRank& rank, std::size_t count, std::string_view name);
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers();
 
   [[nodiscard]] float& operator[](std::size_t i) { return data_[i]; }
   [[nodiscard]] std::size_t size() const noexcept { return data_.size(); }
-  [[nodiscard]] const ChipTensor& descriptor() const noexcept { return tensor_; }
-  /// The argument by which a kernel receives it.
-  [[nodiscard]] std::int64_t argument() const { return reinterpret_cast<std::int64_t>(&tensor_); }
+  [[nodiscard]] const Tensor& tensor() const noexcept { return tensor_; }
+  void send() const;
+  void fetch();
 
  private:
-  chip::WindowMemory& memory_;
+  Chip& chip_;
   std::vector<float> data_;
-  ChipTensor tensor_{};
+  Tensor tensor_;
+};
+
+/// This rank's part of a window of chips.
+template <class T>
+class Room {
+ public:
+  Room(Chip& chip, const Domain& domain, std::string_view name, std::size_t count)
+      : window_(chip.window(domain, name, count * sizeof(T))), count_(count) {}
+
+  [[nodiscard]] const ChipWindow& window() const noexcept { return window_; }
+  [[nodiscard]] std::int64_t context() const { return reinterpret_cast<std::int64_t>(window_.context()); }
+  /// Where kernels find element `i`.
+  [[nodiscard]] std::int64_t at(std::size_t i = 0) const {
+    return reinterpret_cast<std::int64_t>(window_.local() + i * sizeof(T));
+  }
+  [[nodiscard]] const std::int32_t* signal(std::size_t i) const {
+    return reinterpret_cast<const std::int32_t*>(window_.local()) + i;
+  }
+  [[nodiscard]] Tensor tensor() const { return Tensor::over(std::span(reinterpret_cast<T*>(window_.local()), count_)); }
+  [[nodiscard]] std::vector<T> read() const {
+    std::vector<T> values(count_);
+    window_.copy_out(values.data(), 0, count_ * sizeof(T));
+    return values;
+  }
+  void write(const std::vector<T>& values) const { window_.copy_in(0, values.data(), values.size() * sizeof(T)); }
+  void release() { window_ = {}; }
+
+ private:
+  ChipWindow window_;
+  std::size_t count_;
+};
+
+/// An argument of a kernel.
+struct Given {
+  Given(Numbers& given) : numbers(&given) {}      // NOLINT(google-explicit-constructor)
+  Given(const Tensor& given) : tensor(&given) {}  // NOLINT(google-explicit-constructor)
+  Given(std::int64_t given) : scalar(given) {}    // NOLINT(google-explicit-constructor)
+
+  Numbers* numbers = nullptr;
+  const Tensor* tensor = nullptr;
+  std::int64_t scalar = 0;
 };
 
 /// The chip of one rank.
 class ChipRank {
  public:
-  explicit ChipRank(const Domain& me, int clusters = 1);
+  explicit ChipRank(const Domain& me, int clusters = 0);
 
-  [[nodiscard]] chip::WindowMemory& memory() noexcept { return memory_; }
-  [[nodiscard]] chip::SimCores& cores() noexcept { return cores_; }
+  [[nodiscard]] Chip& chip() noexcept { return chip_; }
+  template <class T>
+  [[nodiscard]] Room<T> room(const Domain& domain, std::string_view name, std::size_t count) {
+    return Room<T>(chip_, domain, name, count);
+  }
 
-  /// Runs one kernel on the first vector core to its end; throws what went wrong in it.
-  void run(const char* kernel, const std::vector<std::int64_t>& arguments);
-  /// Runs `blocks` blocks of a kernel, each on a vector core of its own.
-  void run_blocks(const char* kernel, const std::vector<std::int64_t>& arguments, int blocks);
+  /// Runs a kernel to its end, `blocks` blocks of it together; throws what went wrong. "talk" is the kernel of
+  /// sources/talk.cpp, "talk:put" the one of that name there.
+  void run(const char* kernel, std::initializer_list<Given> arguments, int blocks = 1);
+  /// The same when the signal has that value.
+  void run_when(const std::int32_t* signal, std::int32_t value, const char* kernel,
+                std::initializer_list<Given> arguments);
 
  private:
-  void wait_for_end(chip::KernelCall& call);
+  void run_graph(const char* kernel, std::span<const Given> arguments, int blocks, const std::int32_t* signal,
+                 std::int32_t value);
 
-  chip::WindowMemory memory_;
-  chip::SimCores cores_;
+  Chip chip_;
 };
-
-template <class T>
-[[nodiscard]] std::int64_t argument(const T* pointer) {
-  return reinterpret_cast<std::int64_t>(pointer);
-}
 
 }  // namespace baton::test

@@ -48,6 +48,7 @@ class DomainGroup final : public WindowGroup {
 
   [[nodiscard]] std::uint32_t rank() const noexcept override { return state().rank(); }
   [[nodiscard]] std::uint32_t size() const noexcept override { return state().size(); }
+  [[nodiscard]] const std::vector<int>& hosts() const override { return domain_.hosts(); }
 
   void exchange(const Error* failure, std::span<const std::byte> mine, std::span<std::byte> all) override {
     const RawWindow board = domain_.raw_window(name_, sizeof(Outcome) + mine.size());
@@ -57,15 +58,19 @@ class DomainGroup final : public WindowGroup {
     board.put(own, 0, &outcome, sizeof outcome, Place{});
     board.put(own, sizeof outcome, mine.data(), mine.size(), Place{});
     domain_.barrier();
-    if (failure != nullptr) throw Error(*failure);
+    std::vector<Outcome> outcomes(static_cast<std::size_t>(domain_.size()));
     for (int member = 0; member < domain_.size(); ++member) {
-      board.get(member, 0, &outcome, sizeof outcome, Place{});
-      if (outcome.code != static_cast<std::uint32_t>(Code::ok)) {
-        fail(static_cast<Code>(outcome.code), "rank {} of \"{}\" could not open \"{}\": {}", member, domain_.name(),
-             name_, text_of(outcome));
-      }
-      board.get(member, sizeof outcome, all.data() + static_cast<std::size_t>(member) * mine.size(), mine.size(),
-                Place{});
+      const auto index = static_cast<std::size_t>(member);
+      board.get(member, 0, &outcomes[index], sizeof outcome, Place{});
+      board.get(member, sizeof outcome, all.data() + index * mine.size(), mine.size(), Place{});
+    }
+    // From another host a part is reached only while its owner has the window.
+    if (std::ranges::max(domain_.hosts()) > 0) domain_.barrier();
+    if (failure != nullptr) throw Error(*failure);
+    for (std::size_t member = 0; member < outcomes.size(); ++member) {
+      if (outcomes[member].code == static_cast<std::uint32_t>(Code::ok)) continue;
+      fail(static_cast<Code>(outcomes[member].code), "rank {} of \"{}\" could not open \"{}\": {}", member,
+           domain_.name(), name_, text_of(outcomes[member]));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <baton/error.hpp>
 
@@ -20,6 +21,8 @@ class WindowGroup {
 
   [[nodiscard]] virtual std::uint32_t rank() const noexcept = 0;
   [[nodiscard]] virtual std::uint32_t size() const noexcept = 0;
+  /// By rank: which host, numbered from 0.
+  [[nodiscard]] virtual const std::vector<int>& hosts() const = 0;
 
   /// Tells all members `mine`, and writes what each told, by rank, to `all`. Collective. With a `failure` of any member
   /// it throws at all of them.

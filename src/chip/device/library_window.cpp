@@ -35,7 +35,7 @@ struct GroupOfLibrary {
     has_failed = true;
   }
 
-  [[nodiscard]] BatonGroup get() { return {group.rank(), group.size(), this, &exchange}; }
+  [[nodiscard]] BatonGroup get() { return {group.rank(), group.size(), this, &exchange, group.hosts().data()}; }
 
   WindowGroup& group;
   bool has_failed = false;

@@ -1,13 +1,29 @@
 #include "chip/runtime/device_chip_window.hpp"
 
-#include <fmt/format.h>
+#include <cstdint>
+#include <span>
+#include <vector>
 
+#include "base/fail.hpp"
 #include "chip/completion/domain_group.hpp"
 
 namespace baton::chip {
 namespace {
 
 const void* pointer(std::uint64_t address) { return reinterpret_cast<const void*>(address); }
+
+/// Collective. All members see the same numbers, so all refuse.
+std::unique_ptr<WindowGroup> of_one_size(std::unique_ptr<WindowGroup> group, const std::string& name,
+                                         std::uint64_t bytes) {
+  std::vector<std::uint64_t> all(group->size());
+  group->exchange(nullptr, std::as_bytes(std::span(&bytes, 1)), std::as_writable_bytes(std::span(all)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    fail(Code::mismatch, "members want different windows: rank 0 asks for \"{}\" of {} bytes, rank {} for {} bytes",
+         name, all[0], rank, all[rank]);
+  }
+  return group;
+}
 
 }  // namespace
 
@@ -18,7 +34,7 @@ DeviceChipWindow::DeviceChipWindow(Device& device, std::shared_ptr<LocalMemory> 
       memory_(device.memory()),
       known_(std::move(known)),
       closing_(std::move(closing)),
-      group_(std::move(group)),
+      group_(of_one_size(std::move(group), this->name(), bytes)),
       window_(device.open_window(*group_, bytes)) {
   try {
     tell_kernels();

@@ -121,6 +121,10 @@ BATON_PLATFORM_EXPORT int baton_window_open(BatonDevice* device, const BatonGrou
   });
 }
 
+BATON_PLATFORM_EXPORT int baton_device_check_windows(BatonDevice* /*device*/) {
+  return guarded([] { static_cast<void>(baton::ascend::Hccl::get()); });
+}
+
 BATON_PLATFORM_EXPORT int baton_window_leave(BatonDeviceWindow* window) {
   return guarded([&] { window->window.leave(); });
 }

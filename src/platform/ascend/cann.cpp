@@ -72,12 +72,13 @@ const Cann& Cann::get() {
 }
 
 Cann::Cann() {
-  const VendorLibrary library("runtime of Ascend chips", kNames);
+  VendorLibrary library("runtime of Ascend chips", kNames);
 #define BATON_CANN_FIND(page, name, parameters) library.find(name, #name);
   BATON_CANN_FUNCTIONS(BATON_CANN_FIND)
 #undef BATON_CANN_FIND
   library.find(aclrtGetSocName, "aclrtGetSocName");
   library.find(aclGetRecentErrMsg, "aclGetRecentErrMsg");
+  library.check_all_found();
 }
 
 Error Cann::error(const char* function, Result result) const {

@@ -63,6 +63,10 @@ struct MemoryAccess;
                                                std::uint64_t* shareable)) \
   X("11-04", aclrtMemSetPidToShareableHandle, (std::uint64_t shareable, std::int32_t* processes, std::size_t count)) \
   X("11-04", aclrtMemImportFromShareableHandle, (std::uint64_t shareable, std::int32_t device, Handle* memory)) \
+  X("11-04", aclrtMemExportToShareableHandleV2, (Handle memory, std::uint64_t flags, std::int32_t type, \
+                                                 void* shareable)) \
+  X("11-04", aclrtMemImportFromShareableHandleV2, (void* shareable, std::int32_t type, std::uint64_t flags, \
+                                                   Handle* memory)) \
   X("12", aclrtSetOpExecuteTimeOutV2, (std::uint64_t limit_us, std::uint64_t* actual_us)) \
   X("14", aclrtBinaryLoadFromData, (const void* data, std::size_t bytes, const LoadOptions* options, Handle* binary)) \
   X("14", aclrtBinaryGetFunction, (Handle binary, const char* name, Handle* function)) \
@@ -129,6 +133,14 @@ struct MemoryAccess {
 };
 static_assert(sizeof(MemoryAccess) == 24 && offsetof(MemoryAccess, device) == 4);
 inline constexpr std::int32_t kLeastGranularity = 0;
+
+/// What tells a process of another one's memory: on one host a number, between hosts what the fabric knows it by.
+struct Shareable {
+  std::uint64_t number = 0;
+  std::uint8_t fabric[128] = {};
+};
+inline constexpr std::int32_t kOfFabric = 2;
+inline constexpr std::uint64_t kForAll = 1;  // no list of processes that may import it
 
 /// A failed call: what Baton calls it, and the vendor's number and text.
 [[nodiscard]] Code code_of(Result result) noexcept;

@@ -52,10 +52,11 @@ const Hccl& Hccl::get() {
 }
 
 Hccl::Hccl() {
-  const VendorLibrary library("communication library of Ascend chips", kLibraries);
+  VendorLibrary library("communication library of Ascend chips", kLibraries);
 #define BATON_HCCL_FIND(name, parameters) library.find(name, #name);
   BATON_HCCL_FUNCTIONS(BATON_HCCL_FIND)
 #undef BATON_HCCL_FIND
+  library.check_all_found();
 }
 
 Error Hccl::error(const char* function, Result result) {

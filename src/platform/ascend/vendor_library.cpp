@@ -1,10 +1,11 @@
 #include "platform/ascend/vendor_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <baton/error.hpp>
 
@@ -26,13 +27,19 @@ VendorLibrary::VendorLibrary(const char* what, std::span<const char* const> name
               std::move(notes));
 }
 
-void* VendorLibrary::require(const char* function) const {
+void* VendorLibrary::look_up(const char* function) {
   void* const found = ::dlsym(handle_, function);
-  if (found == nullptr) {
-    throw Error(Code::unsupported, fmt::format("the {} does not fit: {} has no {}", what_, name_, function),
-                {"this platform is written for CANN 9"});
-  }
+  if (found == nullptr) missing_.emplace_back(function);
   return found;
+}
+
+void VendorLibrary::check_all_found() const {
+  if (missing_.empty()) return;
+  const link_map* file = nullptr;
+  const bool known = ::dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&file)) == 0 && file != nullptr;
+  throw Error(
+      Code::unsupported, fmt::format("the {} does not fit: {} has no {}", what_, name_, fmt::join(missing_, ", ")),
+      {fmt::format("this platform is written for CANN 9; what was loaded is {}", known ? file->l_name : name_)});
 }
 
 }  // namespace baton::ascend

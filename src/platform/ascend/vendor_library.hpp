@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace baton::ascend {
 
@@ -12,17 +13,20 @@ class VendorLibrary {
   /// (unsupported) with what the loader said about each of them.
   VendorLibrary(const char* what, std::span<const char* const> names);
 
-  /// Throws Error (unsupported) that names the function and the library.
-  [[nodiscard]] void* require(const char* function) const;
   template <class Function>
-  void find(Function*& function, const char* name) const {
-    function = reinterpret_cast<Function*>(require(name));
+  void find(Function*& function, const char* name) {
+    function = reinterpret_cast<Function*>(look_up(name));
   }
+  /// Throws Error (unsupported) that names the library and all functions that were not found.
+  void check_all_found() const;
 
  private:
+  [[nodiscard]] void* look_up(const char* function);
+
   const char* what_;
   std::string name_;
   void* handle_ = nullptr;
+  std::vector<std::string> missing_;
 };
 
 }  // namespace baton::ascend

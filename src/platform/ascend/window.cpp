@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "platform/ascend/device_number.hpp"
+#include "platform/ascend/generation.hpp"
 
 namespace baton::ascend {
 namespace {
@@ -18,10 +19,10 @@ std::uint64_t number(const void* address) { return reinterpret_cast<std::uint64_
 
 /// All members see the same list, so all refuse.
 template <class Members>
-void check_processes(const Members& members) {
+void check_processes(const platforms::Group& group, const Members& members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
-      if (members[i].process != members[k].process) continue;
+      if (group.host(i) != group.host(k) || members[i].process != members[k].process) continue;
       throw Error(
           Code::unsupported,
           fmt::format("ranks {} and {} are of one process; chips of this platform share windows between processes", k,
@@ -29,6 +30,16 @@ void check_processes(const Members& members) {
           {"run each rank as a process of its own: Isolation::processes, baton run"});
     }
   }
+}
+
+void check_hosts(const platforms::Group& group) {
+  if (!group.spans_hosts() || kGeneration.has_fabric) return;
+  std::size_t other = 0;
+  while (group.host(other) == group.host(0)) ++other;
+  throw Error(Code::unsupported,
+              fmt::format("ranks 0 and {} are on different hosts; chips of platform {} share windows within a host",
+                          other, kGeneration.platform),
+              {"let all chips of a window be on one host"});
 }
 
 }  // namespace
@@ -59,20 +70,23 @@ Window::~Window() {
 
 void Window::open(const platforms::Group& group, std::size_t bytes) {
   if (group.size() == 1) return make_own(bytes);
+  check_hosts(group);
   const std::vector<Hello> members = group.tell([&] { return hello(); });
-  check_processes(members);
-  const std::vector<std::uint64_t> handles = group.tell([&] {
+  check_processes(group, members);
+  std::vector<Shareable> handles = group.tell([&] {
     join(members[0].root);
     make_own(bytes);
-    return share(members);
+    return share(group, members);
   });
   // Both directions, before anything is mapped.
   group.meet([&] {
-    for (const Hello& member : members) npu_.reach(number_here(member.device));
+    for (std::size_t member = 0; member < members.size(); ++member) {
+      if (group.host(member) == group.host(rank_)) npu_.reach(number_here(members[member].device));
+    }
   });
   group.meet([&] {
     for (std::size_t member = 0; member < members.size(); ++member) {
-      if (member != rank_) import(member, handles[member]);
+      if (member != rank_) import(member, handles[member], group.spans_hosts());
     }
   });
 }
@@ -120,25 +134,35 @@ void Window::map(Part& part) {
   cann.check("aclrtMemSetAccess", cann.aclrtMemSetAccess(part.address, part_bytes_, &access, 1));
 }
 
-std::uint64_t Window::share(const std::vector<Hello>& members) {
+Shareable Window::share(const platforms::Group& group, const std::vector<Hello>& members) {
   const Cann& cann = Cann::get();
-  std::uint64_t shareable = 0;
+  Shareable shareable;
+  if (group.spans_hosts()) {
+    cann.check("aclrtMemExportToShareableHandleV2",
+               cann.aclrtMemExportToShareableHandleV2(parts_[rank_].memory, kForAll, kOfFabric, shareable.fabric));
+    return shareable;
+  }
   cann.check("aclrtMemExportToShareableHandle",
-             cann.aclrtMemExportToShareableHandle(parts_[rank_].memory, 0, 0, &shareable));
+             cann.aclrtMemExportToShareableHandle(parts_[rank_].memory, 0, 0, &shareable.number));
   std::vector<std::int32_t> processes;
   for (std::size_t member = 0; member < members.size(); ++member) {
     if (member != rank_) processes.push_back(members[member].process);
   }
   cann.check("aclrtMemSetPidToShareableHandle",
-             cann.aclrtMemSetPidToShareableHandle(shareable, processes.data(), processes.size()));
+             cann.aclrtMemSetPidToShareableHandle(shareable.number, processes.data(), processes.size()));
   return shareable;
 }
 
-void Window::import(std::size_t member, std::uint64_t shareable) {
+void Window::import(std::size_t member, Shareable& shareable, bool of_fabric) {
   const Cann& cann = Cann::get();
   Part& part = parts_[member];
-  cann.check("aclrtMemImportFromShareableHandle",
-             cann.aclrtMemImportFromShareableHandle(shareable, npu_.id(), &part.memory));
+  if (of_fabric) {
+    cann.check("aclrtMemImportFromShareableHandleV2",
+               cann.aclrtMemImportFromShareableHandleV2(shareable.fabric, kOfFabric, 0, &part.memory));
+  } else {
+    cann.check("aclrtMemImportFromShareableHandle",
+               cann.aclrtMemImportFromShareableHandle(shareable.number, npu_.id(), &part.memory));
+  }
   map(part);
 }
 

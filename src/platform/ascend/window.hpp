@@ -1,7 +1,8 @@
 // A window over chips: each member's memory, exported by a handle that the others import and map.
 //
 // Members are processes, because the runtime imports memory of other processes only. They meet through their group: the
-// root information of their communicator and the handles travel there.
+// root information of their communicator and the handles travel there. Between hosts memory is known by handles of the
+// fabric, which servers with A3 chips have.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,9 @@ class Window {
   [[nodiscard]] Hello hello() const;
   void open(const platforms::Group& group, std::size_t bytes);
   void make_own(std::size_t bytes);
-  [[nodiscard]] std::uint64_t share(const std::vector<Hello>& members);
+  [[nodiscard]] Shareable share(const platforms::Group& group, const std::vector<Hello>& members);
   void join(const RootInfo& root);
-  void import(std::size_t member, std::uint64_t shareable);
+  void import(std::size_t member, Shareable& shareable, bool of_fabric);
   /// Addresses for the memory of a part, readable and writable.
   void map(Part& part);
   void release(Part& part, Ending& ending);

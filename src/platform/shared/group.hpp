@@ -16,6 +16,14 @@ class Group {
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return group_.rank; }
   [[nodiscard]] std::uint32_t size() const noexcept { return group_.size; }
+  /// Of a rank.
+  [[nodiscard]] int host(std::size_t rank) const noexcept { return group_.hosts == nullptr ? 0 : group_.hosts[rank]; }
+  [[nodiscard]] bool spans_hosts() const noexcept {
+    for (std::size_t rank = 1; rank < group_.size; ++rank) {
+      if (host(rank) != host(0)) return true;
+    }
+    return false;
+  }
 
   /// What each member's `make` returned, by rank. Collective. Throws what it threw here, or that it did elsewhere.
   template <class Make>

@@ -3,6 +3,8 @@
 #include "state.hpp"
 #include "streams.hpp"
 
+#include <cstdlib>
+
 namespace standin {
 namespace {
 
@@ -117,7 +119,8 @@ STANDIN_API int aclrtGetDevice(std::int32_t* out) {
 
 STANDIN_API int aclrtGetDeviceCount(std::uint32_t* out) {
   return call("aclrtGetDeviceCount", Needs::init, [&](State&, Lock&) {
-    *out = kDeviceCount;
+    const char* const wanted = std::getenv("STANDIN_DEVICES");
+    *out = wanted == nullptr ? kDeviceCount : static_cast<std::uint32_t>(std::atoi(wanted));
     return int{kOk};
   });
 }

@@ -32,6 +32,7 @@ enum : int {
   kOtherContext = 107003,
   kBadHandle = 107017,
   kAborted = 107023,
+  kUnsupported = 207000,
   kNoMemory = 207001,
   kRuntime = 507000,
   kCubeTimeout = 507014,

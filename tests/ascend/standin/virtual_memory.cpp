@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -16,6 +17,11 @@ namespace standin {
 namespace {
 
 constexpr std::size_t kGranularity = std::size_t{2} << 20U;
+
+constexpr std::int32_t kFabric = 2;
+constexpr std::size_t kFabricBytes = 128;
+/// A3, of which some servers have one.
+constexpr std::int64_t kWithFabric = 2201;
 
 /// In front of the bytes, for all processes that have the memory.
 struct Shared {
@@ -38,6 +44,7 @@ struct Physical {
   Shared* shared = nullptr;
   bool imported = false;
   bool exported = false;
+  bool of_fabric = false;
   int mappings = 0;
   std::uint64_t origin = 0;  // the shareable handle that it came from
 
@@ -224,7 +231,7 @@ STANDIN_API int aclrtMapMem(void* address, std::size_t bytes, std::size_t offset
       return violate(kBadParameter, "aclrtMapMem: another size, device, offset or flags, or mapped already");
     }
     const Device& device = *current_device(state);
-    if (memory->shared->device != device.id && !device.peers.contains(memory->shared->device)) {
+    if (!memory->of_fabric && memory->shared->device != device.id && !device.peers.contains(memory->shared->device)) {
       return violate(kBadParameter, "aclrtMapMem of memory of a device that this one may not reach");
     }
     ::mmap(address, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, static_cast<off_t>(Shared::kBytes));
@@ -327,6 +334,47 @@ STANDIN_API int aclrtMemImportFromShareableHandle(std::uint64_t shareable, std::
     }
     memory->imported = true;
     memory->origin = shareable;
+    memory->shared->importers.fetch_add(1);
+    *out = state.new_handle();
+    physical.emplace(number_of(*out), std::move(memory));
+    return int{kOk};
+  });
+}
+
+STANDIN_API int aclrtMemExportToShareableHandleV2(void* handle, std::uint64_t flags, std::int32_t type, void* out) {
+  return call("aclrtMemExportToShareableHandleV2", Needs::device, [&](State& state, Lock&) {
+    const auto found = physical.find(number_of(handle));
+    if (found == physical.end()) return violate(kBadHandle, "aclrtMemExportToShareableHandleV2 of what is not alive");
+    Physical& memory = *found->second;
+    if (type != kFabric || flags > 1 || memory.exported || memory.imported) {
+      return violate(kBadParameter, "aclrtMemExportToShareableHandleV2: twice, of imported memory, or of another type");
+    }
+    if (state.architecture != kWithFabric || std::getenv("STANDIN_NO_FABRIC") != nullptr) {
+      return refuse(kUnsupported, "aclrtMemExportToShareableHandleV2: there is no fabric");
+    }
+    memory.exported = true;
+    memory.shared->open_to_all = static_cast<std::uint32_t>(flags);
+    std::memset(out, 0, kFabricBytes);
+    std::snprintf(static_cast<char*>(out), kFabricBytes, "/proc/%d/fd/%d", ::getpid(), memory.file);
+    return int{kOk};
+  });
+}
+
+STANDIN_API int aclrtMemImportFromShareableHandleV2(void* shareable, std::int32_t type, std::uint64_t flags,
+                                                    void** out) {
+  return call("aclrtMemImportFromShareableHandleV2", Needs::device, [&](State& state, Lock&) {
+    const auto* path = static_cast<const char*>(shareable);
+    if (type != kFabric || flags != 0 || path[kFabricBytes - 1] != 0) {
+      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of another type, or without all bytes");
+    }
+    const int file = ::open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return violate(kBadHandle, "aclrtMemImportFromShareableHandleV2 of nothing");
+    auto memory = opened(file);
+    if (memory->shared->freed.load() != 0 || memory->shared->open_to_all == 0) {
+      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of freed memory, or by a stranger");
+    }
+    memory->imported = true;
+    memory->of_fabric = true;
     memory->shared->importers.fetch_add(1);
     *out = state.new_handle();
     physical.emplace(number_of(*out), std::move(memory));

@@ -12,10 +12,6 @@ constexpr int kRounds = 3;
 
 const Wishes kManySizes{.sizes = {2, 3, 4, 8, 16}};
 
-std::int32_t* signals_behind(const Window<float>& window, std::size_t floats) {
-  return reinterpret_cast<std::int32_t*>(window.data() + floats);
-}
-
 /// Small enough that sums of all ranks are exact.
 float input(std::size_t i, int rank, int round) {
   return static_cast<float>(i % 1000) + static_cast<float>(100 * rank + round);
@@ -24,15 +20,14 @@ float input(std::size_t i, int rank, int round) {
 /// Every size in the same window, whose first `floats` are the kernel's; each size has signals of its own, as they
 /// count up for ever.
 void allreduce(Domain me, const char* kernel, std::size_t floats, std::size_t signal_count) {
-  const auto window = me.window<float>("window", floats + signal_count * std::size(kCounts));
   ChipRank chip(me);
-  std::int32_t* signals = signals_behind(window, floats);
+  const auto room = chip.room<float>(me, "window", floats + signal_count * std::size(kCounts));
+  std::size_t signals = floats;
   for (const std::size_t count : kCounts) {
-    HostTensor in(chip.memory(), count, "in"), out(chip.memory(), count, "out");
+    Numbers in(chip, count, "in"), out(chip, count, "out");
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < count; ++i) in[i] = input(i, me.rank(), round);
-      chip.run(kernel, {in.argument(), out.argument(), argument(window.context()), argument(window.data()),
-                        argument(signals), round});
+      chip.run(kernel, {in, out, room.context(), room.at(), room.at(signals), round});
       for (std::size_t i = 0; i < count; ++i) {
         float sum = 0;
         for (int rank = 0; rank < me.size(); ++rank) sum += input(i, rank, round);
@@ -43,26 +38,25 @@ void allreduce(Domain me, const char* kernel, std::size_t floats, std::size_t si
   }
 }
 
+}  // namespace
+
 /// Part p of rank r's input ends as part r of rank p's output.
-void all_to_all(Domain me, const char* kernel, std::size_t part) {
+void all_to_all(const Domain& me, const char* kernel, std::size_t part) {
   const auto ranks = static_cast<std::size_t>(me.size());
-  const auto window = me.window<float>("window", ranks * part + 2);
   ChipRank chip(me);
-  HostTensor in(chip.memory(), ranks * part, "in"), out(chip.memory(), ranks * part, "out");
+  const auto room = chip.room<float>(me, "window", ranks * part + 2);
+  Numbers in(chip, ranks * part, "in"), out(chip, ranks * part, "out");
   const auto sent = [&](int from, int to, std::size_t i, int round) {
     return static_cast<float>(1000 * from + 100 * to + static_cast<int>(i % 97) + 7 * round);
   };
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = sent(me.rank(), static_cast<int>(i / part), i % part, round);
-    chip.run(kernel, {in.argument(), out.argument(), argument(window.context()), argument(window.data()),
-                      argument(signals_behind(window, ranks * part)), round});
+    chip.run(kernel, {in, out, room.context(), room.at(), room.at(ranks * part), round});
     for (std::size_t i = 0; i < out.size(); ++i) {
       REQUIRE_EQUAL(out[i], sent(static_cast<int>(i / part), me.rank(), i % part, round));
     }
   }
 }
-
-}  // namespace
 
 SCENARIO(AllreduceOnePhase, kManySizes) { allreduce(me, "allreduce_onephase", kLargest, 1); }
 
@@ -75,8 +69,5 @@ SCENARIO(AllreduceRing, kManySizes) {
 }
 
 SCENARIO(AllToAll, kManySizes) { all_to_all(me, "all_to_all", 517); }
-
-// Several chunks of the engine: whoever is told too early reads what was there before.
-SCENARIO(AsyncAllToAll, kManySizes) { all_to_all(me, "async_all_to_all", 100'003); }
 
 }  // namespace baton::test
