@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,27 +20,11 @@ struct Member {
   DevicePointer part;
 };
 
-/// Tells all members that `step` was done here, or why not, and what `mine` is then. Throws if it failed anywhere.
-std::vector<Member> together(const BatonGroup& group, const Member& mine, const std::function<void()>& step) {
-  std::optional<Error> failure;
-  try {
-    step();
-  } catch (const Error& error) {
-    failure = error;
-  }
-  std::vector<Member> all(group.size);
-  const int status = group.exchange(group.context, failure ? static_cast<int>(failure->code()) : 0,
-                                    failure ? failure->what() : nullptr, &mine, sizeof mine, all.data());
-  if (failure) throw Error(*failure);
-  if (status != 0) throw Error(static_cast<Code>(status), "a member could not open the window");
-  return all;
-}
-
 }  // namespace
 
 Window::Window(Gpu& gpu, const BatonGroup& group, std::size_t bytes, std::uint64_t* parts) : gpu_(gpu) {
   try {
-    open(group, bytes, parts);
+    open(platforms::Group(group), bytes, parts);
   } catch (...) {
     if (own_ != 0) gpu_.shared().when_idle([own = own_] { Driver::get().free(own); });
     throw;
@@ -53,20 +35,19 @@ Window::~Window() {
   gpu_.shared().when_idle([own = own_] { Driver::get().free(own); });
 }
 
-void Window::open(const BatonGroup& group, std::size_t bytes, std::uint64_t* parts) {
+void Window::open(const platforms::Group& group, std::size_t bytes, std::uint64_t* parts) {
   SharedGpu& shared = gpu_.shared();
-  Member mine{.process = ::getpid(), .ordinal = shared.ordinal(), .context = shared.context(), .part = 0};
-  const std::vector<Member> members = together(group, mine, [&] {
+  const std::vector<Member> members = group.tell([&] {
     const Driver& driver = Driver::get();
     // Not of the pool: kernels of other GPUs reach all else.
     driver.check("allocating a window", driver.alloc(&own_, std::max<std::size_t>(bytes, 1)));
     gpu_.clear("clearing a window", own_, std::max<std::size_t>(bytes, 1));
-    mine.part = own_;
+    return Member{.process = ::getpid(), .ordinal = shared.ordinal(), .context = shared.context(), .part = own_};
   });
-  static_cast<void>(together(group, mine, [&] {
-    for (std::uint32_t rank = 0; rank < group.size; ++rank) {
+  group.meet([&] {
+    for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
       const Member& member = members[rank];
-      if (member.process != mine.process) {
+      if (group.host(rank) != group.host(group.rank()) || member.process != ::getpid()) {
         throw Error(Code::unsupported,
                     fmt::format("rank {} is a chip of another process: windows of platform cuda are "
                                 "of one process",
@@ -76,7 +57,7 @@ void Window::open(const BatonGroup& group, std::size_t bytes, std::uint64_t* par
       shared.reach(member.context, static_cast<int>(member.ordinal));
       parts[rank] = member.part;
     }
-  }));
+  });
 }
 
 }  // namespace baton::cuda

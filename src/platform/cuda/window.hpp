@@ -7,6 +7,7 @@
 #include <baton/platform.h>
 
 #include "platform/cuda/gpu.hpp"
+#include "platform/shared/group.hpp"
 
 namespace baton::cuda {
 
@@ -19,7 +20,7 @@ class Window {
   ~Window();
 
  private:
-  void open(const BatonGroup& group, std::size_t bytes, std::uint64_t* parts);
+  void open(const platforms::Group& group, std::size_t bytes, std::uint64_t* parts);
 
   Gpu& gpu_;
   DevicePointer own_ = 0;
