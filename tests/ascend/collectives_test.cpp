@@ -31,6 +31,17 @@ using collectives::Operation;
 
 constexpr std::size_t kMostElements = 700;
 
+KernelFile collective_kernels() {
+  return KernelFile::compile({.source = ASCEND_COLLECTIVE_KERNELS, .platform = "a2a3"});
+}
+
+/// Compiles once, before ranks start whose deadlines would run meanwhile.
+class CompiledKernels final : public testing::Environment {
+ public:
+  void SetUp() override { static_cast<void>(collective_kernels()); }
+};
+const testing::Environment* const compiled_kernels = testing::AddGlobalTestEnvironment(new CompiledKernels);
+
 /// A rank whose chip has memory of its own: data goes there and back.
 class DeviceRank {
  public:
@@ -38,8 +49,7 @@ class DeviceRank {
       : me_(me),
         buffers_(me, data_bytes),
         chip_(me, {.platform = "a2a3", .device = me.rank(), .output_heap_bytes = std::uint64_t{1} << 16U}),
-        kernel_(KernelFile::compile({.source = ASCEND_COLLECTIVE_KERNELS, .platform = "a2a3"})
-                    .kernel("collectives_test_call")) {
+        kernel_(collective_kernels().kernel("collectives_test_call")) {
     const auto signals = static_cast<std::size_t>(collectives::signals_needed(me.size()));
     window_ = chip_.window(me, "room", signals * sizeof(std::int32_t) + room_bytes);
     auto* words = reinterpret_cast<std::int32_t*>(window_.local());
