@@ -248,7 +248,7 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   const Driver& driver = Driver::get();
   void* parameters[] = {&run_};
   const bool on_matrix_unit = run_.window_bytes != 0;
-  Function const function = on_matrix_unit ? program_->run_matrix_graph() : program_->run_graph();
+  auto* const function = on_matrix_unit ? program_->run_matrix_graph() : program_->run_graph();
   const auto shared =
       static_cast<unsigned>(kControlBytes + std::max<std::uint64_t>(run_.buffer_bytes[0], run_.window_bytes));
   {
