@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cuda/shapes.hpp"
 
@@ -16,6 +17,12 @@ using Run = std::function<void()>;
 [[nodiscard]] Run captured(const Shape& shape);
 [[nodiscard]] Run cuda_graph(const Shape& shape);
 [[nodiscard]] Run streams(const Shape& shape);
+
+/// The same with tasks that run while others are submitted, and edges that are inferred from their tensors: a chain,
+/// steps of a stencil, or `length` tasks of 128 chains.
+[[nodiscard]] Run streamed(const std::string& pattern, std::size_t length);
+/// One task after the other, each submitted when the one before has ended.
+[[nodiscard]] Run submit_and_wait(std::size_t tasks);
 
 enum class Checks : std::uint8_t { on, off };
 /// out = a + b of `bytes` each: as a graph with a task for each tile, or as one task with a block for each core.

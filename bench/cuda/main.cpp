@@ -27,6 +27,8 @@ void measure_graph(const Arguments& arguments) {
   const bench::cuda::Shape shape = bench::cuda::shape_named(arguments.pattern, arguments.tasks);
   const auto contender = [&]() -> Run {
     if (arguments.method == "ours") return bench::cuda::captured(shape);
+    if (arguments.method == "streamed") return bench::cuda::streamed(arguments.pattern, arguments.tasks);
+    if (arguments.method == "submit_and_wait") return bench::cuda::submit_and_wait(arguments.tasks);
     if (arguments.method == "graph") return bench::cuda::cuda_graph(shape);
     if (arguments.method == "streams") return bench::cuda::streams(shape);
     refuse(arguments.method);

@@ -1,3 +1,5 @@
+#include <array>
+
 #include <baton/chip.hpp>
 #include <baton/kernel_source.hpp>
 
@@ -5,6 +7,8 @@
 
 namespace bench::cuda {
 namespace {
+
+constexpr std::int64_t kCells = 128;
 
 using baton::Access;
 using baton::Graph;
@@ -64,6 +68,47 @@ Run captured(const Shape& shape) {
       },
       baton::Edges::named);
   return run_of(std::move(made));
+}
+
+Run streamed(const std::string& pattern, std::size_t length) {
+  auto made = std::make_shared<Captured>();
+  const baton::LoadedKernel nothing = made->file.kernel("nothing");
+  const Tensor cells = made->chip.alloc<float>({2, kCells}, "cells");
+  std::array<std::vector<Tensor>, 2> rows;
+  for (std::int64_t row = 0; row < 2; ++row) {
+    for (std::int64_t i = 0; i < kCells; ++i) {
+      rows.at(static_cast<std::size_t>(row)).push_back(cells.slice_dim(0, row, row + 1).slice_dim(1, i, i + 1));
+    }
+  }
+  const auto submit = [pattern, length, rows, nothing](Graph& graph) {
+    if (pattern == "stencil") {
+      for (std::size_t step = 0; step < length; ++step) {
+        const std::vector<Tensor>& old = rows[step % 2];
+        for (std::size_t i = 0; i < std::size_t{kCells}; ++i) {
+          const Tensor& left = old[i == 0 ? 0 : i - 1];
+          const Tensor& right = old[i + 1 == std::size_t{kCells} ? i : i + 1];
+          graph.submit(
+              nothing.get(),
+              {{Access::in, left}, {Access::in, right}, {Access::in, old[i]}, {Access::out, rows[(step + 1) % 2][i]}});
+        }
+      }
+      return;
+    }
+    const std::size_t width = pattern == "chain" ? 1 : std::size_t{kCells};
+    for (std::size_t i = 0; i < length; ++i) graph.submit(nothing.get(), {{Access::inout, rows[0][i % width]}});
+  };
+  return [made = std::move(made), submit] { made->chip.run(submit); };
+}
+
+Run submit_and_wait(std::size_t tasks) {
+  auto made = std::make_shared<Captured>();
+  const baton::LoadedKernel nothing = made->file.kernel("nothing");
+  const Tensor cell = made->chip.alloc<float>({1}, "cell");
+  return [made = std::move(made), nothing, cell, tasks] {
+    made->chip.run([&](Graph& graph) {
+      for (std::size_t i = 0; i < tasks; ++i) graph.wait(graph.submit(nothing.get(), {{Access::inout, cell}}));
+    });
+  };
 }
 
 Run add_tiles(std::int64_t bytes, Checks checks, int share) {

@@ -57,12 +57,22 @@ inline Shape chain(std::size_t tasks) {
   return shape;
 }
 
+/// `width` chains, whose tasks take turns.
+inline Shape cells(std::uint32_t width, std::size_t tasks) {
+  Shape shape{.operations = tasks};
+  for (std::uint32_t i = 0; i < tasks; ++i) {
+    shape.predecessors.push_back(i < width ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{i - width});
+  }
+  return shape;
+}
+
 inline Shape shape_named(const std::string& name, std::size_t length) {
   constexpr std::uint32_t kCells = 128;
   constexpr std::uint32_t kFan = 64;
   if (name == "stencil") return stencil(kCells, length);
   if (name == "fan") return fan(kFan, length);
   if (name == "chain") return chain(length);
+  if (name == "cells") return cells(kCells, length);
   if (name == "independent") return {std::vector<std::vector<std::uint32_t>>(length), length};
   throw std::invalid_argument("unknown pattern " + name);
 }

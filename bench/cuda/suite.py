@@ -15,6 +15,8 @@ TARGETS = ("bench_cuda", "baton_platform_cuda", "baton_cli")
 GRAPHS = {"chain": 2_000, "stencil": 100, "fan": 100, "independent": 20_000}
 ADD_BYTES = 1 << 30
 QUICK_ADD_BYTES = 1 << 28
+# Of tasks that are not captured: they run while others are submitted (BATON_GPU_STAY), or when all are.
+STREAMS = {"chain": 2_000, "stencil": 100, "cells": 20_000}
 # Between two chips of one GPU, with a signal.
 PUT_BYTES = (4, 4096, 16384)
 # Chips of one GPU that exchange the rows of this many tokens each.
@@ -38,6 +40,7 @@ def cases(plan):
     suite = CudaSuite(plan)
     found = [suite.graph("round_trip", "chain", 1)]
     found += [suite.graph(shape, shape, length) for shape, length in GRAPHS.items()]
+    found += [suite.stream(shape, length) for shape, length in STREAMS.items()]
     found += [suite.add(way, share) for share in SHARES for way in ("tiles", "tiles_unchecked")]
     found += [suite.add(way) for way in ("blocks", "blocks_unchecked")]
     if not has_cublas():
@@ -92,6 +95,12 @@ class CudaSuite:
 
         contenders = (contender(OURS, "ours"), contender("graph", "graph"), contender("streams", "streams"))
         return Case(SUITE, name if length == 1 else f"{name}/{length}", contenders, in_quick=True)
+
+    def stream(self, shape, length):
+        """Times are for a task, or a step of a stencil, with edges that follow from tensors."""
+        contenders = [Contender(name, method, self._command("graph", method=method, pattern=shape, tasks=length))
+                      for name, method in ((OURS, "streamed"), ("streams", "streams"))]
+        return Case(SUITE, f"stream/{shape}/{length}", contenders, in_quick=True)
 
     def add(self, way, share=1):
         size = QUICK_ADD_BYTES if self._plan.quick else ADD_BYTES

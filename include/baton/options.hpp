@@ -48,6 +48,8 @@ struct BATON_API Options {
   std::optional<std::string> nvcc;
   /// BATON_CUDA_ARCH: the generation of NVIDIA GPUs that kernels are compiled for.
   std::string cuda_arch = "sm_90a";
+  /// BATON_GPU_STAY: how long cores of an NVIDIA GPU wait for more to do before they leave it. 0: they do not wait.
+  std::chrono::nanoseconds gpu_stay{0};
   /// BATON_INCLUDE_DIR: the folder with the headers of kernels; default: the one this Baton came with.
   std::optional<std::string> include_dir;
   /// BATON_COMPILE_TIMEOUT: how long the compiler may take for one kernel.

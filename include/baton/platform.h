@@ -213,6 +213,21 @@ typedef int BatonDeviceSetClusters(BatonDevice* device, uint32_t clusters); /* b
 /* In place of baton_device_open(): device `device_id` of `device_count`. Where there are fewer, each is a part of one.
  */
 typedef int BatonDeviceOpenPart(int device_id, int device_count, BatonDevice** device_out); /* baton_device_open_part */
+/* Streams: tasks that run while others are still submitted. All three, or none. Tasks are numbered from 0 on, until
+ * baton_stream_wait() has returned, or one of them has failed: 0 comes next then, and no task is under way. After a
+ * failure `failed_task` is as after a run of a graph.
+ *
+ * Before the first task, and whenever what kernels may touch has changed: `options` for tasks from now on. What they
+ * point to, but for the extents, lives until baton_stream_wait() has returned. `*takes_out` is 0 if the device takes
+ * whole graphs only, now. */
+typedef int BatonStreamBegin(BatonDevice* device, const BatonRunOptions* options,
+                             int* takes_out); /* baton_stream_begin */
+/* The next task, which begins when `predecessors`, earlier ones, have ended. Waits while the device has enough to do.
+ * What the task points to is copied. */
+typedef int BatonStreamSubmit(BatonDevice* device, const BatonDeviceTask* task, const uint32_t* predecessors,
+                              size_t count, uint32_t* failed_task); /* baton_stream_submit */
+/* Returns when all tasks have ended. */
+typedef int BatonStreamWait(BatonDevice* device, uint32_t* failed_task); /* baton_stream_wait */
 /* What DLPack calls the memory of the device: the type of the device and its number there. */
 typedef int BatonDeviceDlpack(BatonDevice* device, int32_t* type_out, int32_t* number_out); /* baton_device_dlpack */
 

@@ -59,6 +59,13 @@ constexpr Row kOptions[] = {
     {{"BATON_CUDA_ARCH", "a name such as sm_90a", "sm_90a",
       "The generation of NVIDIA GPUs that kernels are compiled for."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.cuda_arch = parse_name(i.name, text, i.form); }},
+    {{"BATON_GPU_STAY", kDurationForm, "0",
+      "How long cores of an NVIDIA GPU wait for more to do before they leave it (0.5ms); 0: each run starts them anew, "
+      "and "
+      "tasks run when all are submitted."},
+     [](Options& o, const OptionInfo& i, std::string_view text) {
+       o.gpu_stay = text == "0" ? std::chrono::nanoseconds(0) : parse_duration(i.name, text);
+     }},
     {{"BATON_INCLUDE_DIR", "a folder", "",
       "The folder with the headers of kernels; without it, the one that this Baton came with."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.include_dir = parse_name(i.name, text, i.form); }},

@@ -82,7 +82,7 @@ std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options
   for (const std::string& define : request.defines) flags.push_back("-D" + define);
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
   flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
-                             include_root + "/kernel/pto/target/cuda/run_graph.hpp"});
+                             include_root + "/kernel/pto/target/cuda/stay.hpp"});
   return flags;
 }
 

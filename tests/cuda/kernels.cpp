@@ -100,6 +100,13 @@ BATON_KERNEL_ENTRY(nothing);
 /// Reads, changes and writes memory without tiles: its code runs once.
 BATON_KERNEL(count_up, InOut<int32_t> counter, int32_t by) { *counter.data() += by; }
 
+/// More tensors than a command to a core holds.
+BATON_KERNEL(sum_of_nine, In<uint32_t> a, In<uint32_t> b, In<uint32_t> c, In<uint32_t> d, In<uint32_t> e,
+             In<uint32_t> f, In<uint32_t> g, In<uint32_t> h, InOut<uint32_t> sum, int32_t more) {
+  *sum.data() += *a.data() + *b.data() + *c.data() + *d.data() + *e.data() + *f.data() + *g.data() + *h.data() +
+                 static_cast<uint32_t>(more);
+}
+
 /// Each block writes its number.
 BATON_KERNEL(number_blocks, Out<int32_t> out) {
   out.data()[get_block_idx(args)] = get_block_idx(args) * 1000 + get_block_num(args);

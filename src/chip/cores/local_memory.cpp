@@ -38,11 +38,13 @@ void LocalMemory::add_buffer(const void* begin, std::size_t bytes, std::string n
     refuse(std::prev(next)->second);
   }
   buffers_.emplace_hint(next, at, Buffer{bytes, std::move(name), ++buffers_added_, shared});
+  version_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void LocalMemory::remove_buffer(const void* begin) {
   const std::unique_lock lock(mutex_);
   buffers_.erase(reinterpret_cast<std::uintptr_t>(begin));
+  version_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void LocalMemory::for_each_buffer(FunctionRef<void(std::uintptr_t, std::size_t)> buffer) const {

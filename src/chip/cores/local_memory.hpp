@@ -22,6 +22,8 @@ class LocalMemory : public GlobalMemory {
   /// `shared`: what other chips call the same memory; 0: it is of this chip alone.
   void add_buffer(const void* begin, std::size_t bytes, std::string name, std::uint64_t shared = 0);
   void remove_buffer(const void* begin);
+  /// Changes whenever a buffer comes or goes.
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   /// Calls `buffer(begin, bytes)` for each, by address.
   void for_each_buffer(FunctionRef<void(std::uintptr_t, std::size_t)> buffer) const;
 
@@ -79,6 +81,7 @@ class LocalMemory : public GlobalMemory {
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, Buffer> buffers_;  // guarded by mutex_
   std::uint64_t buffers_added_ = 0;           // guarded by mutex_
+  std::atomic<std::uint64_t> version_{0};
   CheckedChip checked_;
   std::atomic<std::int32_t> watched_{0};
   std::mutex changes_mutex_;

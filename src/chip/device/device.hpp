@@ -32,8 +32,17 @@ class Device {
   virtual void run(CapturedTasks& graph) = 0;
 
   /// Who takes tasks while the orchestration still submits; the same for the life of the device. Null: it takes whole
-  /// graphs only.
+  /// graphs, and maybe their tasks one by one.
   [[nodiscard]] virtual Scheduler* stream() noexcept = 0;
+
+  /// Of a device without stream(): the tasks of `graph` come now, and the first one is there. Whether it takes them
+  /// while the orchestration still submits; otherwise the graph has to be run().
+  [[nodiscard]] virtual bool begin_tasks(CapturedTasks& /*graph*/) { return false; }
+  /// The newest task of `graph` runs when those that it depends on have ended. Throws like run(), also what went wrong
+  /// before: then nothing of the graph is under way.
+  virtual void take_task(CapturedTasks& /*graph*/) {}
+  /// Returns when all tasks have ended. Throws like run().
+  virtual void end_tasks(CapturedTasks& /*graph*/) {}
 
   /// Whether windows lie in its memory; if not, they are those of the host.
   [[nodiscard]] virtual bool has_windows() const noexcept = 0;

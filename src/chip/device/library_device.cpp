@@ -158,8 +158,15 @@ LibraryDevice::LibraryDevice(const std::shared_ptr<OpenDevice>& open, const RunL
       known_(known) {}
 
 BatonDeviceKernel* LibraryDevice::kernel_for(BatonKernelFunction entry, const char* name) {
+  if (entry == last_function_) return last_kernel_;
   BatonDeviceKernel*& kernel = kernels_[entry];
-  if (kernel != nullptr) return kernel;
+  if (kernel == nullptr) kernel = load_kernel(entry, name);
+  last_function_ = entry;
+  return last_kernel_ = kernel;
+}
+
+BatonDeviceKernel* LibraryDevice::load_kernel(BatonKernelFunction entry, const char* name) const {
+  BatonDeviceKernel* kernel = nullptr;
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(entry), &info) == 0 || info.dli_fname == nullptr) {
     fail(Code::not_a_kernel, "kernel '{}' is in no library", name);
@@ -291,24 +298,82 @@ void LibraryDevice::run(CapturedTasks& graph) {
     taken.arguments_version = graph.arguments_version();
   }
   std::vector<BatonDeviceExtent> extents;
-  known_.for_each_buffer([&](std::uintptr_t begin, std::size_t bytes) { extents.push_back({begin, bytes}); });
-  const BatonRunOptions options{.extents = extents.data(),
-                                .extent_count = extents.size(),
-                                .wait_limit_ns = static_cast<std::uint64_t>(limits_.wait.count()),
-                                .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count()),
-                                .context = this,
-                                .has_lost_peers = &has_lost_peers,
-                                .name_address = &name_address,
-                                .note_task = noted_.begin(graph) ? &note_task : nullptr};
+  BatonRunOptions options = run_options(extents);
+  options.note_task = noted_.begin(graph) ? &note_task : nullptr;
   std::uint32_t failed = BATON_NO_TASK;
   try {
     library.check("baton_graph_run", library.graph_run(taken.graph, &options, &failed));
     noted_.end(graph, std::nullopt);
   } catch (const Error& error) {
-    const std::exception_ptr cause = with_lost_peer(error);
     noted_.end(graph, failed);
-    if (failed >= graph.newest()) std::rethrow_exception(cause);
-    raise(graph, TaskId{failed} + 1, cause);
+    raise_about(graph, failed, error);
+  }
+}
+
+BatonRunOptions LibraryDevice::run_options(std::vector<BatonDeviceExtent>& extents) {
+  known_.for_each_buffer([&](std::uintptr_t begin, std::size_t bytes) { extents.push_back({begin, bytes}); });
+  return {.extents = extents.data(),
+          .extent_count = extents.size(),
+          .wait_limit_ns = static_cast<std::uint64_t>(limits_.wait.count()),
+          .run_limit_ns = static_cast<std::uint64_t>(limits_.task.count()),
+          .context = this,
+          .has_lost_peers = &has_lost_peers,
+          .name_address = &name_address,
+          .note_task = nullptr};
+}
+
+void LibraryDevice::raise_about(CapturedTasks& graph, std::uint32_t failed, const Error& error) const {
+  const std::exception_ptr cause = with_lost_peer(error);
+  if (failed >= graph.newest()) std::rethrow_exception(cause);
+  raise(graph, TaskId{failed} + 1, cause);
+}
+
+bool LibraryDevice::begin_tasks(CapturedTasks& graph) {
+  if (!open_->library().stream_begin) return false;
+  // Its kernels are loaded: a device may need some before it can tell.
+  static_cast<void>(task_of(graph.newest_task(), arguments_));
+  return begin_stream();
+}
+
+bool LibraryDevice::begin_stream() {
+  const auto& library = open_->library();
+  // Before the buffers are read: one that comes meanwhile is told of with the next task.
+  known_version_ = known_.version();
+  std::vector<BatonDeviceExtent> extents;
+  const BatonRunOptions options = run_options(extents);
+  int takes = 0;
+  library.check("baton_stream_begin", library.stream_begin(open_->get(), &options, &takes));
+  return takes != 0;
+}
+
+void LibraryDevice::take_task(CapturedTasks& graph) {
+  const auto& library = open_->library();
+  std::uint32_t failed = BATON_NO_TASK;
+  try {
+    if (known_version_ != known_.version()) static_cast<void>(begin_stream());
+    const BatonDeviceTask task = task_of(graph.newest_task(), arguments_);
+    predecessors_.clear();
+    for (const TaskId earlier : graph.predecessors(graph.newest())) {
+      predecessors_.push_back(static_cast<std::uint32_t>(earlier - 1));
+    }
+    library.check("baton_stream_submit",
+                  library.stream_submit(open_->get(), &task, predecessors_.data(), predecessors_.size(), &failed));
+  } catch (const Error& error) {
+    // Not a failure of the device: what was submitted before goes on.
+    if (failed == BATON_NO_TASK) end_tasks(graph);
+    graph.close();
+    raise_about(graph, failed, error);
+  }
+}
+
+void LibraryDevice::end_tasks(CapturedTasks& graph) {
+  const auto& library = open_->library();
+  std::uint32_t failed = BATON_NO_TASK;
+  try {
+    library.check("baton_stream_wait", library.stream_wait(open_->get(), &failed));
+  } catch (const Error& error) {
+    graph.close();
+    raise_about(graph, failed, error);
   }
 }
 

@@ -60,6 +60,9 @@ class LibraryDevice final : public Device {
   [[nodiscard]] int clusters() const noexcept override { return static_cast<int>(description_.clusters); }
   void run(CapturedTasks& graph) override;
   [[nodiscard]] Scheduler* stream() noexcept override { return nullptr; }
+  [[nodiscard]] bool begin_tasks(CapturedTasks& graph) override;
+  void take_task(CapturedTasks& graph) override;
+  void end_tasks(CapturedTasks& graph) override;
   [[nodiscard]] bool has_windows() const noexcept override {
     return !memory()->place().is_host() && static_cast<bool>(open_->library().window_open);
   }
@@ -73,8 +76,15 @@ class LibraryDevice final : public Device {
 
  private:
   [[nodiscard]] BatonDeviceKernel* kernel_for(BatonKernelFunction entry, const char* name);
+  [[nodiscard]] BatonDeviceKernel* load_kernel(BatonKernelFunction entry, const char* name) const;
   [[nodiscard]] BatonDeviceTask task_of(const Task& task, std::vector<BatonDeviceArgument>& arguments);
   [[nodiscard]] std::shared_ptr<void> make(CapturedTasks& graph);
+  /// For tasks from now on. `extents`, which it fills, lives as long as what is returned.
+  [[nodiscard]] BatonRunOptions run_options(std::vector<BatonDeviceExtent>& extents);
+  /// Whether the device takes tasks; what kernels may touch is what is known now.
+  [[nodiscard]] bool begin_stream();
+  /// Throws what is handled now, which is about `failed`, a task of a graph that is closed.
+  [[noreturn]] void raise_about(CapturedTasks& graph, std::uint32_t failed, const Error& error) const;
   /// Whom kernels may wait for in vain, and why; empty: nobody.
   [[nodiscard]] std::string lost_peer() const;
   /// The error that is handled now; a wait that ended because of a rank that is lost names it.
@@ -90,6 +100,11 @@ class LibraryDevice final : public Device {
   const LocalMemory& known_;
   std::map<BatonKernelFunction, BatonDeviceKernel*> kernels_;
   NotedTasks noted_;
+  BatonKernelFunction last_function_ = nullptr;
+  BatonDeviceKernel* last_kernel_ = nullptr;
+  std::uint64_t known_version_ = 0;  // when the tasks that come were begun
+  std::vector<BatonDeviceArgument> arguments_;
+  std::vector<std::uint32_t> predecessors_;
 };
 
 }  // namespace baton::chip

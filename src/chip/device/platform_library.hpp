@@ -52,6 +52,9 @@ class PlatformLibrary {
   OptionalFunction<BatonWindowLeave> window_leave;
   OptionalFunction<BatonWindowClose> window_close;
   OptionalFunction<BatonDeviceOpenPart> open_part;
+  OptionalFunction<BatonStreamBegin> stream_begin;
+  OptionalFunction<BatonStreamSubmit> stream_submit;
+  OptionalFunction<BatonStreamWait> stream_wait;
   OptionalFunction<void*(int, int, void*, const char*)> comm_init;
   OptionalFunction<int(void*, size_t, uint64_t*)> comm_alloc_windows;
   OptionalFunction<int(void*, uint64_t*)> comm_get_local_window_base;

@@ -274,7 +274,12 @@ void ChipState::run_in_batches(const std::function<void(Graph&)>& orchestration,
     });
   } catch (...) {
     failure = std::current_exception();
-    batch_.drop();
+    // What happened on the chip comes first: an orchestration that fails later does so because of it.
+    try {
+      batch_.drop();
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
   heap_.close_scope(scope);
   map_.forget_before(batch_.newest() + 1);

@@ -184,6 +184,7 @@ TaskId GraphState::collect(const Submission& submission) {
       make_empty(task);
       if (capture_ != nullptr) capture_->add_submission({}, edges_);
       tasks.end();
+      if (capture_ == nullptr) parts_.batch->take();
     } else {
       tasks.abandon();
     }
@@ -191,6 +192,7 @@ TaskId GraphState::collect(const Submission& submission) {
   }
   if (capture_ != nullptr) remember(task, submission);
   tasks.end();
+  if (capture_ == nullptr) parts_.batch->take();
   return id;
 }
 

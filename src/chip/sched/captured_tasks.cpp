@@ -53,6 +53,19 @@ void CapturedTasks::abandon() {
   --count_;
 }
 
+void CapturedTasks::clear() {
+  count_ = 0;
+  arena_.reset();
+  predecessors_.clear();
+  first_of_.resize(1);
+  all_before_.clear();
+  behind_ = 0;
+  last_successor_.clear();
+  waits_.clear();
+  number_ = next_number();
+  prepared_.reset();
+}
+
 void CapturedTasks::Free::operator()(Task* tasks) const noexcept {
   static_assert(std::is_trivially_destructible_v<Task>);
   std::free(tasks);  // NOLINT(cppcoreguidelines-no-malloc)

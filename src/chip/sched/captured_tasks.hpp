@@ -27,8 +27,12 @@ class CapturedTasks {
   void end();
   /// Instead of end(): there is no such task.
   void abandon();
+  /// Until it is closed.
+  [[nodiscard]] Task& newest_task() noexcept { return chunks_[(count_ - 1) / kChunk][(count_ - 1) % kChunk]; }
   /// The graph is whole.
   void close();
+  /// It has no tasks again; the memory is kept. Until it is closed.
+  void clear();
 
   [[nodiscard]] TaskId newest() const noexcept { return count_; }
   // Once closed.
@@ -95,7 +99,6 @@ class CapturedTasks {
   struct Free {
     void operator()(Task* tasks) const noexcept;
   };
-  [[nodiscard]] Task& newest_task() noexcept { return chunks_.back()[(count_ - 1) % kChunk]; }
   void move_together();
   [[nodiscard]] std::uint32_t predecessor_count(std::size_t index) const noexcept {
     return static_cast<std::uint32_t>(first_of_[index + 1] - first_of_[index]);

@@ -7,12 +7,14 @@
 
 #include "platform/cuda/gpu.hpp"
 #include "platform/cuda/graph.hpp"
+#include "platform/cuda/task_stream.hpp"
 #include "platform/cuda/window.hpp"
 #include "platform/shared/status.hpp"
 
 // Handles are addresses of these.
 struct BatonDevice {
   std::unique_ptr<baton::cuda::Gpu> gpu;
+  std::unique_ptr<baton::cuda::TaskStream> tasks{};
 };
 struct BatonDeviceGraph {
   baton::cuda::Graph graph;
@@ -55,7 +57,7 @@ BATON_PLATFORM_EXPORT int baton_device_open_part(int device_id, int device_count
 }
 
 BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
-  return guarded([&] { delete device; });
+  return guarded(*device->gpu, [&] { delete device; });
 }
 
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
@@ -130,6 +132,25 @@ BATON_PLATFORM_EXPORT int baton_graph_run(BatonDeviceGraph* graph, const BatonRu
 
 BATON_PLATFORM_EXPORT int baton_graph_free(BatonDeviceGraph* graph) {
   return guarded(graph->graph.gpu(), [&] { delete graph; });
+}
+
+BATON_PLATFORM_EXPORT int baton_stream_begin(BatonDevice* device, const BatonRunOptions* options, int* takes_out) {
+  return guarded(*device->gpu, [&] {
+    baton::cuda::Residence* const cores = device->gpu->residence();
+    *takes_out = cores != nullptr && device->gpu->shared().has_kernels() ? 1 : 0;
+    if (*takes_out == 0) return;
+    if (!device->tasks) device->tasks = std::make_unique<baton::cuda::TaskStream>(*device->gpu, *cores);
+    device->tasks->begin(*options);
+  });
+}
+
+BATON_PLATFORM_EXPORT int baton_stream_submit(BatonDevice* device, const BatonDeviceTask* task,
+                                              const uint32_t* predecessors, size_t count, uint32_t* failed_task) {
+  return guarded([&] { device->tasks->submit(*task, {predecessors, count}, *failed_task); });
+}
+
+BATON_PLATFORM_EXPORT int baton_stream_wait(BatonDevice* device, uint32_t* failed_task) {
+  return guarded(*device->gpu, [&] { device->tasks->wait(*failed_task); });
 }
 
 }  // extern "C"

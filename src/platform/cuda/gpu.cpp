@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+#include <baton/options.hpp>
+
+#include "platform/cuda/residence.hpp"
 
 namespace baton::cuda {
 namespace {
@@ -37,11 +40,15 @@ std::shared_ptr<SharedGpu> opened(int ordinal) {
 
 }  // namespace
 
-GpuMemory::GpuMemory(const SharedGpu& gpu, Stream stream, std::size_t bytes) : bytes_(bytes), stream_(stream) {
+GpuMemory::GpuMemory(SharedGpu& gpu, Stream stream, std::size_t bytes, Content content)
+    : bytes_(bytes), stream_(stream) {
   const Driver& driver = Driver::get();
   const std::size_t taken = std::max<std::size_t>(bytes, 1);
+  if (content == Content::zeroes) gpu.make_way();
   driver.check("allocating memory of the GPU", driver.pool_alloc(&address_, taken, gpu.pool(), stream));
-  driver.check("clearing memory of the GPU", driver.set_bytes(address_, 0, taken, stream));
+  if (content == Content::zeroes) {
+    driver.check("clearing memory of the GPU", driver.set_bytes(address_, 0, taken, stream));
+  }
   driver.check("clearing memory of the GPU", driver.stream_wait(stream));
 }
 
@@ -76,6 +83,7 @@ std::unique_ptr<Gpu> Gpu::part(int id, int count) {
 Gpu::Gpu(int ordinal, int parts, OwnedStream::Waits waits)
     : shared_(opened(ordinal)),
       multiprocessors_(shared_->attribute(DeviceAttribute::multiprocessors) / parts),
+      waits_(waits),
       runs_(waits),
       copies_(waits),
       failure_(*shared_) {
@@ -88,6 +96,7 @@ Gpu::Gpu(int ordinal, int parts, OwnedStream::Waits waits)
 
 Gpu::~Gpu() {
   Driver::get().context_set(shared_->context());
+  residence_.reset();
   memory_.clear();
 }
 
@@ -136,6 +145,30 @@ DevicePointer Gpu::boxes() {
   copy_in("describing boxes", made.address(), maps.data(), maps.size() * sizeof(Map));
   boxes_ = std::move(made);
   return boxes_.address();
+}
+
+Residence* Gpu::residence() {
+  if (!residence_ && options().gpu_stay.count() > 0) residence_ = std::make_unique<Residence>(*this);
+  return residence_.get();
+}
+
+void Gpu::wait_for_default_stream() const {
+  if (waits_ == OwnedStream::Waits::for_nobody) return;
+  constexpr Stream kDefault = nullptr;
+  const Driver& driver = Driver::get();
+  const Result result = driver.stream_query(kDefault);
+  if (result != 0) driver.check("waiting for the default stream", driver.stream_wait(kDefault));
+}
+
+void Gpu::describe_buffers(Run& run) const noexcept {
+  std::uint64_t cube_bytes = 0;
+  for (std::size_t type = 0; type < kBufferTypes; ++type) {
+    run.buffer_bytes[type] = buffer_bytes_[type];
+    if (type == 0) continue;
+    run.cube_offsets[type] = cube_bytes;
+    cube_bytes += buffer_bytes_[type];
+  }
+  run.cube_bytes = cube_bytes;
 }
 
 DevicePointer Gpu::alloc(std::size_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@ namespace baton::cuda {
 
 /// Types of tiles: Vec, Mat, Left, Right, Acc, Bias, Scaling.
 inline constexpr std::size_t kBufferTypes = 7;
+
+/// After the limit of a run its cores leave by themselves, but for one in a loop of its own.
+inline constexpr std::chrono::seconds kGrace{2};
 
 /// A stream that ends with this object.
 class OwnedStream {
@@ -34,6 +38,8 @@ class OwnedStream {
  private:
   Stream stream_ = nullptr;
 };
+
+class Residence;
 
 /// Memory and copies: any thread. The rest: one at a time.
 class Gpu {
@@ -61,11 +67,18 @@ class Gpu {
   [[nodiscard]] DevicePointer boxes();
   /// What graphs run on.
   [[nodiscard]] Stream stream() const noexcept { return runs_.get(); }
+  /// Cores that stay between runs; null: they do not (BATON_GPU_STAY).
+  [[nodiscard]] Residence* residence();
+  /// Until what others have begun on the default stream is done, where that is waited for.
+  void wait_for_default_stream() const;
+  /// What a run is told of the buffers of its cores, but for where those of cube cores are.
+  void describe_buffers(Run& run) const noexcept;
   /// What became of the graph that ran last.
   [[nodiscard]] Failure* failure() const noexcept { return failure_.get(); }
 
-  /// Zeroed.
-  [[nodiscard]] GpuMemory memory(std::size_t bytes) const { return {*shared_, copies_.get(), bytes}; }
+  [[nodiscard]] GpuMemory memory(std::size_t bytes, GpuMemory::Content content = GpuMemory::Content::zeroes) const {
+    return {*shared_, copies_.get(), bytes, content};
+  }
   [[nodiscard]] DevicePointer alloc(std::size_t bytes);
   void free(DevicePointer address);
   // Done when they return.
@@ -80,6 +93,7 @@ class Gpu {
 
   std::shared_ptr<SharedGpu> shared_;
   int multiprocessors_;
+  OwnedStream::Waits waits_;
   OwnedStream runs_;
   OwnedStream copies_;
   PinnedRecord<Failure> failure_;
@@ -90,6 +104,7 @@ class Gpu {
   GpuMemory boxes_;
   std::mutex mutex_;
   std::map<DevicePointer, GpuMemory> memory_;  // guarded by mutex_
+  std::unique_ptr<Residence> residence_;
 };
 
 }  // namespace baton::cuda

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -14,8 +15,10 @@ namespace baton::cuda {
 class GpuMemory {
  public:
   GpuMemory() = default;
-  /// Zeroed. `stream` outlives it.
-  GpuMemory(const SharedGpu& gpu, Stream stream, std::size_t bytes);
+  /// Zeroes are written by a kernel, which may have to wait for multiprocessors.
+  enum class Content : std::uint8_t { zeroes, anything };
+  /// `stream` outlives it.
+  GpuMemory(SharedGpu& gpu, Stream stream, std::size_t bytes, Content content);
   GpuMemory(GpuMemory&& other) noexcept
       : address_(std::exchange(other.address_, 0)), bytes_(other.bytes_), stream_(other.stream_) {}
   GpuMemory& operator=(GpuMemory&& other) noexcept {
@@ -41,28 +44,38 @@ class GpuMemory {
   Stream stream_ = nullptr;
 };
 
-/// Memory of the host that the GPU writes to.
-template <class Record>
-class PinnedRecord {
+/// Memory of the host that the GPU reads and writes. Host and GPU have the same addresses.
+class PinnedMemory {
  public:
-  explicit PinnedRecord(SharedGpu& gpu) : gpu_(gpu) {
+  /// Zeroed.
+  PinnedMemory(SharedGpu& gpu, std::size_t bytes) : gpu_(gpu) {
     constexpr unsigned kMapped = 2;
-    void* memory = nullptr;
     Driver::get().check("allocating memory that GPU and host share",
-                        Driver::get().host_alloc(&memory, sizeof(Record), kMapped));
-    record_ = new (memory) Record{};
+                        Driver::get().host_alloc(&memory_, bytes, kMapped));
+    std::memset(memory_, 0, bytes);
   }
-  PinnedRecord(const PinnedRecord&) = delete;
-  PinnedRecord& operator=(const PinnedRecord&) = delete;
-  ~PinnedRecord() {
-    gpu_.when_idle([record = record_] { Driver::get().host_free(record); });
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory() {
+    gpu_.when_idle([memory = memory_] { Driver::get().host_free(memory); });
   }
-  [[nodiscard]] Record* operator->() const noexcept { return record_; }
-  /// Host and GPU have the same addresses.
-  [[nodiscard]] Record* get() const noexcept { return record_; }
+  [[nodiscard]] void* get() const noexcept { return memory_; }
 
  private:
   SharedGpu& gpu_;
+  void* memory_ = nullptr;
+};
+
+/// The same with one record in it.
+template <class Record>
+class PinnedRecord {
+ public:
+  explicit PinnedRecord(SharedGpu& gpu) : memory_(gpu, sizeof(Record)), record_(new (memory_.get()) Record{}) {}
+  [[nodiscard]] Record* operator->() const noexcept { return record_; }
+  [[nodiscard]] Record* get() const noexcept { return record_; }
+
+ private:
+  PinnedMemory memory_;
   Record* record_;
 };
 

@@ -10,15 +10,14 @@
 
 #include <baton/error.hpp>
 
+#include "platform/cuda/residence.hpp"
+#include "platform/cuda/run_failure.hpp"
 #include "platform/shared/descriptor.hpp"
 
 namespace baton::cuda {
 namespace {
 
 using platforms::tensor_of;
-
-/// After the limit of a run its cores leave by themselves, but for one in a loop of its own.
-constexpr std::chrono::seconds kGrace{2};
 
 /// Pieces of one block of memory, one behind the other.
 class Layout {
@@ -34,19 +33,6 @@ class Layout {
  private:
   std::size_t bytes_ = 0;
 };
-
-/// What the core wrote, with the name of the signal in place of its address.
-std::string with_name(const Failure& failure, const BatonRunOptions& options) {
-  std::string text = failure.text;
-  if (failure.signal == 0 || options.name_address == nullptr) return text;
-  constexpr std::size_t kLongestName = 256;
-  std::array<char, kLongestName> name{};
-  options.name_address(options.context, failure.signal, name.data(), name.size());
-  const std::string address = fmt::format("address {}", failure.signal);
-  const std::size_t at = text.find(address);
-  if (name[0] != '\0' && at != std::string::npos) text.replace(at, address.size(), name.data());
-  return text;
-}
 
 }  // namespace
 
@@ -103,15 +89,14 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   run_.lost = run_.stop + 1;
   run_.conditions = reinterpret_cast<unsigned char*>(arrivals_.address() + conditions_at);
   run_.failure = gpu.failure();
-  std::uint64_t cube_bytes = 0;
-  for (std::size_t type = 0; type < kBufferTypes; ++type) {
-    run_.buffer_bytes[type] = gpu.buffer_bytes()[type];
-    if (type == 0) continue;
-    run_.cube_offsets[type] = cube_bytes;
-    cube_bytes += gpu.buffer_bytes()[type];
+  if (const Residence* const cores = on_matrix_unit ? nullptr : gpu.residence()) {
+    run_.stop = cores->run().stop;
+    run_.lost = cores->run().lost;
+    run_.conditions = cores->run().conditions;
+    description_of_run_ = gpu.memory(sizeof(Run));
   }
-  run_.cube_bytes = cube_bytes;
-  if (uses_cube_) cube_buffers_ = gpu.memory(cube_bytes * core_count_);
+  gpu.describe_buffers(run_);
+  if (uses_cube_) cube_buffers_ = gpu.memory(run_.cube_bytes * core_count_);
   run_.cube_buffers = cube_buffers_.as<unsigned char>();
 }
 
@@ -219,6 +204,7 @@ void Graph::upload() {
   run_.batch_packets = packets_of_batch(static_cast<std::uint32_t>(with_packet));
   run_.first_packet = reinterpret_cast<const std::uint32_t*>(base + first_at);
   uploaded_ = true;
+  version_ = 0;
 }
 
 void Graph::write_extents(const BatonRunOptions& options) {
@@ -241,23 +227,61 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   gpu_.make_current();
   if (!uploaded_) upload();
   write_extents(options);
-  run_.number = ++runs_;
   run_.spans_gpus = gpu_.shared().spans_gpus() ? 1 : 0;
   run_.wait_limit_ns = options.wait_limit_ns;
   run_.run_limit_ns = options.run_limit_ns;
+  {
+    const SharedGpu::Running running(gpu_.shared());
+    Residence* const cores = gpu_.residence();
+    if (cores != nullptr && run_.window_bytes == 0) {
+      command(*cores, options);
+    } else {
+      // Cores that stay have no matrix unit, and make room for those that do.
+      if (cores != nullptr) cores->leave();
+      launch();
+      wait(options);
+    }
+  }
+  if (gpu_.failure()->is_set != 0) raise(options, failed_task);
+}
+
+void Graph::command(Residence& cores, const BatonRunOptions& options) {
+  cores.use(program_);
+  Run told = run_;
+  told.number = 0;
+  if (version_ == 0 || std::memcmp(&told, &told_, sizeof told) != 0) {
+    gpu_.copy_in("describing a graph to the GPU", description_of_run_.address(), &told, sizeof told);
+    told_ = told;
+    version_ = cores.new_version();
+  }
+  GraphCommand command{};
+  command.head = {CommandKind::graph, static_cast<std::uint16_t>(words_of(sizeof command)), version_,
+                  description_of_run_.address()};
+  command.number = ++runs_;
+  std::array<std::uint32_t, sizeof command / sizeof(std::uint32_t)> parts{};
+  std::memcpy(parts.data(), &command, sizeof command);
+  gpu_.wait_for_default_stream();
+  // All that came before has ended, so there is room.
+  for (std::size_t core = 0; core < core_count_; ++core) cores.write(core, parts.data(), command.head.words);
+  cores.ring();
+  std::size_t ended = 0;
+  const bool good = cores.wait_until(options, [&] {
+    while (ended < core_count_ && cores.has_ended(ended, cores.given(ended))) ++ended;
+    return ended == core_count_;
+  });
+  if (!good) cores.reset();
+}
+
+void Graph::launch() {
+  run_.number = ++runs_;
   const Driver& driver = Driver::get();
   void* parameters[] = {&run_};
   const bool on_matrix_unit = run_.window_bytes != 0;
   auto* const function = on_matrix_unit ? program_->run_matrix_graph() : program_->run_graph();
   const auto shared =
       static_cast<unsigned>(kControlBytes + std::max<std::uint64_t>(run_.buffer_bytes[0], run_.window_bytes));
-  {
-    const SharedGpu::Running running(gpu_.shared());
-    driver.check("starting a graph", driver.launch_together(function, core_count_, 1, 1, gpu_.threads_of_core(), 1, 1,
-                                                            shared, gpu_.stream(), parameters));
-    wait(options);
-  }
-  if (gpu_.failure()->is_set != 0) raise(options, failed_task);
+  driver.check("starting a graph", driver.launch_together(function, core_count_, 1, 1, gpu_.threads_of_core(), 1, 1,
+                                                          shared, gpu_.stream(), parameters));
 }
 
 void Graph::wait(const BatonRunOptions& options) {
@@ -292,19 +316,11 @@ void Graph::wait(const BatonRunOptions& options) {
 }
 
 void Graph::raise(const BatonRunOptions& options, std::uint32_t& failed_task) {
-  Failure failure = *gpu_.failure();
-  *gpu_.failure() = {};
   // The run ended in the middle: the next one begins anew.
   gpu_.clear("clearing a graph", arrivals_.address(), arrivals_.bytes());
   runs_ = 0;
-  failed_task = failure.task < tasks_.size() ? failure.task : BATON_NO_TASK;
-  const LoadedKernel* kernel = failed_task == BATON_NO_TASK ? nullptr : tasks_[failed_task].kernel;
-  std::string place = failure.instruction;
-  if (failure.line != 0) place += fmt::format(" at {}:{}", failure.file, failure.line);
-  if (!place.empty()) place += ": ";
-  const std::string who = kernel == nullptr ? "a task without a kernel" : fmt::format("kernel '{}'", kernel->name);
-  throw Error(static_cast<Code>(failure.code),
-              fmt::format("{} on core {} of the GPU: {}{}", who, failure.core, place, with_name(failure, options)));
+  raise_failure(
+      gpu_, options, tasks_.size(), [&](std::size_t task) { return tasks_[task].kernel; }, failed_task);
 }
 
 }  // namespace baton::cuda

@@ -44,6 +44,10 @@ class Graph {
   [[nodiscard]] static Description described(const BatonDeviceTask& task);
   void upload();
   void write_extents(const BatonRunOptions& options);
+  /// By cores that stay, until it has ended or failed.
+  void command(Residence& cores, const BatonRunOptions& options);
+  /// By cores that run this graph and leave.
+  void launch();
   void wait(const BatonRunOptions& options);
   [[noreturn]] void raise(const BatonRunOptions& options, std::uint32_t& failed_task);
 
@@ -56,6 +60,10 @@ class Graph {
   std::uint32_t core_count_ = 0;  // of those that have something to do
   std::uint32_t runs_ = 0;
   Run run_{};
+  // For cores that stay: the same in memory of the GPU, what was told of it, and the number of that; 0: none.
+  GpuMemory description_of_run_;
+  Run told_{};
+  std::uint32_t version_ = 0;
   GpuMemory description_;
   GpuMemory arrivals_;
   GpuMemory extents_;

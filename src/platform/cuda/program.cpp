@@ -12,10 +12,11 @@
 namespace baton::cuda {
 namespace {
 
-/// baton::cuda::run_graph<0>(Run), which every image of kernels brings.
+/// baton::cuda::run_graph<0>(Run) and stay<0>(Stay), which every image of kernels brings.
 constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
 /// baton::cuda::run_matrix_graph<0>(Run), which those for cube cores bring.
 constexpr const char* kRunMatrixGraph = "_ZN5baton4cuda16run_matrix_graphILi0EEEvNS0_3RunE";
+constexpr const char* kStay = "_ZN5baton4cuda4stayILi0EEEvNS0_4StayE";
 constexpr const char* kTable = "baton_cuda_functions";
 
 /// A table of the functions' addresses, which only code of the device knows.
@@ -80,14 +81,10 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   const std::string table = table_of(gpu, kernels);
   linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");
   driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
-  driver.check("finding what runs graphs", driver.module_function(&run_graph_, module_, kRunGraph));
-  prepare(gpu, run_graph_);
+  run_graph_ = find(gpu, kRunGraph);
+  stay_ = find(gpu, kStay);
   const auto is_for_cubes = [](const LoadedKernel* kernel) { return kernel->image->has(kRunMatrixGraph); };
-  if (std::ranges::any_of(kernels, is_for_cubes)) {
-    driver.check("finding what runs matrix graphs",
-                 driver.module_function(&run_matrix_graph_, module_, kRunMatrixGraph));
-    prepare(gpu, run_matrix_graph_);
-  }
+  if (std::ranges::any_of(kernels, is_for_cubes)) run_matrix_graph_ = find(gpu, kRunMatrixGraph);
   DevicePointer functions = 0;
   std::size_t bytes = 0;
   driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));
@@ -97,17 +94,20 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   for (std::size_t i = 0; i < kernels.size(); ++i) addresses_.emplace(kernels[i], addresses[i]);
 }
 
-void Program::prepare(const SharedGpu& gpu, Function function) {
+Function Program::find(const SharedGpu& gpu, const char* name) const {
   const Driver& driver = Driver::get();
+  Function found = nullptr;
+  driver.check("finding what runs graphs", driver.module_function(&found, module_, name));
   // Now, not at the first launch: kernels of other chips may run then.
-  if (driver.function_load != nullptr) driver.check("loading what runs graphs", driver.function_load(function));
+  if (driver.function_load != nullptr) driver.check("loading what runs graphs", driver.function_load(found));
   // A chip says how much of it its cores get.
   driver.check("giving cores their memory",
-               driver.set_function_attribute(function, FunctionAttribute::shared_bytes,
+               driver.set_function_attribute(found, FunctionAttribute::shared_bytes,
                                              gpu.attribute(DeviceAttribute::shared_bytes_with_consent)));
   constexpr int kAllOfIt = 100;
   driver.check("giving cores their memory",
-               driver.set_function_attribute(function, FunctionAttribute::shared_percent, kAllOfIt));
+               driver.set_function_attribute(found, FunctionAttribute::shared_percent, kAllOfIt));
+  return found;
 }
 
 Program::~Program() {

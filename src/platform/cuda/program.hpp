@@ -19,16 +19,21 @@ class Program {
 
   /// Where the device calls a kernel.
   [[nodiscard]] std::uint64_t address_of(const LoadedKernel* kernel) const { return addresses_.at(kernel); }
+  [[nodiscard]] bool has(const LoadedKernel* kernel) const { return addresses_.contains(kernel); }
+  /// What runs one graph.
   [[nodiscard]] Function run_graph() const noexcept { return run_graph_; }
   /// The same with the matrix unit; null if no kernel was compiled for cube cores.
   [[nodiscard]] Function run_matrix_graph() const noexcept { return run_matrix_graph_; }
+  /// What stays, and runs graphs and tasks as they come.
+  [[nodiscard]] Function stay() const noexcept { return stay_; }
 
  private:
-  static void prepare(const SharedGpu& gpu, Function function);
+  [[nodiscard]] Function find(const SharedGpu& gpu, const char* name) const;
 
   Module module_ = nullptr;
   Function run_graph_ = nullptr;
   Function run_matrix_graph_ = nullptr;
+  Function stay_ = nullptr;
   std::map<const LoadedKernel*, std::uint64_t> addresses_;
 };
 

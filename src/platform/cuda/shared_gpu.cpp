@@ -111,6 +111,11 @@ LoadedKernel* SharedGpu::load(const std::string& path, const std::string& name) 
   return kernels_.back().get();
 }
 
+bool SharedGpu::has_kernels() {
+  const std::lock_guard lock(mutex_);
+  return !kernels_.empty();
+}
+
 std::shared_ptr<const Program> SharedGpu::program() {
   std::unique_lock lock(mutex_);
   const auto complete = [this] { return program_ && linked_ == kernels_.size(); };
@@ -135,6 +140,7 @@ std::shared_ptr<const Program> SharedGpu::program() {
 void SharedGpu::load_program(std::unique_lock<std::mutex>& lock) {
   std::vector<const LoadedKernel*> kernels;
   for (const auto& kernel : kernels_) kernels.push_back(kernel.get());
+  empty();
   loading_ = true;
   lock.unlock();
   std::exception_ptr failure;
@@ -167,6 +173,7 @@ void SharedGpu::begin_run() {
 void SharedGpu::end_run() noexcept {
   const std::lock_guard lock(mutex_);
   if (--running_ > 0) return;
+  if (!when_idle_.empty()) empty();
   for (const auto& action : when_idle_) action();
   when_idle_.clear();
   changed_.notify_all();
@@ -177,8 +184,28 @@ void SharedGpu::when_idle(std::function<void()> action) {
   if (running_ > 0) {
     when_idle_.push_back(std::move(action));
   } else {
+    empty();
     action();
   }
+}
+
+void SharedGpu::make_way() {
+  const std::lock_guard lock(mutex_);
+  if (running_ == 0) empty();
+}
+
+void SharedGpu::add(Guest& guest) {
+  const std::lock_guard lock(mutex_);
+  guests_.push_back(&guest);
+}
+
+void SharedGpu::remove(Guest& guest) {
+  const std::lock_guard lock(mutex_);
+  std::erase(guests_, &guest);
+}
+
+void SharedGpu::empty() noexcept {
+  for (Guest* const guest : guests_) guest->leave();
 }
 
 }  // namespace baton::cuda

@@ -57,9 +57,26 @@ class SharedGpu {
   /// With the first kernel of a file come all its typed ones: whoever needs another one of them does not wait for
   /// kernels that run, which may wait for it.
   [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
+  /// Whether there is one: what runs tasks comes with it.
+  [[nodiscard]] bool has_kernels();
   /// All kernels that are loaded, linked; the same one until another kernel is loaded. Waits for kernels that run, if
   /// there is something to load.
   [[nodiscard]] std::shared_ptr<const Program> program();
+
+  /// Cores that stay on the GPU while nothing runs.
+  class Guest {
+   public:
+    Guest() = default;
+    Guest(const Guest&) = delete;
+    Guest& operator=(const Guest&) = delete;
+    virtual ~Guest() = default;
+    /// They are gone when it returns. On any thread.
+    virtual void leave() noexcept = 0;
+  };
+  /// Guests leave, unless something runs: what comes next needs the multiprocessors.
+  void make_way();
+  void add(Guest& guest);
+  void remove(Guest& guest);
 
   /// Kernels run while it lives.
   class Running {
@@ -73,13 +90,15 @@ class SharedGpu {
     SharedGpu& gpu_;
   };
 
-  /// Calls `action` now, or when the last run ends.
+  /// Calls `action` now, or when the last run ends. Nobody is on the GPU then.
   void when_idle(std::function<void()> action);
 
  private:
   void begin_run();
   void end_run() noexcept;
   void load_program(std::unique_lock<std::mutex>& lock);
+  /// Nothing runs; guests leave.
+  void empty() noexcept;
 
   int ordinal_;
   DeviceNumber device_ = 0;
@@ -98,6 +117,7 @@ class SharedGpu {
   int waiting_loads_ = 0;
   bool loading_ = false;
   std::vector<std::function<void()>> when_idle_;
+  std::vector<Guest*> guests_;
 };
 
 }  // namespace baton::cuda

@@ -40,6 +40,21 @@ __device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
       : "memory");
 }
 
+/// Whether that phase has ended.
+__device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
+  uint32_t ended = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n"
+      "}\n"
+      : "=r"(ended)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return ended != 0;
+}
+
 /// All warps of a core meet; the last one has a single thread. Each releases what it wrote and acquires what the
 /// others did. Takes a tenth of the time of a barrier in memory.
 __device__ inline void meet_warps() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(blockDim.x) : "memory"); }

@@ -5,6 +5,7 @@
 #include <pto/target/compiler.hpp>
 #include <pto/target/core.hpp>
 #include <pto/target/cuda/barrier.hpp>
+#include <pto/target/cuda/feed.hpp>
 #include <pto/target/cuda/matrix_state.hpp>
 #include <pto/target/cuda/run.hpp>
 #include <pto/target/lane.hpp>
@@ -55,6 +56,13 @@ struct alignas(16) Leftovers {
   uint32_t reserved;
 };
 
+/// What comes from the host: commands, and the bell. One bit for each of them.
+struct Landings {
+  uint64_t landed[kLandings + 1];  // barriers
+  uint32_t pending;                // under way
+  uint32_t parities;               // of the phases that come next
+};
+
 struct Control {
   BatonCore core;
   const Run* run;
@@ -77,6 +85,9 @@ struct Control {
   alignas(16) unsigned char closure[kernel::kClosureBytes];
   alignas(128) unsigned char packets[kPacketRoom];
   uint64_t arrived[kBatches];  // barriers: the batch is there
+  // Of a core that stays.
+  Landings landings;
+  Run own_run;  // that of the command
 };
 static_assert(sizeof(Control) <= kControlBytes && kControlBytes % kPage == 0);
 
@@ -84,6 +95,13 @@ static_assert(sizeof(Control) <= kControlBytes && kControlBytes % kPage == 0);
 extern __shared__ __align__(1024) unsigned char baton_shared_memory[];
 
 __device__ inline Control& control() { return *reinterpret_cast<Control*>(baton_shared_memory); }
+
+/// Until it is there.
+__device__ inline void wait_for_landing(Control& mine, uint32_t landing) {
+  barrier_wait(&mine.landings.landed[landing], mine.landings.parities >> landing & 1);
+  mine.landings.parities ^= 1u << landing;
+  mine.landings.pending &= ~(1u << landing);
+}
 
 /// The same, of which the address is calculated once: the compiler would do so again behind each call of a kernel.
 class KeptControl {

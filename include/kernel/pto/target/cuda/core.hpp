@@ -53,6 +53,9 @@ __device__ [[noreturn]] inline void leave() {
   Control& mine = control();
   kernel::finish_copies();
   if (mine.matrix.sums.session != Sums::none) end_session(Registers::forgotten);
+  for (uint32_t landing = 0; landing <= kLandings; ++landing) {
+    if ((mine.landings.pending >> landing & 1) != 0) wait_for_landing(mine, landing);
+  }
   mine.work = nullptr;
   meet_warps();
   asm volatile("exit;");

@@ -29,7 +29,7 @@ inline constexpr uint32_t kMostMatrixThreads = 12 * kWarp;
 static_assert(threads_of_core(1) == kMostThreads && threads_of_core(4) == 4 * kWarp && threads_of_core(5) == 0);
 
 /// Shared memory of a core before its Vec buffer.
-inline constexpr uint32_t kControlBytes = 13 * 1024;
+inline constexpr uint32_t kControlBytes = 14 * 1024;
 
 /// Of a packet: most tasks have no more.
 inline constexpr uint32_t kInlineSlots = 14;

@@ -62,31 +62,43 @@ __device__ inline void prepare_matrix_unit(MatrixUnit& unit) {
   for (uint64_t& done : unit.done) barrier_init(&done, warps);
 }
 
+/// Before a run that may have other buffers.
+__device__ inline void forget_extents() {
+  for (Extent& extent : control().last_extents) extent = Extent{0, 0};
+  control().next_extent = 0;
+}
+
+__device__ inline void prepare_buffers(const Run& run) {
+  for (uint32_t type = 0; type < BATON_CORE_BUFFERS; ++type) {
+    const bool is_vec = type == 0;
+    unsigned char* base = is_vec ? baton_shared_memory + kControlBytes
+                                 : run.cube_buffers + blockIdx.x * run.cube_bytes + run.cube_offsets[type];
+    control().core.buffers[type] =
+        BatonBuffer{base, is_vec || run.cube_buffers != nullptr ? run.buffer_bytes[type] : 0};
+  }
+}
+
 __device__ inline void prepare_core(const Run& run) {
   Control& mine = control();
   mine.run = &run;
   mine.core_number = blockIdx.x;
   mine.task = ~0u;
   mine.signal = 0;
-  for (Extent& extent : mine.last_extents) extent = Extent{0, 0};
-  mine.next_extent = 0;
+  forget_extents();
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
   mine.left = {};
   prepare_matrix_unit(mine.matrix);
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
+  mine.landings = {};
+  for (uint32_t i = 0; i <= kLandings; ++i) barrier_init(&mine.landings.landed[i], 1);
   // Barriers are there before copies arrive at them.
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   mine.core.version = BATON_CORE_VERSION;
   mine.core.watches = 0;
   mine.core.table = nullptr;  // its functions need none
-  for (uint32_t type = 0; type < BATON_CORE_BUFFERS; ++type) {
-    const bool is_vec = type == 0;
-    unsigned char* base = is_vec ? baton_shared_memory + kControlBytes
-                                 : run.cube_buffers + blockIdx.x * run.cube_bytes + run.cube_offsets[type];
-    mine.core.buffers[type] = BatonBuffer{base, is_vec || run.cube_buffers != nullptr ? run.buffer_bytes[type] : 0};
-  }
+  prepare_buffers(run);
   prepare_conditions(run);
   mine.global = GlobalContext{0, {kOneSession, kOneSession}};
   mine.args[PTO_LOCAL_CONTEXT_INDEX] = reinterpret_cast<int64_t>(&mine.local);
@@ -131,26 +143,31 @@ __device__ inline void complete(const Run& run, const Packet& packet, uint32_t c
   }
 }
 
+/// Waits for the counter of a task, if it has one. Returns whether its kernel is to be called.
+__device__ inline bool await_condition(uint32_t flags, const Condition& condition) {
+  if ((flags & kHasCounter) != 0) {
+    wait_for_signal(BatonPlace{"", "", 0, 0}, reinterpret_cast<const int32_t*>(condition.address), kAtLeast,
+                    condition.value);
+    control().copies.memory_changed = 1;
+  }
+  return (flags & kHasPredicate) == 0 || compares(integer_at(condition), condition.comparison, condition.value);
+}
+
 /// Waits until the task may begin. Returns whether its kernel is to be called.
 __device__ inline bool await_task(const Run& run, const Packet& packet, const PacketHead& head) {
   if (head.needed != 0) wait_for_predecessors(run, head);
-  if ((head.flags & kHasCounter) != 0) {
-    wait_for_signal(BatonPlace{"", "", 0, 0}, reinterpret_cast<const int32_t*>(packet.condition.address), kAtLeast,
-                    packet.condition.value);
-    control().copies.memory_changed = 1;
-  }
-  return (head.flags & kHasPredicate) == 0 ||
-         compares(integer_at(packet.condition), packet.condition.comparison, packet.condition.value);
+  return await_condition(head.flags, packet.condition);
 }
 
 /// The packet at `place` of the core's packets. `copying`: whether kernels before it left copies under way; returns the
 /// same for the next one.
-__device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint32_t place, bool copying) {
+__device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint32_t place, bool copying,
+                                  uint32_t changed) {
   const Packet& packet = *reinterpret_cast<const Packet*>(mine->packets + place);
   const PacketHead head = packet.head;
   mine->task = head.task;
   // Those before it may have written to memory; what others did there is none of its business.
-  mine->copies.memory_changed = head.flags & kIsAfter;
+  mine->copies.memory_changed = (head.flags & kIsAfter) | changed;
   if (run.window_bytes != 0) prepare_matrices(run, (head.flags & kIsCube) != 0);
   mine->local.block_idx = static_cast<int32_t>(head.block_index);
   mine->local.block_num = static_cast<int32_t>(head.block_count);
@@ -186,46 +203,71 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
 
 inline constexpr uint32_t kPacketsBetweenLooks = 64;
 
-/// Reads the packets of its core, some of them ahead.
-__device__ inline void direct(const Run& run) {
-  const KeptControl mine;
-  const uint32_t first = run.first_packet[blockIdx.x];
-  const uint32_t count = run.first_packet[blockIdx.x + 1] - first;
-  const uint32_t each = run.packet_bytes;
-  const uint32_t batch_packets = run.batch_packets;
-  const unsigned char* const packets = run.packets + uint64_t{first} * each;
-  // Several at once: to start a copy takes as long as to run an empty task.
-  const auto fetch = [&](uint32_t at, uint32_t batch) {
+/// The packets of a core, as it reads them.
+struct PacketReader {
+  const unsigned char* packets;
+  uint32_t count;
+  uint32_t each;           // bytes
+  uint32_t batch_packets;  // that are fetched at once
+  uint32_t parities;       // of the phases of the barriers that come next, one bit for each batch
+
+  __device__ bool fits() const { return count <= kBatches * batch_packets; }
+  /// Several at once: to start a copy takes as long as to run an empty task.
+  __device__ void fetch(const KeptControl& mine, uint32_t at, uint32_t batch) const {
     const uint32_t bytes = (count - at < batch_packets ? count - at : batch_packets) * each;
     barrier_expect(&mine->arrived[batch], bytes);
     copy_to_shared(mine->packets + batch * batch_packets * each, packets + uint64_t{at} * each, bytes,
                    &mine->arrived[batch]);
-  };
-  for (uint32_t batch = 0; batch < kBatches && batch * batch_packets < count; ++batch) {
-    fetch(batch * batch_packets, batch);
+  }
+};
+
+/// Reads the packets of its core, some of them ahead. `here`: all of them are in its memory. `changed`: as
+/// BulkCopies::memory_changed, for all of them.
+__device__ inline void run_packets(const Run& run, const KeptControl& mine, PacketReader& reader, bool here,
+                                   uint32_t changed) {
+  const uint32_t count = reader.count;
+  const uint32_t batch_packets = reader.batch_packets;
+  for (uint32_t batch = 0; !here && batch < kBatches && batch * batch_packets < count; ++batch) {
+    reader.fetch(mine, batch * batch_packets, batch);
   }
   bool copying = false;
   uint32_t batch = 0;
-  uint32_t parity = 0;
-  uint32_t until_look = 0;
+  uint32_t until_look = kPacketsBetweenLooks;
   for (uint32_t at = 0; at < count; at += batch_packets) {
-    barrier_wait(&mine->arrived[batch], parity);
+    if (!here) {
+      barrier_wait(&mine->arrived[batch], reader.parities >> batch & 1);
+      reader.parities ^= 1u << batch;
+    }
     // A look takes as long as a few tasks; whoever waits looks anyway.
     if (at >= until_look) {
       if (stopped()) leave();
       until_look = at + kPacketsBetweenLooks;
     }
-    const uint32_t here = count - at < batch_packets ? count - at : batch_packets;
-    uint32_t place = batch * batch_packets * each;
+    const uint32_t in_batch = count - at < batch_packets ? count - at : batch_packets;
+    uint32_t place = batch * batch_packets * reader.each;
 #pragma unroll 1
-    for (uint32_t i = 0; i < here; ++i, place += each) copying = run_packet(run, mine, place, copying);
+    for (uint32_t i = 0; i < in_batch; ++i, place += reader.each)
+      copying = run_packet(run, mine, place, copying, changed);
     const uint32_t ahead = at + kBatches * batch_packets;
-    if (ahead < count) fetch(ahead, batch);
-    if (++batch == kBatches) {
-      batch = 0;
-      parity ^= 1;
-    }
+    if (ahead < count) reader.fetch(mine, ahead, batch);
+    if (++batch == kBatches) batch = 0;
   }
+}
+
+/// The part of a core in a graph.
+__device__ inline PacketReader reader_of(const Run& run) {
+  const uint32_t first = run.first_packet[blockIdx.x];
+  return {.packets = run.packets + uint64_t{first} * run.packet_bytes,
+          .count = run.first_packet[blockIdx.x + 1] - first,
+          .each = run.packet_bytes,
+          .batch_packets = run.batch_packets,
+          .parities = 0};
+}
+
+__device__ inline void direct(const Run& run) {
+  const KeptControl mine;
+  PacketReader reader = reader_of(run);
+  run_packets(run, mine, reader, false, 0);
   leave();
 }
 
