@@ -26,7 +26,7 @@ test-cuda: build ## the tests that need an NVIDIA GPU; without one they are skip
 	@build/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python/test_cuda.py || [ $$? = 5 ]
 
 test-ascend: ## the tests of platforms a2a3 and a5, on a stand-in for the chip
-	@scripts/build release ascend_chip ascend_node baton_cli baton_chip baton_python
+	@scripts/build release ascend_tests
 	@ctest --preset release -R '^ascend_'
 
 check: ## everything: long tests, complete sanitizer runs, fuzzing
