@@ -61,8 +61,7 @@ constexpr Row kOptions[] = {
      [](Options& o, const OptionInfo& i, std::string_view text) { o.cuda_arch = parse_name(i.name, text, i.form); }},
     {{"BATON_GPU_STAY", kDurationForm, "0",
       "How long cores of an NVIDIA GPU wait for more to do before they leave it (0.5ms); 0: each run starts them anew, "
-      "and "
-      "tasks run when all are submitted."},
+      "and tasks run when all are submitted."},
      [](Options& o, const OptionInfo& i, std::string_view text) {
        o.gpu_stay = text == "0" ? std::chrono::nanoseconds(0) : parse_duration(i.name, text);
      }},

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 auto fields(const Options& o) {
   return std::tuple(o.wait_timeout, o.kernel_timeout, o.join_timeout, o.log, o.backend, o.processors, o.compiler,
                     o.include_dir, o.compile_timeout, o.cache_dir, o.cache_bytes, o.pipes, o.in_place, o.seed, o.events,
-                    o.task_window, o.output_heap_bytes, o.rank, o.size, o.job, o.launcher);
+                    o.task_window, o.output_heap_bytes, o.gpu_stay, o.rank, o.size, o.job, o.launcher);
 }
 
 TEST(Options, AnEmptyEnvironmentGivesTheDefaults) { EXPECT_EQ(fields(Options::from({})), fields(Options{})); }
@@ -47,9 +47,11 @@ TEST(Options, EveryVariableReachesItsField) {
                                    "BATON_SEED=18446744073709551615",
                                    "BATON_EVENTS=/tmp/events",
                                    "BATON_TASK_WINDOW=7",
+                                   "BATON_GPU_STAY=0.5ms",
                                    "BATON_OUTPUT_HEAP=1MiB"});
   EXPECT_EQ(o.task_window, 7U);
   EXPECT_EQ(o.output_heap_bytes, 1U << 20U);
+  EXPECT_EQ(o.gpu_stay, 500us);
   EXPECT_EQ(o.pipes, PipeOrder::strict);
   EXPECT_EQ(o.in_place, InPlace::always);
   EXPECT_EQ(o.seed, UINT64_MAX);
@@ -171,7 +173,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 35U);
+  EXPECT_EQ(names.size(), 36U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {
