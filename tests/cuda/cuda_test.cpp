@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,30 +14,20 @@
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
+#include "gpu_here.hpp"
+
 namespace {
 
 using baton::Chip;
 using baton::Graph;
 using baton::Tensor;
+using baton::test::missing_gpu;
 using testing::HasSubstr;
 
 constexpr std::int64_t kTile = 4096;
 
 /// Before anybody asks for the options of this process.
 const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "2s", 1);
-
-/// Why there is no GPU to test on; nothing if there is one.
-std::optional<std::string> missing() {
-  static const std::optional<std::string> why = []() -> std::optional<std::string> {
-    try {
-      const Chip chip({.platform = "cuda"});
-      return std::nullopt;
-    } catch (const baton::Error& error) {
-      return error.what();
-    }
-  }();
-  return why;
-}
 
 const baton::KernelFile& kernels() {
   static const baton::KernelFile file = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda"});
@@ -76,7 +65,7 @@ baton::Error error_of(const std::function<void()>& call) {
 class Cuda : public testing::Test {
  protected:
   void SetUp() override {
-    if (missing()) GTEST_SKIP() << *missing();
+    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   }
 };
 

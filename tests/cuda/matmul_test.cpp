@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,6 +13,8 @@
 #include <baton/kernel_source.hpp>
 
 #include <pto/common/bfloat16.hpp>
+
+#include "gpu_here.hpp"
 
 template <>
 struct baton::detail::DTypeOf<bfloat16_t> {
@@ -29,19 +30,7 @@ namespace {
 using baton::Chip;
 using baton::Graph;
 using baton::Tensor;
-
-/// Why there is no GPU to test on; nothing if there is one.
-std::optional<std::string> missing() {
-  static const std::optional<std::string> why = []() -> std::optional<std::string> {
-    try {
-      const Chip chip({.platform = "cuda"});
-      return std::nullopt;
-    } catch (const baton::Error& error) {
-      return error.what();
-    }
-  }();
-  return why;
-}
+using baton::test::missing_gpu;
 
 /// A type of factors, as kernels and tensors know it.
 struct Bfloat16 {
@@ -193,7 +182,7 @@ TYPED_TEST(Products, OnASimulatedChipAreAsExactAsTheirSums) {
 }
 
 TYPED_TEST(Products, OfEveryShapeAreAsExactAsTheirSums) {
-  if (missing()) GTEST_SKIP() << *missing();
+  if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   struct Shape {
     std::int64_t rows, depth, cols;
     std::uint32_t blocks;
@@ -258,7 +247,7 @@ TYPED_TEST(Products, OfTilesInUnusualPlacesRunOnASimulatedChip) {
 }
 
 TYPED_TEST(Products, OfTilesInUnusualPlacesAreThoseOfASimulatedChip) {
-  if (missing()) GTEST_SKIP() << *missing();
+  if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   for (const Unusual& test : kUnusual) {
     const baton::Kernel& run = kernel<TypeParam>(CUDA_MATRIX_KERNELS, test.kernel);
     const std::vector<float> gpu = result_on<TypeParam>("cuda", test, run);

@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +18,8 @@
 #include <baton/worker.hpp>
 #include <collectives/signal_layout.hpp>
 
+#include "gpu_here.hpp"
+
 namespace {
 
 using baton::Callable;
@@ -27,24 +28,12 @@ using baton::Orchestration;
 using baton::TaskArgs;
 using baton::Tensor;
 using baton::TensorArgType;
+using baton::test::missing_gpu;
 using testing::Each;
 using testing::HasSubstr;
 
 /// Before anybody asks for the options of this process.
 const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "3s", 1);
-
-/// Why there is no GPU to test on; nothing if there is one.
-std::optional<std::string> missing() {
-  static const std::optional<std::string> why = []() -> std::optional<std::string> {
-    try {
-      const baton::Chip chip({.platform = "cuda"});
-      return std::nullopt;
-    } catch (const baton::Error& error) {
-      return error.what();
-    }
-  }();
-  return why;
-}
 
 Callable kernel(const char* source, const char* name, const std::string& platform) {
   const baton::KernelFile file = baton::KernelFile::compile({.source = source, .platform = platform});
@@ -92,7 +81,7 @@ TaskArgs window_args(const baton::DomainMember& member) {
 class CudaNode : public testing::Test {
  protected:
   void SetUp() override {
-    if (missing()) GTEST_SKIP() << *missing();
+    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   }
 };
 

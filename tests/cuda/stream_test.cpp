@@ -1,7 +1,6 @@
 // Tasks of a chip of platform cuda that run while others are submitted, on cores that stay between runs.
 #include <chrono>
 #include <map>
-#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -15,6 +14,8 @@
 #include <baton/kernel_source.hpp>
 #include <baton/options.hpp>
 
+#include "gpu_here.hpp"
+
 namespace {
 
 using baton::Access;
@@ -22,24 +23,12 @@ using baton::Argument;
 using baton::Chip;
 using baton::Graph;
 using baton::Tensor;
+using baton::test::missing_gpu;
 using testing::HasSubstr;
 
 /// Before anybody asks for the options of this process.
 const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "2s", 1);
 const int kCoresStay = ::setenv("BATON_GPU_STAY", "0.5ms", 0);
-
-std::optional<std::string> missing() {
-  static const std::optional<std::string> why = []() -> std::optional<std::string> {
-    if (baton::options().gpu_stay.count() == 0) return "BATON_GPU_STAY is 0: tasks run when all are submitted";
-    try {
-      const Chip chip({.platform = "cuda"});
-      return std::nullopt;
-    } catch (const baton::Error& error) {
-      return error.what();
-    }
-  }();
-  return why;
-}
 
 const baton::Kernel& kernel(const char* name) {
   static const baton::KernelFile file = baton::KernelFile::compile({.source = CUDA_TEST_KERNELS, .platform = "cuda"});
@@ -58,7 +47,8 @@ std::int32_t value_of(Chip& chip, const Tensor& one) {
 class CudaStream : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto why = missing()) GTEST_SKIP() << *why;
+    if (baton::options().gpu_stay.count() == 0) GTEST_SKIP() << "BATON_GPU_STAY is 0: tasks run when all are submitted";
+    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   }
 };
 
