@@ -10,6 +10,7 @@ from harness.cases import OURS, Plan
 @pytest.fixture
 def gpu(monkeypatch):
     monkeypatch.setattr(suite, "versions", lambda: {"GPU": "one that is pretended"})
+    monkeypatch.setattr(suite, "has_cublas", lambda: True)
 
 
 def cases(quick=False):
@@ -27,10 +28,16 @@ def test_all_run_the_same_graph_in_one_program(gpu):
         if case.bytes:
             assert {argument(command, "--bytes") for command in commands} == {str(1 << 30)}
             continue
+        names = {contender.name for contender in case.contenders}
         if case.name.startswith(("put_signal", "experts")):
-            assert {contender.name for contender in case.contenders} == {OURS}
+            assert names == {OURS}
             continue
-        assert {contender.name for contender in case.contenders} == {OURS, "graph", "streams"}
+        if case.name.startswith("matmul"):
+            assert names == {OURS, "cublas"}
+            assert len({argument(command, "--side") for command in commands}) == 1
+            continue
+        # A CUDA Graph is captured: it is no peer of what is submitted each time.
+        assert names == ({OURS, "streams"} if case.name.startswith("stream/") else {OURS, "graph", "streams"})
         assert len({(argument(command, "--pattern"), argument(command, "--tasks")) for command in commands}) == 1
 
 
@@ -38,6 +45,12 @@ def test_the_floor_of_a_sum_moves_as_many_bytes(gpu):
     floor = cases()["add_tiles/4"].floor
     assert floor.of({"copy": 2.0}) == 3.0
     assert argument(floor.parts["copy"], "--bytes") == str(1 << 30)
+
+
+def test_without_cublas_products_have_no_peer(gpu, monkeypatch, capsys):
+    monkeypatch.setattr(suite, "has_cublas", lambda: False)
+    assert {contender.name for contender in cases()["matmul/4096"].contenders} == {OURS}
+    assert "there is no cuBLAS" in capsys.readouterr().err
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, capsys):
