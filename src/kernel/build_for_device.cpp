@@ -89,7 +89,7 @@ std::string build_for_ascend(CompilerRuns& runs, const ProgramCall& host, const 
 
   const std::string entries = runs.work().file("entries.cpp");
   write_file(entries, entries_for(source, kernels_of(object), device.core));
-  const std::string list = runs.work().file("included_for_device");
+  std::string list = runs.work().file("included_for_device");
   std::vector<std::string> link = recipe.compiler.words;
   link.insert(link.end(), recipe.flags.begin(), recipe.flags.end());
   link.insert(link.end(), {"-o", library, object, "-x", "assembler"});

@@ -87,7 +87,7 @@ std::uint64_t Kernels::address_of(LoadedKernel& kernel) {
   Handle function = nullptr;
   cann.check("aclrtBinaryGetFunction", cann.aclrtBinaryGetFunction(kernel.binary, entry.c_str(), &function));
   std::uint64_t cell = npu_.alloc(sizeof kernel.address);
-  const Handle stream = npu_.stream(kernel.kind);
+  auto* const stream = npu_.stream(kernel.kind);
   constexpr std::int32_t kLimitMs = 10'000;
   try {
     cann.check("aclrtLaunchKernelWithHostArgs",

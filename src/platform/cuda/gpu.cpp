@@ -154,10 +154,10 @@ Residence* Gpu::residence() {
 
 void Gpu::wait_for_default_stream() const {
   if (waits_ == OwnedStream::Waits::for_nobody) return;
-  constexpr Stream kDefault = nullptr;
+  // No stream is the default one.
   const Driver& driver = Driver::get();
-  const Result result = driver.stream_query(kDefault);
-  if (result != 0) driver.check("waiting for the default stream", driver.stream_wait(kDefault));
+  const Result result = driver.stream_query(nullptr);
+  if (result != 0) driver.check("waiting for the default stream", driver.stream_wait(nullptr));
 }
 
 void Gpu::describe_buffers(Run& run) const noexcept {

@@ -249,7 +249,7 @@ void Graph::command(Residence& cores, const BatonRunOptions& options) {
   cores.use(program_);
   Run told = run_;
   told.number = 0;
-  if (version_ == 0 || std::memcmp(&told, &told_, sizeof told) != 0) {
+  if (version_ == 0 || told != told_) {
     gpu_.copy_in("describing a graph to the GPU", description_of_run_.address(), &told, sizeof told);
     told_ = told;
     version_ = cores.new_version();

@@ -161,6 +161,8 @@ struct Run {
   unsigned char* maps;          // of cores
   uint64_t wait_limit_ns;       // of a wait for a signal
   uint64_t run_limit_ns;        // of the run; 0: none
+
+  friend bool operator==(const Run&, const Run&) = default;
 };
 
 }  // namespace baton::cuda
