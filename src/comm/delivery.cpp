@@ -2,14 +2,27 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "comm/element_sums.hpp"
+#include "comm/health.hpp"
 #include "comm/wait_record.hpp"
+#include "wire/segment.hpp"
 
 namespace baton::comm {
+namespace {
+
+std::atomic<std::uint32_t>& state_of_member(const ExposedPart& part, std::uint64_t member) {
+  return wire::member_entry(*static_cast<wire::SegmentHeader*>(part.memory->address()),
+                            static_cast<std::uint32_t>(member))
+      .state;
+}
+
+}  // namespace
 
 void Delivery::expose(wire::AllocationKey window, ExposedPart part) {
   const std::lock_guard lock(mutex_);
+  drop_retired();
   parts_[window] = std::move(part);
 }
 
@@ -18,13 +31,62 @@ void Delivery::withdraw(wire::AllocationKey window) noexcept {
   parts_.erase(window);
 }
 
+void Delivery::retire(wire::AllocationKey window) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (auto node = parts_.extract(window)) {
+    ExposedPart& part = node.mapped();
+    // This rank's own addresses are to be without memory.
+    if (const auto again = part.memory->map_again()) {
+      const std::ptrdiff_t offset = part.part - static_cast<std::byte*>(part.memory->address());
+      part.part = static_cast<std::byte*>(again->address()) + offset;
+      part.memory = again;
+    }
+    retired_.insert(std::move(node));
+  }
+  drop_retired();
+}
+
+const ExposedPart* Delivery::part_of(wire::AllocationKey window) const noexcept {
+  if (const auto found = parts_.find(window); found != parts_.end()) return &found->second;
+  const auto found = retired_.find(window);
+  return found != retired_.end() ? &found->second : nullptr;
+}
+
+void Delivery::drop_retired() noexcept {
+  const auto is_done = [this](const ExposedPart& part, const FarMember& other) {
+    const wire::RankState state = state_of(control_, other.rank);
+    // Nothing is read because of it: relaxed, as the store in note_release().
+    return state == wire::RankState::left || state == wire::RankState::dead ||
+           state_of_member(part, other.member).load(std::memory_order_relaxed) ==
+               static_cast<std::uint32_t>(wire::MemberState::released);
+  };
+  std::erase_if(retired_, [&](const auto& one) {
+    const ExposedPart& part = one.second;
+    return std::all_of(part.far.begin(), part.far.end(), [&](const FarMember& other) { return is_done(part, other); });
+  });
+}
+
+void Delivery::note_release(std::uint32_t source, std::span<const std::byte> bytes) {
+  wire::MemberRelease message{};
+  if (bytes.size() != sizeof message) return;
+  std::memcpy(&message, bytes.data(), sizeof message);
+  const ExposedPart* const part = part_of(message.window);
+  if (part == nullptr) return;
+  const bool is_its_own = std::any_of(part->far.begin(), part->far.end(), [&](const FarMember& other) {
+    return other.rank == source && other.member == message.member;
+  });
+  if (!is_its_own) return;
+  state_of_member(*part, message.member)
+      .store(static_cast<std::uint32_t>(wire::MemberState::released), std::memory_order_relaxed);
+  drop_retired();
+}
+
 Delivery::Place Delivery::find(wire::AllocationKey window, std::uint64_t offset, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto found = parts_.find(window);
-  if (found == parts_.end()) return {};
-  const ExposedPart& part = found->second;
-  if (bytes > part.bytes || offset > part.bytes - bytes) return {nullptr, nullptr, 0, true};
-  return {part.part + offset, part.memory, part.tag, false};
+  const ExposedPart* const part = part_of(window);
+  if (part == nullptr) return {};
+  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, true};
+  return {part->part + offset, part->memory, part->tag, false};
 }
 
 bool Delivery::change_signal(const wire::PathHeader& message) {
@@ -90,6 +152,11 @@ bool Delivery::is_over(wire::AllocationKey topic) const noexcept {
   return last != over_.end() && topic.sequence <= last->second;
 }
 
+std::size_t Delivery::retired_parts() {
+  const std::lock_guard lock(mutex_);
+  return retired_.size();
+}
+
 std::size_t Delivery::kept_posts() {
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
@@ -99,6 +166,7 @@ std::size_t Delivery::kept_posts() {
 
 void Delivery::deliver(wire::AllocationKey topic, std::uint32_t source, std::span<const std::byte> bytes) {
   const std::lock_guard lock(mutex_);
+  if (topic == wire::kReleases) return note_release(source, bytes);
   if (const auto found = listeners_.find(topic); found != listeners_.end()) {
     found->second(source, bytes);
     return;

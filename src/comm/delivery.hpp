@@ -18,12 +18,19 @@
 
 namespace baton::comm {
 
+/// A member of a window that is on another host.
+struct FarMember {
+  std::uint32_t member;
+  std::uint32_t rank;  // of the job
+};
+
 /// This rank's part of a window, for others to reach.
 struct ExposedPart {
-  std::shared_ptr<SharedMemory> memory;
+  std::shared_ptr<SharedMemory> memory;  // the segment
   std::byte* part = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t tag = 0;  // of the window, on the board of arrivals
+  std::vector<FarMember> far;
 };
 
 /// Any thread may call any function.
@@ -35,7 +42,11 @@ class Delivery {
 
   /// Before any other rank can know of the window.
   void expose(wire::AllocationKey window, ExposedPart part);
+  /// Nobody reaches it any more.
   void withdraw(wire::AllocationKey window) noexcept;
+  /// This rank has released the window. Members of other hosts reach its part until they have released it, too, or are
+  /// gone; that is looked at when a window comes or goes.
+  void retire(wire::AllocationKey window) noexcept;
 
   /// Memory that stays while this object does.
   struct Place {
@@ -58,6 +69,8 @@ class Delivery {
 
   /// How many posts are kept for those who will listen.
   [[nodiscard]] std::size_t kept_posts();
+  /// How many windows others reach that this rank has released.
+  [[nodiscard]] std::size_t retired_parts();
 
   /// Called with what comes under a topic, one call at a time. Must not call back.
   using Listener = std::function<void(std::uint32_t source, std::span<const std::byte> bytes)>;
@@ -75,6 +88,11 @@ class Delivery {
     std::vector<std::byte> bytes;
   };
 
+  /// Others learn from the segment that a member of another host has released it.
+  void note_release(std::uint32_t source, std::span<const std::byte> bytes);
+  /// Both under the lock.
+  void drop_retired() noexcept;
+  [[nodiscard]] const ExposedPart* part_of(wire::AllocationKey window) const noexcept;
   [[nodiscard]] bool is_over(wire::AllocationKey topic) const noexcept;
 
   wire::ControlHeader& control_;
@@ -83,6 +101,7 @@ class Delivery {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<wire::AllocationKey, ExposedPart> parts_;
+  std::map<wire::AllocationKey, ExposedPart> retired_;
   std::map<wire::AllocationKey, Listener> listeners_;
   std::map<wire::AllocationKey, std::vector<Letter>> early_;
   std::map<std::uint64_t, std::uint64_t> over_;  // by domain: its last topic that somebody has stopped listening to

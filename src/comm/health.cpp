@@ -112,6 +112,11 @@ bool is_here(const wire::ControlHeader& control, std::uint32_t rank) noexcept {
   return wire::rank_block(control, rank).host.words[0].load(std::memory_order_relaxed) == 0;
 }
 
+bool lives_here(const wire::ControlHeader& control, std::uint32_t rank) noexcept {
+  // The state first: who sees a live rank sees its host, too (enter_far_rank()).
+  return state_of(control, rank) == wire::RankState::live && is_here(control, rank);
+}
+
 std::string describe_process(const wire::ControlHeader& control, std::uint32_t rank) {
   if (control.in_process != 0) return {};
   const wire::RankBlock& block = wire::rank_block(control, rank);

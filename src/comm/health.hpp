@@ -43,6 +43,9 @@ void mark_left(wire::ControlHeader& control, std::uint32_t rank, FutexScope scop
 /// Whether its process is of this host.
 [[nodiscard]] bool is_here(const wire::ControlHeader& control, std::uint32_t rank) noexcept;
 
+/// Whether it is a live rank of this host, which others of it may watch.
+[[nodiscard]] bool lives_here(const wire::ControlHeader& control, std::uint32_t rank) noexcept;
+
 /// "pid 4711", "pid 4711 on host b", or nothing for a rank that lives in this process with others.
 [[nodiscard]] std::string describe_process(const wire::ControlHeader& control, std::uint32_t rank);
 

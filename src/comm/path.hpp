@@ -52,7 +52,8 @@ class Path {
   /// Adds to elements of the kinds that add_elements() knows, one at a time; else as put().
   virtual void add(const FarPlace& to, Element element, const void* addends, std::size_t bytes,
                    const Deadline& deadline) = 0;
-  /// Complete when it returns. Throws peer_left if the rank has left, released if it has given the window up.
+  /// Complete when it returns. Throws peer_left if the rank has left, released if it does not know the window any
+  /// more.
   virtual void get(const FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) = 0;
   /// A short message for who listens to `topic` at `rank` (Delivery::listen()); nothing if the rank is gone. Waits for
   /// nobody.

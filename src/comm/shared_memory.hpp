@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace baton::comm {
 
@@ -18,6 +19,9 @@ class SharedMemory {
   void revoke() noexcept { revoke(0, bytes_); }
   /// The same for some of its pages.
   void revoke(std::size_t offset, std::size_t bytes) noexcept;
+
+  /// The same memory at other addresses; nothing if the system has none.
+  [[nodiscard]] std::shared_ptr<SharedMemory> map_again() const noexcept;
 
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }

@@ -1,12 +1,16 @@
 #include "comm/window_state.hpp"
 
 #include <cstring>
+#include <exception>
+#include <span>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "comm/address_book.hpp"
 #include "comm/allocation.hpp"
 #include "comm/context_table.hpp"
+#include "comm/delivery.hpp"
+#include "wire/segment.hpp"
 
 namespace baton::comm {
 namespace {
@@ -27,7 +31,12 @@ WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, 
     first_part_ = static_cast<std::byte*>(segment->address()) + header.first_part;
     stride_ = header.part_stride;
     if (path_ == nullptr) return;
-    path_->delivery().expose(key_, {segment, first_part_ + domain_->rank() * stride_, header.part_bytes, tag_});
+    std::vector<FarMember> far;
+    for (const HostGroups::Group& group : domain_->groups().elsewhere()) {
+      for (const std::uint32_t member : group) far.push_back({member, domain_->members()[member]});
+    }
+    path_->delivery().expose(
+        key_, {segment, first_part_ + domain_->rank() * stride_, header.part_bytes, tag_, std::move(far)});
   };
   try {
     segment_ = allocate_segment(*domain_, name_, bytes, use);
@@ -49,9 +58,21 @@ WindowState::~WindowState() { sign_off(); }
 
 void WindowState::sign_off() noexcept {
   if (!segment_) return;
-  if (path_ != nullptr) path_->delivery().withdraw(key_);
+  if (path_ != nullptr) tell_release();
   remove_window(this, first_part_);
   domain_->world().control().window_bytes.fetch_sub(stride_, std::memory_order_relaxed);
+}
+
+void WindowState::tell_release() noexcept {
+  const wire::MemberRelease message{key_, domain_->rank()};
+  try {
+    for (const HostGroups::Group& group : domain_->groups().elsewhere()) {
+      path_->post(domain_->members()[group.front()], wire::kReleases, std::as_bytes(std::span(&message, 1)));
+    }
+  } catch (const std::exception& error) {
+    log::debug("other hosts keep the window \"{}\": {}", name_, error.what());
+  }
+  path_->delivery().retire(key_);
 }
 
 void WindowState::release() noexcept {

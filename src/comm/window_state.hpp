@@ -107,6 +107,8 @@ class WindowState {
                      const EventSource& from) const;
   /// It counts no longer as a window of the job.
   void sign_off() noexcept;
+  /// Members of other hosts hear of the release, and may still reach this part until they have released theirs.
+  void tell_release() noexcept;
   [[noreturn]] void throw_released(const char* what) const;
   /// The address of bytes of a rank's part: of a window that was not released, and inside it.
   [[nodiscard]] std::byte* checked(const char* what, int rank, std::size_t offset, std::size_t count) const {

@@ -9,7 +9,10 @@
 namespace baton::wire {
 
 inline constexpr std::uint32_t kPathMagic = 0x48544150;  // "PATH" in memory
-inline constexpr std::uint16_t kPathVersion = 2;
+inline constexpr std::uint16_t kPathVersion = 3;
+
+/// The topic of posts that every rank listens to: members that released a window. No domain has this number.
+inline constexpr AllocationKey kReleases{~std::uint64_t{0}, 0};
 
 enum class PathKind : std::uint16_t {
   put = 1,      // the payload goes to `offset` of the receiver's part of `window`; then the signal, if any, changes

@@ -14,7 +14,7 @@ namespace baton::wire {
 inline constexpr std::uint64_t kSegmentMagic = 0x4e4f544142534731;
 inline constexpr std::uint32_t kSegmentVersion = 1;
 
-enum class MemberState : std::uint32_t { absent = 0, arrived = 1, failed = 2 };
+enum class MemberState : std::uint32_t { absent = 0, arrived = 1, failed = 2, released = 3 };
 
 /// What one member asked for. Written by that member; the others compare it with their own wish.
 struct alignas(kCacheLine) MemberEntry {
@@ -35,6 +35,13 @@ struct MemberWish {
   char name[kNameBytes];  // filled up with zeros
 };
 static_assert(sizeof(MemberWish) == 64);
+
+/// What a member says when it has released a window, under the topic kReleases.
+struct MemberRelease {
+  AllocationKey window;
+  std::uint64_t member;
+};
+static_assert(sizeof(MemberRelease) == 24);
 
 struct alignas(kCacheLine) SegmentHeader {
   std::uint64_t magic;

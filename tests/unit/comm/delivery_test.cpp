@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "comm/control_setup.hpp"
+#include "comm/health.hpp"
+#include "wire/segment.hpp"
 
 namespace baton::comm {
 namespace {
@@ -23,7 +25,7 @@ class DeliveryTest : public testing::Test {
     void* address = ::mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memory_ = std::make_shared<SharedMemory>(address, 2 * kBytes);
     part_ = static_cast<std::byte*>(address);
-    delivery_.expose(kWindow, {memory_, part_, kBytes, 99});
+    delivery_.expose(kWindow, {memory_, part_, kBytes, 99, {}});
   }
 
   static wire::PathHeader signal(wire::SignalChange change, std::uint64_t offset, std::int64_t value) {
@@ -121,6 +123,69 @@ TEST_F(DeliveryTest, MemoryStaysWhileItIsUsed) {
   memory_.reset();
   EXPECT_FALSE(watched.expired());
   EXPECT_EQ(delivery_.find(kWindow, 0, 1).address, nullptr);
+}
+
+/// A window of three ranks, each on a host of its own; this one is rank 1.
+class ReleasedWindowTest : public testing::Test {
+ protected:
+  ReleasedWindowTest() {
+    auto& header = *static_cast<wire::SegmentHeader*>(segment_->address());
+    header.member_count = 3;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) enter_rank(control_.header(), rank, 4711 + rank, 1);
+    expose(kWindow);
+  }
+
+  void expose(wire::AllocationKey window) {
+    delivery_.expose(window, {segment_, part_, kBytes, 99, {{.member = 0, .rank = 0}, {.member = 2, .rank = 2}}});
+  }
+  void hear_release(std::uint32_t source, std::uint64_t member) {
+    const wire::MemberRelease message{kWindow, member};
+    delivery_.deliver(wire::kReleases, source, std::as_bytes(std::span(&message, 1)));
+  }
+
+  static constexpr std::size_t kSegmentBytes = 4 * kBytes;
+  ControlSegment control_ = make_control(3, "delivery", {}, Hosting::processes, 2);
+  Delivery delivery_{control_.header(), 1, FutexScope::process};
+  std::shared_ptr<SharedMemory> segment_ = std::make_shared<SharedMemory>(
+      ::mmap(nullptr, kSegmentBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), kSegmentBytes);
+  std::byte* part_ = static_cast<std::byte*>(segment_->address()) + 2 * kBytes;
+};
+
+TEST_F(ReleasedWindowTest, IsReachedUntilMembersOfOtherHostsReleaseIt) {
+  std::memcpy(part_ + 16, "abc", 4);
+  delivery_.retire(kWindow);
+  segment_->revoke();
+  const Delivery::Place place = delivery_.find(kWindow, 16, 4);
+  ASSERT_NE(place.address, nullptr);
+  EXPECT_EQ(std::memcmp(place.address, "abc", 4), 0);
+  EXPECT_TRUE(delivery_.find(kWindow, kBytes, 1).is_outside);
+
+  hear_release(0, 0);
+  EXPECT_EQ(delivery_.retired_parts(), 1U);
+  hear_release(2, 2);
+  EXPECT_EQ(delivery_.retired_parts(), 0U);
+  EXPECT_EQ(delivery_.find(kWindow, 16, 4).address, nullptr);
+}
+
+TEST_F(ReleasedWindowTest, NobodyReleasesForAnother) {
+  delivery_.retire(kWindow);
+  hear_release(0, 2);
+  hear_release(2, 0);
+  hear_release(0, 1);
+  hear_release(0, UINT64_MAX);
+  delivery_.deliver(wire::kReleases, 0, {});
+  hear_release(2, 2);
+  EXPECT_EQ(delivery_.retired_parts(), 1U);
+}
+
+TEST_F(ReleasedWindowTest, MembersMayReleaseFirstOrEnd) {
+  hear_release(0, 0);
+  EXPECT_NE(delivery_.find(kWindow, 0, 1).address, nullptr);
+  delivery_.retire(kWindow);
+  EXPECT_EQ(delivery_.retired_parts(), 1U);
+  mark_dead(control_.header(), 2, wire::EndKind::signal, 9);
+  expose({7, 2});
+  EXPECT_EQ(delivery_.retired_parts(), 0U);
 }
 
 TEST_F(DeliveryTest, ChangesSignals) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <thread>
 
 #include <baton/error.hpp>
 
@@ -33,6 +35,26 @@ TEST(Health, DeathIsNotedOnceWithItsCause) {
   EXPECT_FALSE(mark_dead(header, 1, wire::EndKind::exit_code, 3));
   EXPECT_EQ(describe_end(header, 1), "SIGKILL");
   EXPECT_EQ(header.changes.load(), 1U);
+}
+
+TEST(Health, RanksOfOtherHostsNeverSeemToLiveHere) {
+  constexpr std::uint32_t kRanks = 20'000;
+  const ControlSegment control = make_control(kRanks, "job", make_token(), Hosting::processes, 2);
+  std::atomic<std::uint32_t> entering{1};
+  int seen = 0;
+  std::thread watcher([&] {
+    for (std::uint32_t rank = entering; rank < kRanks; rank = entering) {
+      seen += lives_here(control.header(), rank) ? 1 : 0;
+    }
+  });
+  for (std::uint32_t rank = 1; rank < kRanks; entering = ++rank) enter_far_rank(control.header(), rank, 4711, "b");
+  watcher.join();
+  EXPECT_EQ(seen, 0);
+
+  enter_rank(control.header(), 0, static_cast<std::uint32_t>(::getpid()), 1);
+  EXPECT_TRUE(lives_here(control.header(), 0));
+  mark_dead(control.header(), 0, wire::EndKind::exit_code, 0);
+  EXPECT_FALSE(lives_here(control.header(), 0));
 }
 
 TEST(Health, WhoLeftIsNotDead) {

@@ -78,7 +78,7 @@ void Attendant::run() {
 void Attendant::choose_whom_to_watch() {
   for (std::uint32_t step = 1; step < control_.rank_count; ++step) {
     const std::uint32_t other = (rank_ + step) % control_.rank_count;
-    if (!comm::is_here(control_, other) || comm::state_of(control_, other) != wire::RankState::live) continue;
+    if (!comm::lives_here(control_, other)) continue;
     if (watch_ && watched_ == other) return;
     const wire::RankBlock& block = wire::rank_block(control_, other);
     const ProcessId process{block.pid.load(std::memory_order_relaxed),

@@ -90,7 +90,7 @@ class ShmBackend final : public comm::Backend {
   void tell_watcher() noexcept {
     for (std::uint32_t step = 1; step < control().rank_count; ++step) {
       const std::uint32_t other = (rank_ + control().rank_count - step) % control().rank_count;
-      if (!comm::is_here(control(), other) || comm::state_of(control(), other) != wire::RankState::live) continue;
+      if (!comm::lives_here(control(), other)) continue;
       try {
         mailroom_->send(other, make_mail(wire::MailKind::left, rank_), -1, Deadline::after(kCourtesy));
       } catch (const std::exception& error) {
