@@ -85,8 +85,8 @@ Delivery::Place Delivery::find(wire::AllocationKey window, std::uint64_t offset,
   const std::lock_guard lock(mutex_);
   const ExposedPart* const part = part_of(window);
   if (part == nullptr) return {};
-  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, true};
-  return {part->part + offset, part->memory, part->tag, false};
+  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, 0, true};
+  return {part->part + offset, part->memory, part->bytes - offset, part->tag, false};
 }
 
 bool Delivery::change_signal(const wire::PathHeader& message) {
@@ -128,6 +128,29 @@ bool Delivery::add(const wire::PathHeader& message, std::span<const std::byte> a
   const Place place = find(message.window, message.offset, addends.size());
   if (place.address == nullptr) return !place.is_outside;
   return add_elements(static_cast<Element>(message.request), place.address, addends);
+}
+
+bool Delivery::scatter(const wire::PathHeader& message, std::span<const std::byte> pieces) {
+  const auto change = static_cast<wire::ElementChange>(message.request);
+  const std::uint64_t element = message.request >> wire::kElementShift;
+  if (change > wire::kLastElementChange || element > UINT8_MAX) return false;
+  // The whole part, which stays for as long as `part` does.
+  const Place part = find(message.window, 0, 0);
+  if (part.address == nullptr) return true;
+  const auto piece_bytes = static_cast<std::size_t>(message.value);
+  const std::size_t count = pieces.size() / (piece_bytes + sizeof(std::int64_t));
+  const std::span<const std::byte> distances = pieces.first(count * sizeof(std::int64_t));
+  pieces = pieces.subspan(distances.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t distance = 0;
+    std::memcpy(&distance, distances.data() + i * sizeof distance, sizeof distance);
+    // Wraps round where the distance is negative; what is outside then is far outside.
+    const std::uint64_t offset = message.offset + distance;
+    if (piece_bytes > part.bytes || offset > part.bytes - piece_bytes) return false;
+    const auto piece = pieces.subspan(i * piece_bytes, piece_bytes);
+    if (!change_elements(change, static_cast<Element>(element), part.address + offset, piece)) return false;
+  }
+  return true;
 }
 
 void Delivery::listen(wire::AllocationKey topic, Listener listener) {

@@ -52,6 +52,7 @@ class Delivery {
   struct Place {
     std::byte* address = nullptr;
     std::shared_ptr<SharedMemory> memory;
+    std::uint64_t bytes = 0;  // from there to the end of the part
     std::uint64_t tag = 0;    // of its window
     bool is_outside = false;  // there is such a window, but it does not have these bytes
   };
@@ -66,6 +67,8 @@ class Delivery {
   /// Adds the payload of `message` to elements. False if there are no such elements; those of a window that this rank
   /// has released need no sum.
   [[nodiscard]] bool add(const wire::PathHeader& message, std::span<const std::byte> addends);
+  /// Puts the pieces of `message` where they belong, in their order; as add().
+  [[nodiscard]] bool scatter(const wire::PathHeader& message, std::span<const std::byte> pieces);
 
   /// How many posts are kept for those who will listen.
   [[nodiscard]] std::size_t kept_posts();

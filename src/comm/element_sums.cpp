@@ -9,27 +9,43 @@
 namespace baton::comm {
 namespace {
 
-template <typename Number>
-bool add_numbers_to(std::byte* to, std::span<const std::byte> addends) noexcept {
-  if (addends.size() % sizeof(Number) != 0 || reinterpret_cast<std::uintptr_t>(to) % sizeof(Number) != 0) return false;
-  for (std::size_t at = 0; at < addends.size(); at += sizeof(Number)) {
-    Number addend;
-    std::memcpy(&addend, addends.data() + at, sizeof addend);
-    kernel::atomic_update(reinterpret_cast<Number*>(to + at), addend, kernel::AddNumbers{});
+template <typename Number, typename Operation>
+bool change_numbers(std::byte* to, std::span<const std::byte> values, Operation operation) noexcept {
+  if (values.size() % sizeof(Number) != 0 || reinterpret_cast<std::uintptr_t>(to) % sizeof(Number) != 0) return false;
+  for (std::size_t at = 0; at < values.size(); at += sizeof(Number)) {
+    Number value;
+    std::memcpy(&value, values.data() + at, sizeof value);
+    kernel::atomic_update(reinterpret_cast<Number*>(to + at), value, operation);
   }
   return true;
 }
 
+template <typename Number>
+bool change_numbers_as(wire::ElementChange change, std::byte* to, std::span<const std::byte> values) noexcept {
+  switch (change) {
+    case wire::ElementChange::replace: break;
+    case wire::ElementChange::add: return change_numbers<Number>(to, values, kernel::AddNumbers{});
+    case wire::ElementChange::max: return change_numbers<Number>(to, values, kernel::LargerNumber{});
+    case wire::ElementChange::min: return change_numbers<Number>(to, values, kernel::SmallerNumber{});
+  }
+  return false;
+}
+
 }  // namespace
 
-bool add_elements(Element element, std::byte* to, std::span<const std::byte> addends) noexcept {
+bool change_elements(wire::ElementChange change, Element element, std::byte* to,
+                     std::span<const std::byte> values) noexcept {
+  if (change == wire::ElementChange::replace) {
+    std::memcpy(to, values.data(), values.size());
+    return true;
+  }
   switch (element) {
-    case Element::float32: return add_numbers_to<float>(to, addends);
-    case Element::float16: return add_numbers_to<half>(to, addends);
-    case Element::bfloat16: return add_numbers_to<bfloat16_t>(to, addends);
-    case Element::int8: return add_numbers_to<std::int8_t>(to, addends);
-    case Element::int16: return add_numbers_to<std::int16_t>(to, addends);
-    case Element::int32: return add_numbers_to<std::int32_t>(to, addends);
+    case Element::float32: return change_numbers_as<float>(change, to, values);
+    case Element::float16: return change_numbers_as<half>(change, to, values);
+    case Element::bfloat16: return change_numbers_as<bfloat16_t>(change, to, values);
+    case Element::int8: return change_numbers_as<std::int8_t>(change, to, values);
+    case Element::int16: return change_numbers_as<std::int16_t>(change, to, values);
+    case Element::int32: return change_numbers_as<std::int32_t>(change, to, values);
     case Element::float64:
     case Element::int64:
     case Element::uint8:

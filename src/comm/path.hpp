@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include <baton/collective_types.hpp>
 
 #include "base/deadline.hpp"
+#include "base/transfer.hpp"
 #include "wire/path_message.hpp"
 
 namespace baton::comm {
@@ -27,6 +29,15 @@ struct FarSignal {
   wire::AllocationKey window{};
   std::uint64_t offset = 0;
   std::int64_t value = 0;
+};
+
+/// Pieces of `piece_bytes` each for places around one, in their order: their distances from it in bytes, an int64_t
+/// each, then the pieces.
+struct FarPieces {
+  std::span<const std::byte> bytes;
+  std::uint64_t piece_bytes;
+  wire::ElementChange change;
+  Element element;  // of those that are not replaced
 };
 
 /// What a flush waits for.
@@ -52,9 +63,16 @@ class Path {
   /// Adds to elements of the kinds that add_elements() knows, one at a time; else as put().
   virtual void add(const FarPlace& to, Element element, const void* addends, std::size_t bytes,
                    const Deadline& deadline) = 0;
+  /// Changes elements at places around `to`; else as put().
+  virtual void scatter(const FarPlace& to, const FarPieces& pieces, const Deadline& deadline) = 0;
   /// Complete when it returns. Throws peer_left if the rank has left, released if it does not know the window any
   /// more.
   virtual void get(const FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) = 0;
+  /// The same, of bytes alone, that go on by themselves. Never block; what goes wrong is told at their end.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_put(const FarPlace& to, const void* source, std::size_t bytes,
+                                                            const Deadline& deadline) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_get(const FarPlace& from, void* target, std::size_t bytes,
+                                                            const Deadline& deadline) = 0;
   /// A short message for who listens to `topic` at `rank` (Delivery::listen()); nothing if the rank is gone. Waits for
   /// nobody.
   virtual void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) = 0;

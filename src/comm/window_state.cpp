@@ -171,9 +171,26 @@ void WindowState::send_sum(int peer, std::size_t offset, Element element, const 
   path_->add(far_place(peer, offset), element, addends, count, far_deadline());
 }
 
+void WindowState::send_pieces(int peer, std::size_t offset, const FarPieces& pieces) const {
+  static_cast<void>(checked("scatter", peer, offset, 0));
+  path_->scatter(far_place(peer, offset), pieces, far_deadline());
+}
+
 void WindowState::fetch(int peer, std::size_t offset, void* target, std::size_t count) const {
   static_cast<void>(checked("get", peer, offset, count));
   path_->get(far_place(peer, offset), target, count, far_deadline());
+}
+
+std::unique_ptr<Transfer> WindowState::start_send(int peer, std::size_t offset, const void* source,
+                                                  std::size_t count) const {
+  static_cast<void>(checked("put", peer, offset, count));
+  return path_->start_put(far_place(peer, offset), source, count, far_deadline());
+}
+
+std::unique_ptr<Transfer> WindowState::start_fetch(int peer, std::size_t offset, void* target,
+                                                   std::size_t count) const {
+  static_cast<void>(checked("get", peer, offset, count));
+  return path_->start_get(far_place(peer, offset), target, count, far_deadline());
 }
 
 void WindowState::record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset,

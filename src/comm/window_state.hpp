@@ -52,6 +52,13 @@ class WindowState {
   void fetch(int peer, std::size_t offset, void* target, std::size_t count) const;
   /// Adds `count` bytes of elements to those there.
   void send_sum(int peer, std::size_t offset, Element element, const void* addends, std::size_t count) const;
+  /// send() and fetch() that go on by themselves.
+  [[nodiscard]] std::unique_ptr<Transfer> start_send(int peer, std::size_t offset, const void* source,
+                                                     std::size_t count) const;
+  [[nodiscard]] std::unique_ptr<Transfer> start_fetch(int peer, std::size_t offset, void* target,
+                                                      std::size_t count) const;
+  /// Changes elements at places around `offset`.
+  void send_pieces(int peer, std::size_t offset, const FarPieces& pieces) const;
   void notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const;
   /// put, then notify of a signal in `signals`, a window of the same domain.
   void put_signal(int peer, std::size_t offset, const void* source, std::size_t count, const WindowState& signals,

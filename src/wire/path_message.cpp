@@ -3,6 +3,14 @@
 #include <cstring>
 
 namespace baton::wire {
+namespace {
+
+bool has_whole_pieces(const PathHeader& message) noexcept {
+  const auto piece = static_cast<std::uint64_t>(message.value);
+  return message.value > 0 && piece <= message.bytes && message.bytes % (piece + sizeof(std::int64_t)) == 0;
+}
+
+}  // namespace
 
 const char* path_defect(const void* header, std::size_t header_bytes, std::size_t payload_bytes,
                         const PathReceiver& receiver) noexcept {
@@ -19,10 +27,12 @@ const char* path_defect(const void* header, std::size_t header_bytes, std::size_
     return "with an unknown change of a signal";
   if (message.bytes != payload_bytes) return "of another length than it says";
   const bool has_payload = message.kind == PathKind::put || message.kind == PathKind::reply ||
-                           message.kind == PathKind::post || message.kind == PathKind::sum;
+                           message.kind == PathKind::post || message.kind == PathKind::sum ||
+                           message.kind == PathKind::scatter;
   if (message.bytes != 0 && !has_payload) return "with a payload that it should not have";
   if (message.change != SignalChange::none && message.kind != PathKind::put) return "with a signal that is not its own";
   if (message.kind == PathKind::get && message.value < 0) return "with an impossible length";
+  if (message.kind == PathKind::scatter && !has_whole_pieces(message)) return "with half of a piece";
   if ((message.sequence == 0) != (message.kind == PathKind::applied)) return "with a number that it should not have";
   return nullptr;
 }

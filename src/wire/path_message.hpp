@@ -9,7 +9,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint32_t kPathMagic = 0x48544150;  // "PATH" in memory
-inline constexpr std::uint16_t kPathVersion = 3;
+inline constexpr std::uint16_t kPathVersion = 4;
 
 /// The topic of posts that every rank listens to: members that released a window. No domain has this number.
 inline constexpr AllocationKey kReleases{~std::uint64_t{0}, 0};
@@ -23,8 +23,22 @@ enum class PathKind : std::uint16_t {
   applied = 6,  // nothing but the number of that name; it has no turn
   sum =
       7,  // the payload is added to the elements, of the kind `request`, at `offset` of the receiver's part of `window`
+  // Pieces of `value` bytes for places around `offset` of the receiver's part of `window`, one after the other. The
+  // payload has their distances from there, an int64_t each, then the pieces. `request` is an ElementChange, and the
+  // kind of the elements in the bits from kElementShift on.
+  scatter = 8,
 };
-inline constexpr PathKind kLastPathKind = PathKind::sum;
+inline constexpr PathKind kLastPathKind = PathKind::scatter;
+inline constexpr unsigned kElementShift = 8;
+
+/// What becomes of an element when another one comes to it.
+enum class ElementChange : std::uint8_t {
+  replace = 0,
+  add = 1,
+  max = 2,
+  min = 3,
+};
+inline constexpr ElementChange kLastElementChange = ElementChange::min;
 
 /// What becomes of the signal at `signal_offset` of the receiver's part of `signals`.
 enum class SignalChange : std::uint32_t {

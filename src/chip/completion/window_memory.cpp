@@ -4,8 +4,11 @@
 #include <atomic>
 #include <numeric>
 
+#include <pto/target/core.hpp>
+
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "chip/completion/far_copy.hpp"
 #include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
 #include "comm/health.hpp"
@@ -76,6 +79,11 @@ void WindowMemory::copy(void* to, const void* from, std::size_t bytes) {
   note_written(*target);
 }
 
+std::unique_ptr<Transfer> WindowMemory::start_far_copy(void* to, const void* from, std::size_t bytes) {
+  const FarEnds ends{far_place(to, bytes), far_place(from, bytes), to, from, bytes};
+  return std::make_unique<FarCopy>(ends, [this, target = ends.target] { note_written(*target); });
+}
+
 void WindowMemory::note_written(const comm::WindowPlace& target) {
   const std::uint64_t number = writes_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::atomic<std::uint64_t>& last = written_[owner_of(target)];
@@ -104,6 +112,20 @@ void WindowMemory::add_far(void* to, Element element, const void* addends, std::
   const auto target = far_place(to, bytes);
   if (!target) return;
   target->window->send_sum(target->rank, target->offset, element, addends, bytes);
+  note_written(*target);
+}
+
+void WindowMemory::scatter_far(const BatonScatter& pieces) {
+  const auto target = far_place(pieces.address, 1);
+  if (!target) return;
+  const auto* first = static_cast<const std::byte*>(pieces.pieces);
+  const std::size_t bytes = pieces.count * (sizeof(std::int64_t) + pieces.piece_bytes);
+  constexpr std::uint32_t kChange = (1U << BATON_ELEMENT_SHIFT) - 1;
+  target->window->send_pieces(target->rank, target->offset,
+                              {.bytes = {first, bytes},
+                               .piece_bytes = pieces.piece_bytes,
+                               .change = static_cast<wire::ElementChange>(pieces.change & kChange),
+                               .element = static_cast<Element>(pieces.change >> BATON_ELEMENT_SHIFT)});
   note_written(*target);
 }
 

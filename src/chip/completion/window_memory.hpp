@@ -32,7 +32,9 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] bool has_far_memory() const noexcept override { return world_->path() != nullptr; }
   [[nodiscard]] bool is_far(const void* address) const override { return far_place(address, 1).has_value(); }
   void copy(void* to, const void* from, std::size_t bytes) override;
+  [[nodiscard]] std::unique_ptr<Transfer> start_far_copy(void* to, const void* from, std::size_t bytes) override;
   void add_far(void* to, Element element, const void* addends, std::size_t bytes) override;
+  void scatter_far(const BatonScatter& pieces) override;
   [[nodiscard]] std::string name_of(const void* address) const override;
   void notify(std::int32_t* signal, std::int32_t value, NotifyOp op, const EventSource& from) override;
   void wait(const std::int32_t* signal, WaitCmp comparison, std::int32_t value, const EventSource& from) override;

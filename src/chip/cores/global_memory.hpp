@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@
 #include "base/event.hpp"
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
+#include "base/transfer.hpp"
+
+struct BatonScatter;
 
 namespace baton::chip {
 
@@ -78,8 +82,14 @@ class GlobalMemory {
   /// Copies between known addresses. What goes to another host may be taken from the source only, and still be on its
   /// way: it is there with a later notification of this rank. Throws Error if it cannot be had or sent.
   virtual void copy(void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
-  /// Adds to elements on another host; as copy() there.
+  /// A copy to or from another host that goes on by itself. What it sends is there as with copy().
+  [[nodiscard]] virtual std::unique_ptr<Transfer> start_far_copy(void* /*to*/, const void* /*from*/,
+                                                                 std::size_t /*bytes*/) {
+    return nullptr;
+  }
+  /// Changes elements on another host; as copy() there.
   virtual void add_far(void* /*to*/, Element /*element*/, const void* /*addends*/, std::size_t /*bytes*/) {}
+  virtual void scatter_far(const BatonScatter& /*pieces*/) {}
   /// A name for a known address that does not depend on where memory happens to lie: `scratch[2]+64` for byte 64 of
   /// rank 2's part of a window, `x+64` for one of a buffer.
   [[nodiscard]] virtual std::string name_of(const void* address) const = 0;

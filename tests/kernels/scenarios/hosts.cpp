@@ -1,4 +1,6 @@
 // What kernels do with memory of ranks on other hosts.
+#include <algorithm>
+
 #include "chip_rank.hpp"
 #include "support/hosts_lab.hpp"
 #include "support/require.hpp"
@@ -51,6 +53,51 @@ SCENARIO(AWaitForAnotherHostsSignalIsAnError, {.sizes = {2}, .hostings = {Hostin
   require_error(Code::out_of_range, {"kernel 'lonely_wait'", "TWAIT", "lonely_wait.cpp:7", "on another host"},
                 [&] { chip.run("lonely_wait", {address(theirs)}); });
   me.barrier();
+}
+
+// Elements and rows find their places in a peer's window, on whichever host that is, the last one of several wins, and
+// those that are added, or compared, meet what others leave there.
+SCENARIO(KernelsScatterIntoWindows, {.sizes = {2, 3}}) {
+  constexpr std::size_t kRows = 8, kCols = 16, kPlaces = 64, kApart = 24, kRoom = kPlaces * kApart;
+  enum : std::int64_t { kReplace, kAdd, kLarger, kSmaller, kOperations };
+  const auto window = me.window<float>("places", kRoom);
+  const auto indices = me.window<std::int32_t>("indices", kRows * kCols);
+  ChipRank chip(me);
+  Numbers values(chip, kRows * kCols, "values");
+  const int peer = (me.rank() + 1) % me.size();
+  const auto there = static_cast<std::int64_t>(window.context()->windowsIn[peer]);
+  const auto index = [](std::size_t i) { return static_cast<std::int32_t>(i * 37 % 67) - 1; };
+  const auto value = [](int rank, std::size_t i) {
+    return static_cast<float>(i * 29 % 101) - 50.0F + 1000.0F * static_cast<float>(rank);
+  };
+  for (std::size_t i = 0; i < kRows * kCols; ++i) {
+    indices[i] = index(i);
+    values[i] = value(me.rank(), i);
+  }
+  for (std::int64_t rows = 0; rows < 2; ++rows) {
+    for (std::int64_t op = kReplace; op < kOperations; ++op) {
+      std::vector<float> wanted(kRoom);
+      for (std::size_t i = 0; i < kRoom; ++i)
+        window[i] = wanted[i] = static_cast<float>(i % 7) + 1000.0F * static_cast<float>(peer);
+      me.barrier();
+      chip.run("scatter_to", {values, address(indices.data()), there, rows, op});
+      me.barrier();
+      const int giver = (me.rank() + me.size() - 1) % me.size();
+      for (std::size_t i = 0; i < kRows * kCols; ++i) {
+        const std::int32_t at = index(rows == 0 ? i : i / kCols);
+        if (at < 0 || at >= static_cast<std::int32_t>(kPlaces)) continue;
+        const std::size_t place =
+            rows == 0 ? static_cast<std::size_t>(at) : static_cast<std::size_t>(at) * kApart + i % kCols;
+        const float given = value(giver, i);
+        float& here = wanted[place];
+        here = op == kReplace  ? given
+               : op == kAdd    ? here + given
+               : op == kLarger ? std::max(here, given)
+                               : std::min(here, given);
+      }
+      for (std::size_t i = 0; i < kRoom; ++i) REQUIRE_EQUAL(window[i], wanted[i]);
+    }
+  }
 }
 
 // The signal of a copy says that its bytes have arrived, whoever is told.

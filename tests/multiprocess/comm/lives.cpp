@@ -2,15 +2,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <baton/join.hpp>
 
+#include "comm/address_book.hpp"
 #include "comm/domain_state.hpp"
+#include "comm/window_state.hpp"
 #include "ending.hpp"
 #include "job/connect.hpp"
 #include "support/rank_program.hpp"
@@ -184,6 +189,56 @@ SCENARIO_BEFORE_JOIN(WaitsForRankOne, kProcesses) {
   } else {
     tell("done");
   }
+}
+
+/// Rank 1 stops. Rank 0 puts to all others and gets from them at the same time: all of that is on its way together, and
+/// what goes on with ranks that live is over while rank 1 is silent.
+SCENARIO_BEFORE_JOIN(TransfersToStopped, kProcesses) {
+  constexpr std::size_t kBytes = std::size_t{1} << 22;
+  const StaySignal go;
+  survives_with_error([&] {
+    Domain domain = join_and_tell(me);
+    const RawWindow window = domain.raw_window("window", 2 * kBytes);
+    std::ranges::fill(std::span(window.local(), 2 * kBytes), static_cast<std::byte>(me.rank));
+    // A stopped rank does not answer those that do not know it yet.
+    for (int peer = 0; peer < me.size; ++peer) window.put(peer, 0, &me.rank, sizeof me.rank);
+    domain.barrier();
+    if (me.rank == 1) ::raise(SIGSTOP);
+    if (me.rank == 0) {
+      go.wait();
+      const auto place = comm::find_window(comm::DomainAccess::state(domain)->world(), window.local(), 1);
+      const std::vector<std::byte> from(kBytes, std::byte{7});
+      std::array<std::vector<std::byte>, 4> to;
+      std::array<std::unique_ptr<Transfer>, 4> puts;
+      std::array<std::unique_ptr<Transfer>, 4> gets;
+      for (const std::size_t peer : {1U, 2U, 3U}) {
+        to[peer].resize(kBytes);
+        puts[peer] = place->window->start_send(static_cast<int>(peer), 0, from.data(), kBytes);
+        gets[peer] = place->window->start_fetch(static_cast<int>(peer), kBytes, to[peer].data(), kBytes);
+      }
+      for (const std::size_t peer : {2U, 3U}) {
+        for (Transfer* const one : {puts[peer].get(), gets[peer].get()}) {
+          while (!one->is_over()) ::sched_yield();
+          one->end();
+        }
+        REQUIRE_EQUAL(to[peer] == std::vector<std::byte>(kBytes, static_cast<std::byte>(peer)), true);
+      }
+      REQUIRE_EQUAL(puts[1]->is_over() || gets[1]->is_over(), false);
+      tell("others done");
+      for (Transfer* const one : {puts[1].get(), gets[1].get()}) {
+        survives_with_error([&] {
+          while (!one->is_over()) ::sched_yield();
+          one->end();
+        });
+      }
+      for (const int peer : {2, 3}) {
+        std::byte there{};
+        window.get(peer, kBytes - 1, &there, 1);
+        REQUIRE_EQUAL(there == std::byte{7}, true);
+      }
+    }
+    domain.barrier();
+  });
 }
 
 /// Joins and leaves.

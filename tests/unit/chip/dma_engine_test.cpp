@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 
 #include "base/fiber.hpp"
@@ -100,6 +103,183 @@ TEST(DmaEngine, WhoeverKeepsTrackOfWordsIsToldOfRecords) {
   });
   chip.memory->watch(word, -1);
   EXPECT_TRUE(told);
+}
+
+/// Says of its buffers that they are on other hosts, but for those from `here`; what goes there arrives when the test
+/// lets it.
+class FarMemory final : public LocalMemory {
+ public:
+  struct Moving {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+    std::atomic<bool> over{false};
+    std::optional<Error> failure{};
+  };
+
+  void add_here(const void* begin, std::size_t bytes) {
+    add_buffer(begin, bytes, "here");
+    here_ = {reinterpret_cast<std::uintptr_t>(begin), bytes};
+  }
+  [[nodiscard]] bool has_far_memory() const noexcept override { return true; }
+  [[nodiscard]] bool is_far(const void* address) const override { return !here_.holds(address, 1); }
+  [[nodiscard]] std::unique_ptr<Transfer> start_far_copy(void* to, const void* from, std::size_t bytes) override {
+    moving.push_back(std::make_shared<Moving>(to, from, bytes));
+    return std::make_unique<Carried>(moving.back());
+  }
+  /// The last one that was started and goes to `to`; waits for it.
+  [[nodiscard]] Moving& to(const void* to) const {
+    while (true) {
+      for (const auto& one : moving) {
+        if (one->to == to) return *one;
+      }
+      yield_fiber();
+    }
+  }
+  void arrive(Moving& one) const {
+    std::memcpy(one.to, one.from, one.bytes);
+    one.over.store(true, std::memory_order_seq_cst);
+    parking_place().doorbell->ring(parking_place().scope);
+  }
+  void fail(Moving& one) const {
+    one.failure.emplace(Code::peer_died, "rank 1 died");
+    one.over.store(true, std::memory_order_seq_cst);
+    parking_place().doorbell->ring(parking_place().scope);
+  }
+  [[nodiscard]] std::size_t on_their_way() const {
+    return static_cast<std::size_t>(std::ranges::count_if(moving, [](const auto& one) { return !one->over.load(); }));
+  }
+
+  std::vector<std::shared_ptr<Moving>> moving;
+
+ private:
+  class Carried final : public Transfer {
+   public:
+    explicit Carried(std::shared_ptr<Moving> moving) : moving_(std::move(moving)) {}
+    [[nodiscard]] bool is_over() noexcept override { return moving_->over.load(std::memory_order_seq_cst); }
+    [[nodiscard]] Deadline::Clock::time_point latest() const noexcept override {
+      return Deadline::Clock::time_point::max();
+    }
+    void end() override {
+      if (moving_->failure) throw Error(*moving_->failure);
+    }
+
+   private:
+    std::shared_ptr<Moving> moving_;
+  };
+  Extent here_;
+};
+
+struct FarBytes {
+  FarBytes() {
+    memory.add_here(here.data(), sizeof here);
+    for (auto& part : there) memory.add_buffer(part.data(), sizeof part, "there");
+    std::iota(here.begin(), here.end(), 1);
+  }
+  [[nodiscard]] BatonCopy put(std::uint64_t session, std::size_t peer) {
+    return {session, there[peer].data(), here.data(), sizeof here, &signals[peer], 1, 0};
+  }
+  template <typename Body>
+  void with_engine(const DmaOptions& options, Body body) {
+    memory.add_buffer(signals.data(), sizeof signals, "signals");
+    DmaEngine engine(memory, options);
+    FiberPool pool({.threads = 1, .place = memory.parking_place()});
+    pool.add([&] { engine.serve(); });
+    pool.add([&] {
+      body(engine);
+      engine.stop();
+    });
+    pool.run();
+  }
+  std::array<int, 1000> here{};
+  std::array<std::array<int, 1000>, 3> there{};
+  std::array<std::int32_t, 3> signals{};
+  FarMemory memory;
+};
+
+TEST(DmaEngine, CopiesToSeveralHostsAreOnTheirWayTogether) {
+  FarBytes bytes;
+  std::array<std::shared_ptr<OperationRecord>, 3> records;
+  for (auto& record : records) record = std::make_shared<OperationRecord>();
+  bytes.with_engine({}, [&](DmaEngine& engine) {
+    // Two of one session, one of another.
+    engine.submit(bytes.put(1, 0), records[0]);
+    engine.submit(bytes.put(1, 1), records[1]);
+    engine.submit(bytes.put(2, 2), records[2]);
+    for (const auto& part : bytes.there) static_cast<void>(bytes.memory.to(part.data()));
+    EXPECT_EQ(bytes.memory.on_their_way(), 3U);
+    bytes.memory.arrive(bytes.memory.to(bytes.there[2].data()));
+    engine.wait(*records[2]);
+    EXPECT_EQ(bytes.signals[2], 1) << "nobody waits for a copy of another session";
+    bytes.memory.arrive(bytes.memory.to(bytes.there[1].data()));
+    for (int turn = 0; turn < 1000; ++turn) yield_fiber();
+    EXPECT_EQ(records[1]->state(), OperationState::pending) << "copies of a session complete in order";
+    EXPECT_EQ(bytes.signals[1], 0);
+    bytes.memory.arrive(bytes.memory.to(bytes.there[0].data()));
+    engine.wait(*records[1]);
+    EXPECT_EQ(records[0]->state(), OperationState::complete);
+  });
+  EXPECT_EQ(bytes.signals, (std::array<std::int32_t, 3>{1, 1, 1}));
+  for (const auto& part : bytes.there) EXPECT_EQ(part, bytes.here);
+}
+
+TEST(DmaEngine, WhatDependsOnACopyToAnotherHostWaitsForIt) {
+  FarBytes bytes;
+  const auto first = std::make_shared<OperationRecord>();
+  const auto second = std::make_shared<OperationRecord>();
+  bytes.with_engine({}, [&](DmaEngine& engine) {
+    engine.submit(bytes.put(1, 0), first);
+    // Comes back from where the first one goes.
+    engine.submit({1, bytes.here.data(), bytes.there[0].data(), sizeof bytes.here, nullptr, 0, 0}, second);
+    FarMemory::Moving& going = bytes.memory.to(bytes.there[0].data());
+    for (int turn = 0; turn < 1000; ++turn) yield_fiber();
+    EXPECT_EQ(bytes.memory.moving.size(), 1U);
+    bytes.memory.arrive(going);
+    bytes.memory.arrive(bytes.memory.to(bytes.here.data()));
+    engine.wait(*second);
+  });
+}
+
+TEST(DmaEngine, ALargeCopyToAnotherHostHasSeveralPiecesOnTheirWay) {
+  FarBytes bytes;
+  const auto record = std::make_shared<OperationRecord>();
+  bytes.with_engine({.far_chunk_bytes = 512}, [&](DmaEngine& engine) {
+    engine.submit(bytes.put(1, 0), record);
+    static_cast<void>(bytes.memory.to(bytes.there[0].data()));
+    EXPECT_EQ(bytes.memory.on_their_way(), 4U);
+    for (std::size_t piece = 0; piece < 8; ++piece) {
+      EXPECT_EQ(bytes.signals[0], 0);
+      bytes.memory.arrive(bytes.memory.to(&bytes.there[0][piece * 128]));
+    }
+    engine.wait(*record);
+  });
+  EXPECT_EQ(bytes.signals[0], 1);
+  EXPECT_EQ(bytes.there[0], bytes.here);
+}
+
+TEST(DmaEngine, AHostThatDiesEndsItsCopiesAndThoseBehindThem) {
+  FarBytes bytes;
+  std::array<std::shared_ptr<OperationRecord>, 3> records;
+  for (auto& record : records) record = std::make_shared<OperationRecord>();
+  bytes.with_engine({.far_chunk_bytes = 3000}, [&](DmaEngine& engine) {
+    engine.submit(bytes.put(1, 0), records[0]);
+    engine.submit(bytes.put(1, 1), records[1]);
+    engine.submit(bytes.put(2, 2), records[2]);
+    for (const std::size_t peer : {1U, 2U}) {
+      bytes.memory.arrive(bytes.memory.to(bytes.there[peer].data()));
+      bytes.memory.arrive(bytes.memory.to(&bytes.there[peer][750]));
+    }
+    bytes.memory.fail(bytes.memory.to(bytes.there[0].data()));
+    for (int turn = 0; turn < 1000; ++turn) yield_fiber();
+    EXPECT_EQ(records[0]->state(), OperationState::pending) << "one of its pieces still has its memory";
+    bytes.memory.arrive(bytes.memory.to(&bytes.there[0][750]));
+    for (const std::size_t failed : {0U, 1U}) {
+      EXPECT_THAT([&] { engine.wait(*records[failed]); },
+                  testing::ThrowsMessage<Error>(testing::HasSubstr("rank 1 died")));
+    }
+    engine.wait(*records[2]);
+  });
+  EXPECT_EQ(bytes.signals, (std::array<std::int32_t, 3>{0, 0, 1}));
 }
 
 TEST(DmaEngine, AWaitThatReachesItsDeadlineRaises) {

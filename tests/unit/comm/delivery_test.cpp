@@ -105,6 +105,66 @@ TEST_F(DeliveryTest, AddsNothingWhereItMayNot) {
   EXPECT_TRUE(delivery_.add(sum(Element::float32, 64), bytes_of(values))) << "nobody needs it any more";
 }
 
+/// A message for pieces of four bytes, and its payload.
+struct Scatter {
+  Scatter(wire::ElementChange change, Element element, std::uint64_t offset) {
+    message.kind = wire::PathKind::scatter;
+    message.window = kWindow;
+    message.offset = offset;
+    message.value = sizeof(std::int32_t);
+    message.request = static_cast<std::uint64_t>(change) | static_cast<std::uint64_t>(element) << wire::kElementShift;
+  }
+  template <class T>
+  Scatter& with(const std::vector<std::int64_t>& distances, const std::vector<T>& pieces) {
+    static_assert(sizeof(T) == sizeof(std::int32_t));
+    for (const auto bytes : {bytes_of(distances), bytes_of(pieces)})
+      payload.insert(payload.end(), bytes.begin(), bytes.end());
+    return *this;
+  }
+  wire::PathHeader message{};
+  std::vector<std::byte> payload;
+};
+
+TEST_F(DeliveryTest, ScattersPiecesInTheirOrder) {
+  using enum wire::ElementChange;
+  const auto deliver = [&](const Scatter& one) { return delivery_.scatter(one.message, one.payload); };
+  EXPECT_TRUE(deliver(Scatter(replace, Element::float64, 64).with<std::int32_t>({0, 8, -64, 0}, {1, 2, 3, 4})));
+  EXPECT_EQ(at<std::int32_t>(64), 4) << "the last one wins";
+  EXPECT_EQ(at<std::int32_t>(68), 0);
+  EXPECT_EQ(at<std::int32_t>(72), 2);
+  EXPECT_EQ(at<std::int32_t>(0), 3) << "distances may be negative";
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_TRUE(deliver(Scatter(add, Element::int32, 128).with<std::int32_t>({0, 4, 0}, {5, 6, 7})));
+    EXPECT_TRUE(deliver(Scatter(max, Element::float32, 192).with<float>({0, 4, 0}, {1.5F, -2, 0.5F})));
+    EXPECT_TRUE(deliver(Scatter(min, Element::float32, 256).with<float>({0, 4, 0}, {-1.5F, 2, 0.5F})));
+  }
+  EXPECT_EQ(at<std::int32_t>(128), 24);
+  EXPECT_EQ(at<std::int32_t>(132), 12);
+  EXPECT_EQ(at<float>(192), 1.5F);
+  EXPECT_EQ(at<float>(196), 0.0F);
+  EXPECT_EQ(at<float>(256), -1.5F);
+  EXPECT_EQ(at<float>(260), 0.0F);
+}
+
+TEST_F(DeliveryTest, ScattersNothingToWhereItMayNot) {
+  using enum wire::ElementChange;
+  const auto refused = [&](Scatter one) { return !delivery_.scatter(one.message, one.payload); };
+  const auto end = static_cast<std::int64_t>(kBytes);
+  for (const std::int64_t distance : {end - 3, end, std::int64_t{-4}, INT64_MIN, INT64_MAX}) {
+    EXPECT_TRUE(refused(Scatter(replace, Element::int32, 0).with<std::int32_t>({distance}, {1}))) << distance;
+    EXPECT_TRUE(refused(Scatter(add, Element::int32, 0).with<std::int32_t>({distance}, {1}))) << distance;
+  }
+  EXPECT_TRUE(refused(Scatter(replace, Element::int32, kBytes).with<std::int32_t>({0}, {1})));
+  EXPECT_TRUE(refused(Scatter(replace, Element::int32, UINT64_MAX).with<std::int32_t>({0}, {1})));
+  EXPECT_TRUE(refused(Scatter(add, Element::int32, 2).with<std::int32_t>({0}, {1}))) << "not aligned";
+  EXPECT_TRUE(refused(Scatter(add, Element::uint32, 0).with<std::int32_t>({0}, {1}))) << "kernels do not add to these";
+  EXPECT_TRUE(refused(Scatter(static_cast<wire::ElementChange>(4), Element::int32, 0).with<std::int32_t>({0}, {1})));
+  EXPECT_TRUE(refused(Scatter(add, static_cast<Element>(99), 0).with<std::int32_t>({0}, {1})));
+  for (std::uint64_t offset = 0; offset < 2 * kBytes; offset += 4) EXPECT_EQ(at<std::int32_t>(offset), 0);
+  delivery_.withdraw(kWindow);
+  EXPECT_FALSE(refused(Scatter(add, Element::int32, 0).with<std::int32_t>({0}, {1}))) << "nobody needs it any more";
+}
+
 TEST_F(DeliveryTest, FindsNothingOutside) {
   for (const auto& [offset, bytes] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {0, kBytes + 1}, {kBytes, 1}, {1, kBytes}, {UINT64_MAX, 1}, {1, UINT64_MAX}, {UINT64_MAX, UINT64_MAX}}) {

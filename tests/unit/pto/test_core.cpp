@@ -210,6 +210,7 @@ const BatonCoreTable& TestCore::functions() {
       // Nor memory on other hosts.
       .far_begin = [](BatonCore*, const BatonGlobalRange*, const BatonPlace*) -> void* { return nullptr; },
       .far_end = [](BatonCore*, const BatonGlobalRange*, const void*, const BatonPlace*) {},
+      .far_scatter = [](BatonCore*, const BatonScatter*, const BatonPlace*) {},
   };
   return table;
 }

@@ -80,6 +80,17 @@ TEST(PathMessage, HasWhatItsKindHas) {
     header.sequence = 1 - header.sequence;
     EXPECT_NE(defect(header, 0), nullptr) << "a number";
   }
+  PathHeader scatter = good();
+  scatter.kind = PathKind::scatter;
+  scatter.change = SignalChange::none;
+  scatter.bytes = 36;
+  scatter.value = 4;
+  EXPECT_EQ(defect(scatter, 36), nullptr) << "three distances and three pieces";
+  for (const std::int64_t piece :
+       {std::int64_t{0}, std::int64_t{5}, std::int64_t{37}, std::int64_t{-8}, INT64_MAX, INT64_MIN}) {
+    scatter.value = piece;
+    EXPECT_NE(defect(scatter, 36), nullptr) << piece;
+  }
   PathHeader get = good();
   get.kind = PathKind::get;
   get.change = SignalChange::none;

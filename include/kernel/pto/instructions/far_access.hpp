@@ -17,6 +17,7 @@ namespace baton::kernel {
 // Never called: kFarMemory is false.
 AICORE inline unsigned char* bring_near(const BatonPlace&, const GlobalView& tensor, uint32_t) { return tensor.data; }
 AICORE inline void send_back(const BatonPlace&, const GlobalView&, const unsigned char*, uint32_t) {}
+AICORE inline void send_pieces(const BatonPlace&, const BatonScatter&) {}
 #else
 PTO_ONCE PTO_COLD unsigned char* bring_near(const BatonPlace& place, const GlobalView& tensor, uint32_t access) {
   const BatonGlobalRange range = range_of(tensor, access);
@@ -30,6 +31,11 @@ PTO_ONCE PTO_COLD void send_back(const BatonPlace& place, const GlobalView& near
   range.address = there;
   BatonCore& core = current_core();
   core.table->far_end(&core, &range, near.data, &place);
+}
+
+PTO_ONCE PTO_COLD void send_pieces(const BatonPlace& place, const BatonScatter& pieces) {
+  BatonCore& core = current_core();
+  core.table->far_scatter(&core, &pieces, &place);
 }
 #endif
 
@@ -56,6 +62,40 @@ AICORE inline GlobalView line_of_bytes(const void* begin, uint64_t bytes) {
   auto* const data = const_cast<unsigned char*>(static_cast<const unsigned char*>(begin));
   return {data, 1, pto::Layout::ND, {{1, 1, 1, 1, static_cast<int64_t>(bytes)}, {0, 0, 0, 0, 1}}};
 }
+
+/// What an instruction leaves at places of a tensor on another host: collected, then sent together.
+class FarPieces {
+ public:
+  /// Room for `most` pieces of `piece_bytes`.
+  PTO_COLD AICORE FarPieces(const BatonPlace& place, const unsigned char* tensor, int64_t most, int64_t piece_bytes)
+      : place_(place),
+        tensor_(tensor),
+        piece_bytes_(static_cast<uint64_t>(piece_bytes)),
+        distances_(bring_near(place, line_of_bytes(tensor, static_cast<uint64_t>(most) * (kDistance + piece_bytes_)),
+                              BATON_WRITES)),
+        pieces_(distances_ + static_cast<uint64_t>(most) * kDistance) {}
+
+  AICORE void add(int64_t distance_bytes, const void* piece) {
+    memcpy(distances_ + count_ * kDistance, &distance_bytes, kDistance);
+    memcpy(pieces_ + count_ * piece_bytes_, piece, piece_bytes_);
+    ++count_;
+  }
+  PTO_COLD AICORE void send(uint32_t change) {
+    if (count_ == 0) return;
+    // They follow the distances, of which there may be fewer than there is room for.
+    memmove(distances_ + count_ * kDistance, pieces_, count_ * piece_bytes_);
+    send_pieces(place_, {tensor_, distances_, count_, static_cast<uint32_t>(piece_bytes_), change});
+  }
+
+ private:
+  static constexpr uint64_t kDistance = sizeof(int64_t);
+  const BatonPlace& place_;
+  const unsigned char* tensor_;
+  uint64_t piece_bytes_;
+  unsigned char* distances_;
+  unsigned char* pieces_;
+  uint64_t count_ = 0;
+};
 
 /// Words of a peer: where they are, or a copy as they were just now, which stays until the next one.
 template <typename Word>

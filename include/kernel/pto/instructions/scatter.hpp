@@ -4,6 +4,7 @@
 #include <pto/target/qualifiers.hpp>
 
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/far_access.hpp>
 #include <pto/instructions/global_access.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/target/atomics.hpp>
@@ -32,6 +33,19 @@ PTO_INLINE AICORE void scatter_one(Element* to, Element value) {
     atomic_update(to, value, LargerNumber{});
   } else {
     atomic_update(to, value, SmallerNumber{});
+  }
+}
+
+/// How an operation is told to another host.
+template <pto::ScatterAtomicOp op, typename Element>
+constexpr AICORE uint32_t scatter_change() {
+  if constexpr (op == pto::ScatterAtomicOp::None) {
+    return BATON_REPLACE;
+  } else {
+    constexpr BatonChange kChange = op == pto::ScatterAtomicOp::Add   ? BATON_ADD
+                                    : op == pto::ScatterAtomicOp::Max ? BATON_MAX
+                                                                      : BATON_MIN;
+    return kChange | static_cast<uint32_t>(element_of<Element>()) << BATON_ELEMENT_SHIFT;
   }
 }
 
@@ -74,9 +88,7 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
   const GlobalView tensor = view_of(dst);
   const Extents& extents = tensor.extents;
   check_extents(place, extents);
-  if (check_access(place, "dst", tensor)) {
-    fail(place, BATON_KERNEL_UNSUPPORTED, "dst is on another host, where MSCATTER cannot write");
-  }
+  const bool is_far = check_access(place, "dst", tensor);
   finish_copies();
   const int rows = src.GetValidRow();
   const int cols = src.GetValidCol();
@@ -93,25 +105,43 @@ AICORE RecordEvent MSCATTER(GlobalData& dst, Src& src, Index& idx,
     }
     int64_t count = 1;
     for (const int64_t extent : extents.shape) count *= extent;
-    for (int row = 0; row < rows; ++row) {
-      for (int col = 0; col < cols; ++col) {
-        const int64_t at = scatter_place<outside>(place, static_cast<int64_t>(*element_at(idx, row, col)), count);
-        if (at >= 0) scatter_one<op>(data_of(dst) + at, *element_at(src, row, col));
+    const auto scatter = [&](auto put) {
+      for (int row = 0; row < rows; ++row) {
+        for (int col = 0; col < cols; ++col) {
+          const int64_t at = scatter_place<outside>(place, static_cast<int64_t>(*element_at(idx, row, col)), count);
+          if (at >= 0) put(at, element_at(src, row, col));
+        }
       }
+    };
+    if (kFarMemory && is_far) {
+      FarPieces pieces(place, tensor.data, int64_t{rows} * cols, sizeof(Element));
+      scatter([&](int64_t at, const Element* from) { pieces.add(at * int64_t{sizeof(Element)}, from); });
+      pieces.send(scatter_change<op, Element>());
+      return {};
     }
+    scatter([&](int64_t at, const Element* from) { scatter_one<op>(data_of(dst) + at, *from); });
   } else {
     check_equal(place, "the valid columns of idx", idx.GetValidCol(), "the valid rows of src", rows);
     check_equal(place, "the valid columns of src", cols, "the tensor's size of dimension 4", extents.shape[4]);
     check_inner_stride(place, Layout::ND, extents);
     check_equal(place, "the product of the tensor's first three sizes",
                 extents.shape[0] * extents.shape[1] * extents.shape[2], "what rows are counted in", 1);
-    for (int row = 0; row < rows; ++row) {
-      const auto index = static_cast<int64_t>(*element_at(idx, 0, row));
-      const int64_t at = scatter_place<outside>(place, index, extents.shape[3]);
-      for (int col = 0; at >= 0 && col < cols; ++col) {
-        scatter_one<op>(data_of(dst) + at * extents.stride[3] + col, *element_at(src, row, col));
+    const auto scatter = [&](auto put) {
+      for (int row = 0; row < rows; ++row) {
+        const auto index = static_cast<int64_t>(*element_at(idx, 0, row));
+        const int64_t at = scatter_place<outside>(place, index, extents.shape[3]);
+        if (at >= 0) put(at * extents.stride[3], element_at(src, row, 0));
       }
+    };
+    if (kFarMemory && is_far) {
+      FarPieces pieces(place, tensor.data, rows, int64_t{cols} * int64_t{sizeof(Element)});
+      scatter([&](int64_t at, const Element* from) { pieces.add(at * int64_t{sizeof(Element)}, from); });
+      pieces.send(scatter_change<op, Element>());
+      return {};
     }
+    scatter([&](int64_t at, const Element* from) {
+      for (int col = 0; col < cols; ++col) scatter_one<op>(data_of(dst) + at + col, from[col]);
+    });
   }
   return {};
 }

@@ -33,6 +33,9 @@ enum BatonKernelError : int32_t {
 enum BatonAccess : uint32_t { BATON_READS = 1, BATON_WRITES = 2, BATON_ATOMIC = 4 };
 enum : uint32_t { BATON_ELEMENT_SHIFT = 8 };
 
+// What becomes of an element when another one comes to it. Element by element, but for BATON_REPLACE.
+enum BatonChange : uint32_t { BATON_REPLACE = 0, BATON_ADD = 1, BATON_MAX = 2, BATON_MIN = 3 };
+
 // Bits of BatonCore::watches: what a core wants to be told, and that some windows have parts on other hosts.
 enum BatonWatch : uint32_t { BATON_WATCH_ISSUE = 1, BATON_WATCH_FAR = 2 };
 
@@ -125,6 +128,16 @@ struct BatonPipeSlot {
   const char* element;
   uint32_t row_elements;
   uint32_t reserved;
+};
+
+// Pieces for a tensor on another host, in order: at `pieces` their distances in bytes from `address`, an int64_t each,
+// then the pieces. `change` is a BatonChange, with the kind of the elements in the bits from BATON_ELEMENT_SHIFT on.
+struct BatonScatter {
+  const void* address;
+  const void* pieces;
+  uint64_t count;
+  uint32_t piece_bytes;
+  uint32_t change;
 };
 
 // A matrix for a file: elements one row after the other. `type` is NumPy's word for them, such as "<f4".
@@ -221,9 +234,10 @@ struct BatonCoreTable {
 
   // Elements on another host. far_begin gives an address at which an instruction finds those that it reads, or leaves
   // those that it writes, at the distances of the range; far_end sends what was written at that address. What one of
-  // them reads, or writes, stays until the next one of its kind.
+  // them reads, or writes, stays until the next one of its kind. far_scatter sends pieces, which lie anywhere.
   void* (*far_begin)(BatonCore*, const BatonGlobalRange*, const BatonPlace*);
   void (*far_end)(BatonCore*, const BatonGlobalRange*, const void* near, const BatonPlace*);
+  void (*far_scatter)(BatonCore*, const BatonScatter*, const BatonPlace*);
 };
 #endif
 
@@ -247,10 +261,10 @@ __device__
 static_assert(sizeof(BatonPlace) == 24 && sizeof(BatonFailure) == 24 && sizeof(BatonBuffer) == 16);
 static_assert(sizeof(BatonTileRange) == 40 && sizeof(BatonGlobalRange) == 96 && sizeof(BatonIssue) == 40);
 static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(BatonPipeSlot) == 40);
-static_assert(sizeof(BatonDump) == 48);
+static_assert(sizeof(BatonDump) == 48 && sizeof(BatonScatter) == 32);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
 #if !defined(__CUDACC__)
-static_assert(sizeof(BatonCoreTable) == 24 * sizeof(void*));
+static_assert(sizeof(BatonCoreTable) == 25 * sizeof(void*));
 #endif
 
 #endif

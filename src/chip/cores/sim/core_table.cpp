@@ -303,6 +303,9 @@ struct CoreFunctions {
   static void far_end(BatonCore* core, const BatonGlobalRange* range, const void* near, const BatonPlace* place) {
     attributed(core, place, [&] { self(core).far_.end(*range, near); });
   }
+  static void far_scatter(BatonCore* core, const BatonScatter* pieces, const BatonPlace* place) {
+    attributed(core, place, [&] { memory(core).scatter_far(*pieces); });
+  }
 
   /// Adds the instruction to an error of the layers below.
   static void attributed(BatonCore* core, const BatonPlace* place, FunctionRef<void()> body) {
@@ -361,7 +364,8 @@ const BatonCoreTable kSimCoreTable = {kEntered<CoreFunctions::fail>,         kEn
                                       kEntered<CoreFunctions::copy_defer>,   kEntered<CoreFunctions::pipe_acquire>,
                                       kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>,
                                       kEntered<CoreFunctions::print>,        kEntered<CoreFunctions::dump>,
-                                      kEntered<CoreFunctions::far_begin>,    kEntered<CoreFunctions::far_end>};
+                                      kEntered<CoreFunctions::far_begin>,    kEntered<CoreFunctions::far_end>,
+                                      kEntered<CoreFunctions::far_scatter>};
 
 }  // namespace baton::chip
 

@@ -1,6 +1,7 @@
 #include "chip/cores/sim/dma_engine.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
@@ -13,6 +14,20 @@ namespace {
 constexpr std::uint64_t kLongestRest = 8;
 /// A seeded engine moves at least one part in this many of what is left.
 constexpr std::uint64_t kMostChunks = 4;
+/// Pieces of one copy to or from another host that are on their way together: while one ends the next ones travel.
+constexpr std::size_t kPiecesTogether = 4;
+
+bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(a);
+  const auto second = reinterpret_cast<std::uintptr_t>(b);
+  return first < second + b_bytes && second < first + a_bytes;
+}
+
+/// Whether one of them writes what the other one reads or writes.
+bool depend(const BatonCopy& a, const BatonCopy& b) {
+  return overlap(a.destination, a.bytes, b.destination, b.bytes) ||
+         overlap(a.destination, a.bytes, b.source, b.bytes) || overlap(a.source, a.bytes, b.destination, b.bytes);
+}
 
 }  // namespace
 
@@ -22,9 +37,10 @@ std::uint64_t DmaEngine::open_session() {
 }
 
 void DmaEngine::submit(const BatonCopy& copy, std::shared_ptr<OperationRecord> record, const CheckedCopy& checked) {
+  const bool is_far = memory_.has_far_memory() && (memory_.is_far(copy.destination) || memory_.is_far(copy.source));
   {
     const std::lock_guard lock(mutex_);
-    sessions_[copy.session].push_back({copy, std::move(record), ++submitted_, 0, 0, checked});
+    sessions_[copy.session].push_back({copy, std::move(record), ++submitted_, is_far, checked});
   }
   // Pairs with the load in serve(). Sequentially consistent because the doorbell is rung after it.
   pending_.fetch_add(1, std::memory_order_seq_cst);
@@ -50,50 +66,111 @@ void DmaEngine::stop() {
   memory_.parking_place().doorbell->ring(memory_.parking_place().scope);
 }
 
+DmaEngine::Copy* DmaEngine::first_able(Session& session) {
+  for (auto copy = session.begin(); copy != session.end(); ++copy) {
+    const auto waits_for = [&](const Copy& earlier) { return depend(earlier.request, copy->request); };
+    switch (copy->stage) {
+      case Copy::Stage::waiting:
+        // Behind others it may begin only with these on their way.
+        if (copy != session.begin() && (!copy->is_far || std::any_of(session.begin(), copy, waits_for))) return nullptr;
+        return &*copy;
+      case Copy::Stage::moving:
+        if (!copy->is_far || copy->pieces.front().transfer->is_over()) return &*copy;
+        break;
+      case Copy::Stage::landed:
+        if (copy == session.begin()) return &*copy;
+        break;
+    }
+  }
+  return nullptr;
+}
+
 DmaEngine::Copy* DmaEngine::next() {
   const std::lock_guard lock(mutex_);
-  if (sessions_.empty()) return nullptr;
-  auto session = sessions_.begin();
-  if (options_.chance) std::advance(session, options_.chance->below(sessions_.size()));
-  return &session->second.front();
+  std::vector<Copy*> able;
+  for (auto& [number, session] : sessions_) {
+    if (Copy* const copy = first_able(session)) able.push_back(copy);
+  }
+  if (able.empty()) return nullptr;
+  if (options_.chance) return able[options_.chance->below(able.size())];
+  // What goes on by itself first: the rest is done meanwhile.
+  const auto far = std::ranges::find_if(able, [](const Copy* copy) { return copy->is_far; });
+  return far == able.end() ? able.front() : *far;
+}
+
+bool DmaEngine::can_go_on() {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(sessions_, [](auto& session) { return first_able(session.second) != nullptr; });
+}
+
+Deadline DmaEngine::latest_news() {
+  const std::lock_guard lock(mutex_);
+  Deadline::Clock::time_point latest = Deadline::Clock::time_point::max();
+  for (const auto& [number, session] : sessions_) {
+    for (const Copy& copy : session) {
+      if (!copy.pieces.empty()) latest = std::min(latest, copy.pieces.front().transfer->latest());
+    }
+  }
+  return Deadline::at(latest);
 }
 
 void DmaEngine::serve() {
-  // Pairs with submit() and stop().
-  const auto called = [this] {
-    return pending_.load(std::memory_order_seq_cst) != 0 || stop_.load(std::memory_order_seq_cst);
-  };
   while (true) {
+    // Pairs with submit() and stop().
+    const auto is_idle = [this] { return pending_.load(std::memory_order_seq_cst) == 0; };
+    const Deadline latest = is_idle() ? Deadline::never() : latest_news();
+    const auto called = [&] {
+      if (is_idle()) return stop_.load(std::memory_order_seq_cst);
+      return can_go_on() || latest_news().when() < latest.when();
+    };
     // An engine has no deadline of its own: it ends when it is stopped.
-    if (!wait_until(memory_.parking_place(), called, Deadline::at(Deadline::Clock::time_point::max()), [] {})) continue;
-    Copy* copy = next();
-    if (copy == nullptr) return;
-    if (copy->done == 0) {
-      if (events::tracing()) copy->began = ticks();
-      if (const auto why = why_impossible(copy->request)) {
-        give_up(*copy, Code::out_of_range, *why);
-        continue;
-      }
-      if (copy->checked.submitted != 0) note_touches(*copy);
+    if (!wait_until(memory_.parking_place(), called, latest, [] {})) continue;
+    if (Copy* const copy = next()) {
+      go_on(*copy);
+    } else if (is_idle()) {
+      return;
     }
-    rest();
-    try {
-      move_chunk(*copy);
-    } catch (const Error& error) {  // one that goes to another host
-      give_up(*copy, error.code(), error.message());
-      continue;
-    }
-    if (copy->done < copy->request.bytes) continue;
-    rest();
-    settle(*copy);
-    finish(*copy);
   }
 }
 
-void DmaEngine::give_up(Copy& copy, Code code, const std::string& why) {
+void DmaEngine::go_on(Copy& copy) {
+  if (copy.stage == Copy::Stage::waiting) begin(copy);
+  if (copy.stage == Copy::Stage::moving) {
+    rest();
+    copy.is_far ? move_pieces(copy) : move_chunk(copy);
+  }
+  if (copy.stage == Copy::Stage::landed && is_first(copy)) end(copy);
+}
+
+void DmaEngine::begin(Copy& copy) {
+  if (events::tracing()) copy.began = ticks();
+  copy.stage = Copy::Stage::moving;
+  if (const auto why = why_impossible(copy.request)) {
+    copy.failure.emplace(Code::out_of_range, *why);
+    copy.stage = Copy::Stage::landed;
+  } else if (copy.checked.submitted != 0) {
+    note_touches(copy);
+  }
+}
+
+bool DmaEngine::is_first(const Copy& copy) {
+  const std::lock_guard lock(mutex_);
+  return &sessions_.find(copy.request.session)->second.front() == &copy;
+}
+
+void DmaEngine::end(Copy& copy) {
+  const auto broken = broken_.find(copy.request.session);
+  if (!copy.failure && broken != broken_.end()) copy.failure.emplace(Code::out_of_range, broken->second);
+  if (copy.failure) return give_up(copy, *copy.failure);
+  rest();
+  settle(copy);
+  finish(copy);
+}
+
+void DmaEngine::give_up(Copy& copy, const Error& why) {
   note(copy, "failed");
-  broken_.try_emplace(copy.request.session, "an earlier copy of its session failed: " + why);
-  copy.record->fail(code, why);
+  broken_.try_emplace(copy.request.session, "an earlier copy of its session failed: " + why.message());
+  copy.record->fail(why.code(), why.message());
   finish(copy);
 }
 
@@ -157,17 +234,42 @@ std::optional<std::string> DmaEngine::why_impossible(const BatonCopy& request) c
   return std::nullopt;
 }
 
+std::uint64_t DmaEngine::chunk_of(std::uint64_t left, std::uint64_t usual) {
+  if (!options_.chance || left == 0) return std::min(usual, left);
+  const std::uint64_t chunk = left / kMostChunks * (1 + options_.chance->below(kMostChunks));
+  return options_.chance->one_in(kMostChunks) ? left : std::max<std::uint64_t>(1, chunk);
+}
+
 void DmaEngine::move_chunk(Copy& copy) {
-  const std::uint64_t left = copy.request.bytes - copy.done;
-  std::uint64_t chunk = std::min(options_.chunk_bytes, left);
-  if (options_.chance && left != 0) {
-    chunk = std::max<std::uint64_t>(1, left / kMostChunks * (1 + options_.chance->below(kMostChunks)));
-    if (options_.chance->one_in(kMostChunks)) chunk = left;
-  }
+  const std::uint64_t chunk = chunk_of(copy.request.bytes - copy.done, options_.chunk_bytes);
   memory_.copy(static_cast<char*>(copy.request.destination) + copy.done,
                static_cast<const char*>(copy.request.source) + copy.done, chunk);
   copy.done += chunk;
   if (options_.events != nullptr) note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));
+  if (copy.done == copy.request.bytes) copy.stage = Copy::Stage::landed;
+}
+
+void DmaEngine::move_pieces(Copy& copy) {
+  try {
+    while (!copy.pieces.empty() && copy.pieces.front().transfer->is_over()) {
+      const FarPiece piece = std::move(copy.pieces.front());
+      copy.pieces.pop_front();
+      piece.transfer->end();
+      copy.done += piece.bytes;
+      if (options_.events != nullptr) note(copy, fmt::format("moved {} of {} bytes", copy.done, copy.request.bytes));
+    }
+    while (!copy.failure && copy.pieces.size() < kPiecesTogether && copy.begun < copy.request.bytes) {
+      const std::uint64_t chunk = chunk_of(copy.request.bytes - copy.begun, options_.far_chunk_bytes);
+      copy.pieces.push_back({memory_.start_far_copy(static_cast<char*>(copy.request.destination) + copy.begun,
+                                                    static_cast<const char*>(copy.request.source) + copy.begun, chunk),
+                             chunk});
+      copy.begun += chunk;
+    }
+  } catch (const Error& error) {
+    // The first one says most. Those on their way still come to an end.
+    if (!copy.failure) copy.failure.emplace(error);
+  }
+  if (copy.pieces.empty() && (copy.failure || copy.begun == copy.request.bytes)) copy.stage = Copy::Stage::landed;
 }
 
 void DmaEngine::finish(Copy& copy) {

@@ -7,13 +7,6 @@
 #include "comm/health.hpp"
 
 namespace baton::ucx {
-namespace {
-
-/// A connection ends when the rank at its other end does, and the news of that may come later than the end of the
-/// connection.
-constexpr std::chrono::seconds kNewsTime{3};
-
-}  // namespace
 
 std::string UcxPath::describe(std::uint32_t rank) const {
   return fmt::format("rank {} ({})", rank, comm::describe_process(place_.control, rank));
@@ -38,12 +31,12 @@ void UcxPath::abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept 
   if (!is_over()) log::warn("UCX did not give back memory that was on its way to {}", describe(rank));
 }
 
-void UcxPath::settle_loss(std::uint32_t rank, const char* what) {
-  const auto news = [&] {
+void UcxPath::settle_loss(std::uint32_t rank, const char* what, const Deadline& news) {
+  const auto is_known = [&] {
     progress();
     return is_gone(rank);
   };
-  const bool known = wait_until(parking_, news, Deadline::after(kNewsTime), [] {});
+  const bool known = is_known() || wait_until(parking_, is_known, news, [] {});
   const wire::RankState state = comm::state_of(place_.control, rank);
   if (known && state == wire::RankState::left) return;
   if (known) {

@@ -49,7 +49,12 @@ class UcxPath final : public comm::Path {
            const Deadline& deadline) override;
   void add(const comm::FarPlace& to, Element element, const void* addends, std::size_t bytes,
            const Deadline& deadline) override;
+  void scatter(const comm::FarPlace& to, const comm::FarPieces& pieces, const Deadline& deadline) override;
   void get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) override;
+  [[nodiscard]] std::unique_ptr<Transfer> start_put(const comm::FarPlace& to, const void* source, std::size_t bytes,
+                                                    const Deadline& deadline) override;
+  [[nodiscard]] std::unique_ptr<Transfer> start_get(const comm::FarPlace& from, void* target, std::size_t bytes,
+                                                    const Deadline& deadline) override;
   void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) override;
   [[nodiscard]] bool flush(comm::Flushed what, const Deadline& deadline) override;
   void progress() noexcept override;
@@ -62,9 +67,16 @@ class UcxPath final : public comm::Path {
   [[nodiscard]] int event_fd() const noexcept { return worker_->event_fd(); }
 
  private:
+  class Message;
+  class Put;
+  class Get;
+
   static constexpr unsigned kMessageNumber = 1;
   /// UCX gives memory back soon after a connection was closed by force.
   static constexpr std::chrono::seconds kReturnTime{5};
+  /// A connection ends when the rank at its other end does, and the news of that may come later than the end of the
+  /// connection.
+  static constexpr std::chrono::seconds kNewsTime{3};
 
   /// A message on its way out. Others wait for it, or it is its own and ends with its completion.
   struct Sending {
@@ -135,7 +147,9 @@ class UcxPath final : public comm::Path {
   bool start(std::uint32_t rank, Sending& sending);
   [[nodiscard]] bool connect(Peer& peer, std::uint32_t rank);
   /// Sends now, or once the peer has answered what is said to it first: until a connection is made UCX may let messages
-  /// overtake each other.
+  /// overtake each other. Else as start().
+  bool start_or_keep(std::uint32_t rank, Sending& sending);
+  /// The same for what is nobody's.
   bool start_own(std::uint32_t rank, std::unique_ptr<Sending> sending);
   [[nodiscard]] bool is_known(const Peer& peer) const noexcept {
     return peer.done_there.load(std::memory_order_relaxed) != 0;
@@ -159,8 +173,8 @@ class UcxPath final : public comm::Path {
   bool make_acquaintance(std::uint32_t rank, const char* what, const Deadline& deadline);
   /// Sends and waits until the payload may change. False if the rank has left: nobody will see it.
   bool send(std::uint32_t rank, Sending& sending, const char* what, const Deadline& deadline);
-  /// The path to a rank broke, or it is gone: throws, or returns if it has left.
-  void settle_loss(std::uint32_t rank, const char* what);
+  /// The path to a rank broke, or it is gone: throws, or returns if it has left. Waits for the news until then.
+  void settle_loss(std::uint32_t rank, const char* what, const Deadline& news = Deadline::within(kNewsTime));
   [[noreturn]] void throw_timeout(std::uint32_t rank, const char* what, std::size_t bytes) const;
   /// Until UCX does not touch what `is_over` tells of any more. Gives the path up.
   void abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept;

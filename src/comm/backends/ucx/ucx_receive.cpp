@@ -165,6 +165,9 @@ void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> 
     case wire::PathKind::sum:
       if (arrived && !delivery_.add(header, payload)) refuse(header, "for elements that are not there");
       break;
+    case wire::PathKind::scatter:
+      if (arrived && !delivery_.scatter(header, payload)) refuse(header, "for elements that are not there");
+      break;
     case wire::PathKind::get: answer_get(header); break;
     case wire::PathKind::reply: {
       const auto found = gets_.find(header.request);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
-#include "comm/backends/ucx/ucx_path.hpp"
+#include "comm/backends/ucx/ucx_transfer.hpp"
 
 namespace baton::ucx {
 
@@ -23,7 +23,8 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   sending.path = this;
   if (sending.header.kind != wire::PathKind::applied) sending.header.sequence = ++peer.sent;
   sending.header.applied = peer.done_here;
-  const bool writes = sending.header.kind == wire::PathKind::put || sending.header.kind == wire::PathKind::sum;
+  const wire::PathKind kind = sending.header.kind;
+  const bool writes = kind == wire::PathKind::put || kind == wire::PathKind::sum || kind == wire::PathKind::scatter;
   if (writes) peer.last_put = peer.sent;
   if (sending.header.kind == wire::PathKind::post) peer.posts.push_back(peer.sent);
   ucp_request_param_t param{};
@@ -48,19 +49,23 @@ void UcxPath::on_sent(void* request, ucs_status_t status, void* sending) {
   if (!sent.is_its_own) path.ring();
 }
 
+bool UcxPath::start_or_keep(std::uint32_t rank, Sending& sending) {
+  Peer& peer = peers_[rank];
+  if (!ask(rank)) return false;
+  if (is_known(peer)) return start(rank, sending);
+  peer.unsent.push_back(&sending);
+  return true;
+}
+
 bool UcxPath::start_own(std::uint32_t rank, std::unique_ptr<Sending> sending) {
   Peer& peer = peers_[rank];
   const bool is_first = peer.sent == 0 && sending->header.kind == wire::PathKind::flush;
   const bool at_once = is_first || sending->header.kind == wire::PathKind::applied;
-  if (!at_once && !ask(rank)) return false;
   sending->is_its_own = true;
-  own_.push_back(std::move(sending));
-  if (!at_once && !is_known(peer)) {
-    peer.unsent.push_back(own_.back().get());
-    return true;
-  }
-  if (start(rank, *own_.back())) return true;
-  own_.pop_back();
+  // A question may come behind it.
+  const auto mine = own_.insert(own_.end(), std::move(sending));
+  if (at_once ? start(rank, **mine) : start_or_keep(rank, **mine)) return true;
+  own_.erase(mine);
   return false;
 }
 
@@ -75,7 +80,11 @@ void UcxPath::send_unsent() noexcept {
 
 void UcxPath::drop_unsent(Sending& sending) noexcept {
   if (sending.header.kind == wire::PathKind::post) note_posts_done(1);
-  sending.done.store(true, std::memory_order_relaxed);  // own_ forgets it
+  sending.status = UCS_ERR_UNREACHABLE;
+  // Pairs with the load in Message; sequentially consistent because the doorbell is rung after it. One that is its own
+  // is forgotten.
+  sending.done.store(true, std::memory_order_seq_cst);
+  if (!sending.is_its_own) ring();
 }
 
 bool UcxPath::send(std::uint32_t rank, Sending& sending, const char* what, const Deadline& deadline) {
@@ -136,54 +145,39 @@ void UcxPath::add(const comm::FarPlace& to, Element element, const void* addends
   static_cast<void>(send(to.rank, sending, "an addition", deadline));
 }
 
+void UcxPath::scatter(const comm::FarPlace& to, const comm::FarPieces& pieces, const Deadline& deadline) {
+  if (pieces.bytes.empty()) return;
+  Sending sending;
+  sending.header = header_for(wire::PathKind::scatter, to.rank);
+  sending.header.window = to.window;
+  sending.header.offset = to.offset;
+  sending.header.bytes = pieces.bytes.size();
+  sending.header.value = static_cast<std::int64_t>(pieces.piece_bytes);
+  sending.header.request = static_cast<std::uint64_t>(pieces.change) | static_cast<std::uint64_t>(pieces.element)
+                                                                           << wire::kElementShift;
+  sending.payload = pieces.bytes.data();
+  static_cast<void>(send(to.rank, sending, "a scatter", deadline));
+}
+
 void UcxPath::get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) {
   if (bytes == 0) return;
-  auto getting = std::make_shared<Getting>();
-  getting->target = static_cast<std::byte*>(target);
-  getting->bytes = bytes;
-  Sending sending;
-  sending.header = header_for(wire::PathKind::get, from.rank);
-  sending.header.window = from.window;
-  sending.header.offset = from.offset;
-  sending.header.value = static_cast<std::int64_t>(bytes);
-  {
-    const std::lock_guard lock(mutex_);
-    sending.header.request = next_get_++;
-    gets_[sending.header.request] = getting;
+  Get get(*this, from, target, bytes, deadline);
+  while (!get.is_over()) {
+    const Deadline latest = Deadline::at(get.latest());
+    const auto is_settled = [&] { return get.is_over() || get.latest() != latest.when(); };
+    static_cast<void>(wait_until(parking_, is_settled, latest, [] {}));
   }
-  // Pairs with the store in finish(); sequentially consistent because it is tested before sleeping.
-  const auto is_done = [&] { return getting->done.load(std::memory_order_seq_cst); };
-  // The memory is the caller's again, however this ends.
-  const auto take_back = [&] {
-    bool arrives = false;
-    {
-      const std::lock_guard lock(mutex_);
-      arrives = getting->arrives;
-      if (!arrives) gets_.erase(sending.header.request);
-    }
-    if (arrives && !is_done()) abandon(from.rank, is_done);
-  };
-  try {
-    const bool sent = send(from.rank, sending, "a get", deadline);
-    const auto is_over = [&] {
-      if (is_done()) return true;
-      progress();
-      return is_done() || is_lost(from.rank);
-    };
-    const bool in_time = sent && (is_over() || wait_until(parking_, is_over, deadline, [] {}));
-    if (!is_done()) {
-      if (sent && !in_time) throw_timeout(from.rank, "a get", bytes);
-      settle_loss(from.rank, "a get");
-      fail(Code::peer_left, "rank {} wanted {} bytes of {}, which has left", place_.rank, bytes, describe(from.rank));
-    }
-  } catch (...) {
-    take_back();
-    throw;
-  }
-  if (getting->refused) {
-    fail(Code::released, "rank {} wanted {} bytes of a window that {} has released", place_.rank, bytes,
-         describe(from.rank));
-  }
+  get.end();
+}
+
+std::unique_ptr<Transfer> UcxPath::start_put(const comm::FarPlace& to, const void* source, std::size_t bytes,
+                                             const Deadline& deadline) {
+  return std::make_unique<Put>(*this, to, source, bytes, deadline);
+}
+
+std::unique_ptr<Transfer> UcxPath::start_get(const comm::FarPlace& from, void* target, std::size_t bytes,
+                                             const Deadline& deadline) {
+  return std::make_unique<Get>(*this, from, target, bytes, deadline);
 }
 
 void UcxPath::post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) {
