@@ -121,6 +121,13 @@ constexpr Row kOptions[] = {
     {{"BATON_INTERFACE", "the name of a network interface", "",
       "The network on which other hosts reach this one; without it, any."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.interface = parse_name(i.name, text, i.form); }},
+    // Of the next two join() reads for itself what it needs: options are shown, a token is not.
+    {{"BATON_JOB_TOKEN", "64 hexadecimal digits", "",
+      "The secret of a job on several hosts that mpirun, srun or torchrun started: equal at all its ranks."},
+     [](Options&, const OptionInfo&, std::string_view) {}},
+    {{"BATON_MEET", "a host, or a host and a port such as node1:4711", "",
+      "The host of rank 0 of such a job; without it, what its launcher says."},
+     [](Options&, const OptionInfo& i, std::string_view text) { static_cast<void>(parse_name(i.name, text, i.form)); }},
     {{"BATON_REMOTE_BATON", "a path", "", "Where `baton` is on other hosts; without it, where it is here."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.remote_baton = parse_name(i.name, text, i.form); }},
     {{"BATON_RANK", "a number, 0 or more", "", "Which rank this process is. Set by `baton run`."},

@@ -86,6 +86,13 @@ class NodeCommand : public Command {
   [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
 };
 
+/// baton gather: the agent of a host whose ranks another launcher started.
+class GatherCommand : public Command {
+ public:
+  explicit GatherCommand(CLI::App& baton);
+  [[nodiscard]] int run(const std::vector<std::string>& after_dashes) override;
+};
+
 /// baton check -n 4 ./program: runs a program and reports its races.
 class CheckCommand : public Command {
  public:

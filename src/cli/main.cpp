@@ -91,7 +91,7 @@ int run(std::vector<std::string> arguments) {
   baton.footer(kBatonExamples);
   baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
-  std::array<std::unique_ptr<Command>, 15> commands = {
+  std::array<std::unique_ptr<Command>, 16> commands = {
       std::make_unique<RunCommand>(baton),     std::make_unique<CompileCommand>(baton),
       std::make_unique<CheckCommand>(baton),   std::make_unique<PsCommand>(baton),
       std::make_unique<ExplainCommand>(baton), std::make_unique<TestCommand>(baton),
@@ -99,7 +99,7 @@ int run(std::vector<std::string> arguments) {
       std::make_unique<DoctorCommand>(baton),  std::make_unique<CompletionCommand>(baton),
       std::make_unique<ManCommand>(baton),     std::make_unique<VersionCommand>(baton),
       std::make_unique<TraceCommand>(baton),   std::make_unique<AgentCommand>(baton),
-      std::make_unique<NodeCommand>(baton)};
+      std::make_unique<NodeCommand>(baton),    std::make_unique<GatherCommand>(baton)};
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

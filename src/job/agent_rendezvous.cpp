@@ -25,12 +25,7 @@ namespace {
 /// A connection to the agent. Any number of senders, one receiver.
 class AgentSocket {
  public:
-  explicit AgentSocket(const std::string& address) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const shm::UnixAddress where(address);
-    if (!socket_ || ::connect(socket_.get(), where.get(), where.length()) != 0) {
-      fail(Code::peer_died, "the agent of this host, at {}, cannot be reached: {}", address, ::strerrordesc_np(errno));
-    }
-  }
+  explicit AgentSocket(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
 
   /// False if the agent is gone.
   bool send(std::string_view frame) {
@@ -71,23 +66,28 @@ class AgentSocket {
 
 class AgentRendezvous final : public comm::Rendezvous {
  public:
-  AgentRendezvous(const std::string& address, std::uint32_t rank, const Deadline& deadline)
-      : socket_(address), rank_(rank) {
-    socket_.send(FrameWriter(FrameKind::join).put(rank).finish());
-    auto answer = socket_.receive(deadline);
-    if (!answer) {
-      if (deadline.passed()) fail(Code::join_timeout, "the agent of this host does not answer rank {}", rank);
-      fail(Code::peer_died, "the agent of this host is gone");
+  AgentRendezvous(UniqueFd connection, const Join& join, const Deadline& deadline,
+                  const std::function<void(const Reachable&)>& on_reachable)
+      : socket_(std::move(connection)), rank_(join.rank) {
+    socket_.send(encode(join));
+    auto answer = receive_answer(deadline);
+    if (answer.kind() == FrameKind::reachable) {
+      if (on_reachable) on_reachable(decode_reachable(answer));
+      answer = receive_answer(deadline);
     }
-    if (answer->kind() == FrameKind::refused) fail(Code::join_refused, "{}", answer->get_text());
-    if (answer->kind() != FrameKind::welcome) fail(Code::protocol, "the agent of this host answers with nonsense");
-    welcome_ = decode_welcome(*answer);
+    if (answer.kind() == FrameKind::failed) throw Error(decode_failure(answer).error);
+    if (answer.kind() != FrameKind::welcome) fail(Code::protocol, "the agent of this host answers with nonsense");
+    welcome_ = decode_welcome(answer);
     if (rank_ >= size()) fail(Code::protocol, "rank {} is not one of {}", rank_, size());
     ends_.resize(size());
     receiver_ = start_service_thread("baton-meeting", [this] { receive_all(); });
   }
 
   ~AgentRendezvous() override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_leaving_ = true;
+    }
     socket_.shut_down();
     receiver_.join();
   }
@@ -156,6 +156,13 @@ class AgentRendezvous final : public comm::Rendezvous {
     std::uint32_t complete = 0;
   };
 
+  FrameReader receive_answer(const Deadline& deadline) {
+    auto answer = socket_.receive(deadline);
+    if (answer) return *answer;
+    if (deadline.passed()) fail(Code::join_timeout, "the agent of this host does not answer rank {}", rank_);
+    fail(Code::peer_died, "the agent of this host is gone");
+  }
+
   Exchange& exchange_of(std::uint64_t sequence) {
     Exchange& one = exchanges_[sequence];
     if (one.records.empty()) {
@@ -199,9 +206,21 @@ class AgentRendezvous final : public comm::Rendezvous {
     } catch (const Error&) {
       // Nonsense from the agent: as good as none.
     }
-    const std::lock_guard lock(mutex_);
-    agent_is_gone_ = true;
-    changed_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      agent_is_gone_ = true;
+      changed_.notify_all();
+      if (is_leaving_) return;
+    }
+    // Nobody is left to tell what becomes of them, and the others hear as much of this host.
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+      if (host_of(rank) == host_of(rank_)) continue;
+      take_end({.rank = rank,
+                .state = wire::RankState::dead,
+                .kind = wire::EndKind::unknown,
+                .value = 0,
+                .reason = "the agent of this host is gone"});
+    }
   }
 
   void take_record(const RecordPart& part) {
@@ -243,6 +262,7 @@ class AgentRendezvous final : public comm::Rendezvous {
   std::vector<std::optional<comm::RankEnd>> ends_;  // by rank
   std::function<void(const comm::RankEnd&)> told_;
   bool agent_is_gone_ = false;
+  bool is_leaving_ = false;
 
   std::thread receiver_;
 };
@@ -251,7 +271,17 @@ class AgentRendezvous final : public comm::Rendezvous {
 
 std::unique_ptr<comm::Rendezvous> join_through_agent(const std::string& address, std::uint32_t rank,
                                                      const Deadline& deadline) {
-  return std::make_unique<AgentRendezvous>(address, rank, deadline);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const shm::UnixAddress where(address);
+  if (!socket || ::connect(socket.get(), where.get(), where.length()) != 0) {
+    fail(Code::peer_died, "the agent of this host, at {}, cannot be reached: {}", address, ::strerrordesc_np(errno));
+  }
+  return join_through_agent(std::move(socket), Join{.rank = rank, .size = 0}, deadline, {});
+}
+
+std::unique_ptr<comm::Rendezvous> join_through_agent(UniqueFd connection, const Join& join, const Deadline& deadline,
+                                                     const std::function<void(const Reachable&)>& on_reachable) {
+  return std::make_unique<AgentRendezvous>(std::move(connection), join, deadline, on_reachable);
 }
 
 }  // namespace baton::job

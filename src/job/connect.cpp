@@ -7,6 +7,7 @@
 #include "comm/backends/shm/shm_backend.hpp"
 #include "comm/backends/ucx/ucx_backend.hpp"
 #include "job/agent_rendezvous.hpp"
+#include "job/gathering.hpp"
 #include "job/uncaught.hpp"
 
 namespace baton::job {
@@ -67,8 +68,9 @@ std::shared_ptr<comm::World> connect(std::unique_ptr<comm::Rendezvous> rendezvou
 std::shared_ptr<comm::World> connect(const std::optional<Assignment>& assignment, const Options& options) {
   // Alone, no other process can know the name, so nobody need be met.
   if (!assignment) return connect("inproc:alone", 0, 1, options);
-  if (assignment->agent.empty())
+  if (!assignment->several_hosts)
     return connect("shm:" + assignment->rendezvous, assignment->rank, assignment->size, options);
+  if (assignment->agent.empty()) return connect(join_gathering(*assignment, options), options);
   return connect(join_through_agent(assignment->agent, static_cast<std::uint32_t>(assignment->rank),
                                     Deadline::after(options.join_timeout)),
                  options);

@@ -40,9 +40,17 @@ enum class FrameKind : std::uint32_t {
   finished,     // agent: nothing of them is left but output
   heartbeat,    // both: nothing; there is always something that the other host has to acknowledge
 
+  // Between the agents of a job that another launcher started, and the one of them where it gathers.
+  attend = 32,  // agent: the version, and its host
+  claim,        // agent: a rank came
+  overdue,      // agent: its ranks have waited long enough
+  farewell,     // agent: its ranks have left
+
   // Between an agent and its ranks.
-  join = 64,  // rank: which one it is
-  welcome,    // agent: who is where
+  join = 64,  // rank: which one it is, of how many
+  welcome,    // agent, and the one where a job gathers: who is where
+  reachable,  // agent: where other agents find it
+  failed,     // agent, and the one where a job gathers: a rank, or all of them, will not meet the others
 
   // Between all.
   record = 96,  // a part of what a rank gives to all others

@@ -22,7 +22,8 @@ struct Dialect {
   std::string_view host_count;               // hosts of the job; empty: not told
   std::array<std::string_view, 3> identity;  // variables that together name the job; empty: unused
   std::string_view also_needed;              // must be set for the dialect to apply; empty: nothing
-  std::string_view agent = "";               // where ranks of several hosts meet; empty: nowhere
+  std::string_view agent = "";               // where ranks of several hosts meet; empty: not told
+  std::string_view root = "";                // the host of rank 0, or a list that begins with it; empty: not told
 };
 
 constexpr std::array<Dialect, 5> kDialects = {{
@@ -40,7 +41,9 @@ constexpr std::array<Dialect, 5> kDialects = {{
      "",
      "SLURM_STEP_NUM_NODES",
      {"SLURM_JOB_ID", "SLURM_STEP_ID", ""},
-     "SLURM_STEP_ID"},
+     "SLURM_STEP_ID",
+     "",
+     "SLURM_STEP_NODELIST"},
     {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "", {"PMI_JOBID", "", ""}, ""},
     {"torchrun",
      "RANK",
@@ -48,7 +51,9 @@ constexpr std::array<Dialect, 5> kDialects = {{
      "LOCAL_WORLD_SIZE",
      "",
      {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_PORT"},
-     "MASTER_PORT"},
+     "MASTER_PORT",
+     "",
+     "MASTER_ADDR"},
 }};
 
 int read_number(const Dialect& dialect, std::string_view name, const std::string& text) {
@@ -62,15 +67,35 @@ int read_number(const Dialect& dialect, std::string_view name, const std::string
   return value;
 }
 
+/// Whether some ranks are on other hosts; then where they meet.
+void read_hosts(const Dialect& dialect, const Environment& environment, Assignment& assignment) {
+  const auto value_of = [&](std::string_view name) { return name.empty() ? std::nullopt : environment(name); };
+  if (const auto local = value_of(dialect.local_size))
+    assignment.several_hosts = read_number(dialect, dialect.local_size, *local) != assignment.size;
+  if (const auto hosts = value_of(dialect.host_count))
+    assignment.several_hosts = read_number(dialect, dialect.host_count, *hosts) > 1;
+  if (!assignment.several_hosts) return;
+  assignment.agent = value_of(dialect.agent).value_or("");
+  if (!dialect.agent.empty() && assignment.agent.empty())
+    fail(Code::unsupported, "{} spread the job over several hosts ({}={}), but set no {}", dialect.launcher,
+         dialect.host_count, value_of(dialect.host_count).value_or(""), dialect.agent);
+  assignment.root = first_of_host_list(value_of(dialect.root).value_or(""));
+  if (const auto asked_for = environment("BATON_MEET")) {
+    assignment.root = *asked_for;
+    assignment.root_is_asked_for = true;
+  }
+}
+
 /// A name for the job that no other job of this user has.
-std::string identity_of(const Dialect& dialect, const Environment& environment,
-                        const LauncherProcess& launcher_process) {
+std::string identity_of(const Dialect& dialect, const Environment& environment, const LauncherProcess& launcher_process,
+                        const Assignment& assignment) {
   std::string identity;
   for (const std::string_view name : dialect.identity) {
     if (name.empty()) continue;
     if (const auto value = environment(name)) identity += "/" + *value;
   }
-  if (identity.empty()) {
+  // On several hosts there is no process that all ranks have above them; their token tells one job from another.
+  if (identity.empty() && !assignment.several_hosts) {
     const auto process = launcher_process();
     if (!process) {
       fail(Code::bad_launcher_environment,
@@ -99,26 +124,28 @@ std::optional<Assignment> read_dialect(const Dialect& dialect, const Environment
     fail(Code::bad_launcher_environment, "{}={} is not a rank of {}={}", dialect.rank, assignment.rank, dialect.size,
          assignment.size);
   }
-  if (const auto local = dialect.local_size.empty() ? std::nullopt : environment(dialect.local_size)) {
-    const int here = read_number(dialect, dialect.local_size, *local);
-    if (here != assignment.size) {
-      fail(Code::unsupported, "{} spread the job over several hosts: {} of {} ranks are on this one ({}={})",
-           dialect.launcher, here, assignment.size, dialect.local_size, here);
-    }
-  }
-  if (const auto hosts = dialect.host_count.empty() ? std::nullopt : environment(dialect.host_count)) {
-    if (read_number(dialect, dialect.host_count, *hosts) > 1) {
-      assignment.agent = dialect.agent.empty() ? "" : environment(dialect.agent).value_or("");
-      if (assignment.agent.empty())
-        fail(Code::unsupported, "{} spread the job over several hosts ({}={})", dialect.launcher, dialect.host_count,
-             *hosts);
-    }
-  }
-  assignment.rendezvous = identity_of(dialect, environment, launcher_process);
+  read_hosts(dialect, environment, assignment);
+  assignment.rendezvous = identity_of(dialect, environment, launcher_process, assignment);
   return assignment;
 }
 
 }  // namespace
+
+std::string first_of_host_list(std::string_view list) {
+  std::string name;
+  for (std::size_t i = 0; i < list.size() && list[i] != ','; ++i) {
+    if (list[i] != '[') {
+      name += list[i];
+      continue;
+    }
+    const std::size_t end = list.find(']', i);
+    // Of "01-03,7" the first number.
+    name += list.substr(i + 1, list.find_first_of("-,]", i + 1) - i - 1);
+    if (end == std::string_view::npos) break;
+    i = end;
+  }
+  return name;
+}
 
 std::optional<Assignment> find_assignment(const Environment& environment, const LauncherProcess& launcher_process) {
   for (const Dialect& dialect : kDialects) {

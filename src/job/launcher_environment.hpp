@@ -16,7 +16,10 @@ struct Assignment {
   int size = 1;
   std::string rendezvous;  // equal at all ranks of the job, different for any two jobs
   std::string launcher;    // "baton run", "mpirun (Open MPI)" ...: for messages
-  std::string agent;       // where the ranks of a job on several hosts meet; empty: they are all on this one
+  bool several_hosts = false;
+  std::string agent;  // of this host, through which ranks of several hosts meet; empty: they have to find one
+  std::string root;   // then, the host of rank 0, as in "node1" or "node1:4711"; empty: the launcher does not tell
+  bool root_is_asked_for = false;  // by BATON_MEET
 };
 
 /// The value of an environment variable, or nothing.
@@ -27,11 +30,14 @@ using LauncherProcess = std::function<std::optional<std::string>()>;
 
 /// The assignment that `environment` tells of; nothing for a process that was started alone. Understands `baton run`,
 /// Open MPI, MPICH (and others that use PMI), srun and torchrun, in this order. Throws bad_launcher_environment for
-/// variables that contradict each other and unsupported for jobs on several hosts that others than `baton run` started.
+/// variables that contradict each other.
 [[nodiscard]] std::optional<Assignment> find_assignment(const Environment& environment,
                                                         const LauncherProcess& launcher_process);
 
 /// The same for this process.
 [[nodiscard]] std::optional<Assignment> find_assignment();
+
+/// The first name of a list of hosts as Slurm writes it: "node01" for "node[01-03,7],login".
+[[nodiscard]] std::string first_of_host_list(std::string_view list);
 
 }  // namespace baton::job

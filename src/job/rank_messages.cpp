@@ -49,6 +49,16 @@ comm::RankEnd decode_rank_end(FrameReader& frame) {
   return end;
 }
 
+std::string encode(const Join& join) { return FrameWriter(FrameKind::join).put(join.rank).put(join.size).finish(); }
+
+Join decode_join(FrameReader& frame) {
+  Join join;
+  join.rank = frame.get<std::uint32_t>();
+  join.size = frame.get<std::uint32_t>();
+  frame.expect_end();
+  return join;
+}
+
 std::string encode(const Welcome& welcome) {
   FrameWriter frame(FrameKind::welcome);
   frame.put_text(welcome.job).put_texts(welcome.hosts).put_text(welcome.address);
@@ -72,13 +82,17 @@ Welcome decode_welcome(FrameReader& frame) {
   return welcome;
 }
 
-std::string encode_not_started(const Error& error) {
-  return FrameWriter(FrameKind::not_started)
-      .put(static_cast<std::uint32_t>(error.code()))
+void put_error(FrameWriter& frame, const Error& error) {
+  frame.put(static_cast<std::uint32_t>(error.code()))
       .put_text(error.message())
       .put_texts(error.notes())
-      .put_text(error.remedy())
-      .finish();
+      .put_text(error.remedy());
+}
+
+std::string encode_not_started(const Error& error) {
+  FrameWriter frame(FrameKind::not_started);
+  put_error(frame, error);
+  return frame.finish();
 }
 
 Error decode_not_started(FrameReader& frame) {

@@ -28,6 +28,14 @@ inline constexpr std::size_t kRecordPartBytes = std::size_t{1} << 20;
 [[nodiscard]] std::string encode(const comm::RankEnd& end);
 [[nodiscard]] comm::RankEnd decode_rank_end(FrameReader& frame);
 
+/// A rank that wants to take part.
+struct Join {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;  // of the job; 0: the agent knows
+};
+[[nodiscard]] std::string encode(const Join& join);
+[[nodiscard]] Join decode_join(FrameReader& frame);
+
 /// Who is where, for a rank that joins.
 struct Welcome {
   std::string job;
@@ -38,6 +46,9 @@ struct Welcome {
 [[nodiscard]] std::string encode(const Welcome& welcome);
 /// Throws Error (protocol) if a rank is on a host that is not there.
 [[nodiscard]] Welcome decode_welcome(FrameReader& frame);
+
+/// As decode_not_started() reads it.
+void put_error(FrameWriter& frame, const Error& error);
 
 /// Why a rank was not started.
 [[nodiscard]] std::string encode_not_started(const Error& error);

@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "base/service_thread.hpp"
 #include "base/spawn.hpp"
-#include "node/spawn.hpp"
+#include "job/program_of_baton.hpp"
 
 namespace baton::node {
 namespace {
@@ -33,7 +33,7 @@ ChipLauncher::ChipLauncher(const job::NodeOrder& order, Listeners listeners)
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_system("socketpair");
   socket_.reset(ends[0]);
   const UniqueFd theirs(ends[1]);
-  pid_ = spawn({.program = find_program_of_baton("baton"),
+  pid_ = spawn({.program = job::find_program_of_baton("baton"),
                 .arguments = {"baton", "node"},
                 .environment = environment_of_this_process(),
                 .descriptors = {SpawnCommand::kNothing, STDOUT_FILENO, STDERR_FILENO, theirs.get()}});

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
 
 #include <baton/options.hpp>
@@ -16,9 +15,8 @@
 #include "base/fail.hpp"
 #include "base/recorder.hpp"
 #include "base/spawn.hpp"
-#include "job/launch/program_path.hpp"
+#include "job/program_of_baton.hpp"
 #include "node/chips.hpp"
-#include "node/code_address.hpp"
 #include "node/start_message.hpp"
 
 namespace baton::node {
@@ -64,28 +62,10 @@ std::vector<std::string> chip_environment(int chip, int size, const std::string&
   return environment;
 }
 
-std::string find_program_of_baton(const std::string& name) {
-  const std::filesystem::path here = std::filesystem::path(file_of(reinterpret_cast<const void*>(&find_chip_program)));
-  const std::filesystem::path folder = here.parent_path();
-  const std::array<std::filesystem::path, 3> places = {folder / name, folder.parent_path() / "bin" / name,
-                                                       folder.parent_path() / "libexec" / "baton" / name};
-  std::vector<std::string> notes;
-  for (const auto& place : places) {
-    if (::access(place.c_str(), X_OK) == 0) return place.string();
-    notes.push_back("not there: " + place.string());
-  }
-  try {
-    return job::find_program(name, job::search_path(environment_of_this_process()));
-  } catch (const Error& error) {
-    notes.push_back(error.message());
-  }
-  throw Error(Code::launch_failed, fmt::format("the program {} was not found", name), std::move(notes));
-}
-
 std::string find_chip_program(const std::string& asked) {
   if (!asked.empty()) return asked;
   if (program_can_be_chip()) return "/proc/self/exe";
-  return find_program_of_baton(kChipProgram);
+  return job::find_program_of_baton(kChipProgram);
 }
 
 }  // namespace baton::node

@@ -29,12 +29,8 @@ struct ChipProcess {
 /// The environment of this process for chip `chip` of `size` that meet at `job`.
 [[nodiscard]] std::vector<std::string> chip_environment(int chip, int size, const std::string& job);
 
-/// The path of `name`, a program of Baton's: beside libbaton, in the folders of programs beside its folder, or on the
-/// PATH. Throws Error (launch_failed) that names where it looked.
-[[nodiscard]] std::string find_program_of_baton(const std::string& name);
-
 /// The program that chips run: what the user says; this program, if it can be a chip; else baton-chip. Throws Error
-/// (launch_failed) as find_program_of_baton().
+/// (launch_failed) as job::find_program_of_baton().
 [[nodiscard]] std::string find_chip_program(const std::string& asked);
 
 }  // namespace baton::node

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -112,43 +113,84 @@ std::vector<std::string> addresses_to_offer(const std::string& interface) {
   return addresses;
 }
 
-ListeningSocket listen_at(const std::string& address, int backlog) {
-  AnyAddress where = parse_address(address, 0);
+namespace {
+
+ListeningSocket listen_on(const std::string& address, std::uint16_t port, int backlog) {
+  AnyAddress where = parse_address(address, port);
   ListeningSocket out{.fd = make_socket(where.get()->sa_family), .port = 0};
   const int no = 0;
+  const int yes = 1;
   if (!out.fd && address.empty()) {  // a system without IPv6
-    where = parse_address("0.0.0.0", 0);
+    where = parse_address("0.0.0.0", port);
     out.fd = make_socket(AF_INET);
   } else if (address.empty()) {
     ::setsockopt(out.fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
   }
   if (!out.fd) fail_system("making a socket for agents");
+  // Connections of a job that has ended do not keep its port.
+  if (port != 0) ::setsockopt(out.fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   socklen_t length = length_of(*where.get());
   if (::bind(out.fd.get(), where.get(), length) != 0 || ::listen(out.fd.get(), backlog) != 0 ||
       ::getsockname(out.fd.get(), where.get(), &length) != 0) {
-    fail_system(fmt::format("listening for agents at {}", address.empty() ? "all addresses" : address));
+    const int reason = errno;
+    if (port != 0 && reason == EADDRINUSE) return {};
+    fail_system(fmt::format("listening for agents at {}", address.empty() ? "all addresses" : address), reason);
   }
   out.port = ntohs(reinterpret_cast<const sockaddr_in&>(where.storage).sin_port);
   return out;
 }
 
-UniqueFd connect_to(const std::string& address, std::uint16_t port, const Deadline& deadline) {
+}  // namespace
+
+ListeningSocket listen_at(const std::string& address, int backlog) { return listen_on(address, 0, backlog); }
+
+ListeningSocket listen_at_one_of(const std::vector<std::uint16_t>& ports, const std::string& address, int backlog) {
+  if (ports.empty()) return listen_on(address, 0, backlog);
+  for (const std::uint16_t port : ports) {
+    if (ListeningSocket socket = listen_on(address, port, backlog); socket.fd) return socket;
+  }
+  fail_system(fmt::format("listening for agents on port {}", fmt::join(ports, ", ")), EADDRINUSE);
+}
+
+UniqueFd begin_to_connect(const std::string& address, std::uint16_t port) {
   AnyAddress where = parse_address(address, port);
   UniqueFd socket = make_socket(where.get()->sa_family);
   if (!socket) fail_system("making a socket");
-  int error_number = 0;
-  if (::connect(socket.get(), where.get(), length_of(*where.get())) != 0) error_number = errno;
-  if (error_number == EINPROGRESS) {
-    pollfd ready{.fd = socket.get(), .events = POLLOUT, .revents = 0};
-    while (::poll(&ready, 1, deadline.poll_timeout_ms()) < 0 && errno == EINTR) {
-    }
-    socklen_t length = sizeof error_number;
-    if (ready.revents == 0) {
-      error_number = ETIMEDOUT;
-    } else {
-      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error_number, &length);
-    }
+  if (::connect(socket.get(), where.get(), length_of(*where.get())) != 0 && errno != EINPROGRESS) {
+    fail_system(fmt::format("connecting to {} port {}", address, port));
   }
+  return socket;
+}
+
+int connection_error(int socket) noexcept {
+  int error_number = 0;
+  socklen_t length = sizeof error_number;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error_number, &length) == 0 ? error_number : errno;
+}
+
+std::vector<std::string> addresses_of(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &list); error != 0) {
+    fail(Code::system, "no address of {} is known: {}", quote(host), ::gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
+  std::vector<std::string> addresses;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    std::string address = name_of(*entry->ai_addr).host;
+    if (!address.empty() && std::ranges::find(addresses, address) == addresses.end())
+      addresses.push_back(std::move(address));
+  }
+  return addresses;
+}
+
+UniqueFd connect_to(const std::string& address, std::uint16_t port, const Deadline& deadline) {
+  UniqueFd socket = begin_to_connect(address, port);
+  pollfd ready{.fd = socket.get(), .events = POLLOUT, .revents = 0};
+  while (::poll(&ready, 1, deadline.poll_timeout_ms()) < 0 && errno == EINTR) {
+  }
+  const int error_number = ready.revents == 0 ? ETIMEDOUT : connection_error(socket.get());
   if (error_number != 0) fail_system(fmt::format("connecting to {} port {}", address, port), error_number);
   return socket;
 }
@@ -160,6 +202,11 @@ void expect_answers(int socket) {
   if (::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence) != 0) {
     fail_system("setsockopt(TCP_USER_TIMEOUT)");
   }
+}
+
+std::string own_host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
 std::string own_address(int socket) {

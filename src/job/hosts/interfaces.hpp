@@ -29,9 +29,20 @@ struct ListeningSocket {
 };
 /// On a port of the system's choice, at `address` or, if it is empty, at all of this host. Throws Error (system).
 [[nodiscard]] ListeningSocket listen_at(const std::string& address, int backlog);
+/// The same on the first of `ports` that is free; empty: of the system's choice.
+[[nodiscard]] ListeningSocket listen_at_one_of(const std::vector<std::uint16_t>& ports, const std::string& address,
+                                               int backlog);
 
 /// Connects; the socket does not block. Throws Error (system) with the reason, at the deadline too.
 [[nodiscard]] UniqueFd connect_to(const std::string& address, std::uint16_t port, const Deadline& deadline);
+/// Begins to connect: when the socket can be written to, connection_error() tells what came of it.
+[[nodiscard]] UniqueFd begin_to_connect(const std::string& address, std::uint16_t port);
+/// An errno, or 0.
+[[nodiscard]] int connection_error(int socket) noexcept;
+
+/// The addresses that `host`, a name or an address, has. Throws Error (system) if there are none. May ask a server for
+/// some seconds.
+[[nodiscard]] std::vector<std::string> addresses_of(const std::string& host);
 
 /// Small frames are sent at once, and a peer that acknowledges nothing for kSilence is gone: the kernel of a busy host,
 /// unlike its processes, answers at once. The kernel counts from when it sends again what was not acknowledged, 200 ms
@@ -41,6 +52,8 @@ inline constexpr std::chrono::milliseconds kSilence{800};
 /// How often something has to be sent, so that a silent host is noticed.
 inline constexpr std::chrono::milliseconds kHeartbeat{200};
 
+/// The name under which others see this host.
+[[nodiscard]] std::string own_host_name();
 /// The address of this end of a connection; empty if it is one that only this host knows.
 [[nodiscard]] std::string own_address(int socket);
 /// The other end, for messages: "10.0.0.3 port 41234".

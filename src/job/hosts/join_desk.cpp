@@ -21,8 +21,8 @@ JoinDesk::JoinDesk(EventLoop& loop, const JobToken& token, Settings settings, Ad
       settings_(std::move(settings)),
       admit_(std::move(admit)),
       addresses_(addresses_to_offer(settings_.interface)),
-      socket_(listen_at(settings_.interface.empty() ? std::string() : addresses_.front(),
-                        static_cast<int>(settings_.expected + kSpare))),
+      socket_(listen_at_one_of(settings_.ports, settings_.interface.empty() ? std::string() : addresses_.front(),
+                               static_cast<int>(settings_.expected + kSpare))),
       most_(settings_.expected + kSpare) {
   if (!settings_.interface.empty()) addresses_.resize(1);
   loop_.add(socket_.fd.get(), EPOLLIN, [this] { accept(); });
@@ -77,9 +77,16 @@ void JoinDesk::send_away(Place place, const std::string& kind, const std::string
 }
 
 void JoinDesk::refuse(int socket, const std::string& kind, const std::string& why) {
-  if (warned_.insert(kind).second) {
-    log::warn("refused a connection from {}: {}; more of this kind are not told", peer_address(socket), why);
-  }
+  if (refusals_.contains(kind)) return;
+  std::string text = fmt::format("refused a connection from {}: {}", peer_address(socket), why);
+  log::warn("{}; more of this kind are not told", text);
+  refusals_.emplace(kind, std::move(text));
+}
+
+std::vector<std::string> JoinDesk::refusals() const {
+  std::vector<std::string> texts;
+  for (const auto& [kind, text] : refusals_) texts.push_back(text);
+  return texts;
 }
 
 void JoinDesk::look_at_clock() {

@@ -3,8 +3,8 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +25,7 @@ class JoinDesk {
     std::string interface;  // to listen on; empty: all
     std::size_t expected;   // agents
     std::chrono::nanoseconds patience = kPatience;
+    std::vector<std::uint16_t> ports = {};  // the first that is free; empty: the system chooses
   };
   static constexpr std::chrono::seconds kPatience{5};
 
@@ -38,6 +39,8 @@ class JoinDesk {
 
   /// Sends those away whose time is up. Call every now and then.
   void look_at_clock();
+  /// What the warnings said.
+  [[nodiscard]] std::vector<std::string> refusals() const;
   /// A warning, unless there was one of the same kind.
   void refuse(int socket, const std::string& kind, const std::string& why);
 
@@ -61,7 +64,7 @@ class JoinDesk {
   ListeningSocket socket_;
   std::size_t most_;  // strangers at a time
   std::list<Stranger> strangers_;
-  std::set<std::string> warned_;
+  std::map<std::string, std::string> refusals_;  // the first, by kind
 };
 
 }  // namespace baton::job

@@ -18,7 +18,7 @@
 namespace baton::job {
 
 /// Both ends must have the same; changes with any change of a frame.
-inline constexpr std::uint32_t kAgentProtocol = 3;
+inline constexpr std::uint32_t kAgentProtocol = 4;
 
 struct Hello {
   std::uint32_t protocol = kAgentProtocol;

@@ -10,18 +10,10 @@
 
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
+#include "job/hosts/interfaces.hpp"
 #include "job/launch/local_ranks.hpp"
 
 namespace baton::job {
-namespace {
-
-/// The name under which hosts and `baton ps` see the node.
-std::string own_host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
-}
-
-}  // namespace
 
 NodeLauncher::NodeLauncher(UniqueFd node, std::string version)
     : version_(std::move(version)),

@@ -31,15 +31,14 @@ comm::RankEnd end_of(std::uint32_t rank, int status) {
 
 }  // namespace
 
-RankDesk::RankDesk(EventLoop& loop, Welcome welcome, Ranks ranks, Send to_launcher)
+RankDesk::RankDesk(EventLoop& loop, Welcome welcome, Ranks ranks, Send to_others)
     : loop_(loop),
       welcome_(std::move(welcome)),
-      ranks_(ranks),
-      to_launcher_(std::move(to_launcher)),
+      to_others_(std::move(to_others)),
       address_("baton-agent-" + random_name()),
       socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
-      silent_(loop, [this] { look_at_silent(); }),
-      seats_(ranks.count) {
+      silent_(loop, [this] { look_at_silent(); }) {
+  for (std::uint32_t rank = 0; rank < ranks.count; ++rank) seats_[ranks.first + rank];
   const shm::UnixAddress where(address_);
   if (!socket_ || ::bind(socket_.get(), where.get(), where.length()) != 0 || ::listen(socket_.get(), SOMAXCONN) != 0) {
     fail_system("listening for ranks");
@@ -47,7 +46,21 @@ RankDesk::RankDesk(EventLoop& loop, Welcome welcome, Ranks ranks, Send to_launch
   loop_.add(socket_.get(), EPOLLIN, [this] { accept(); });
 }
 
-RankDesk::~RankDesk() { loop_.remove(socket_.get()); }
+RankDesk::RankDesk(EventLoop& loop, UniqueFd socket, OnJoin on_join, Send to_others)
+    : loop_(loop),
+      on_join_(std::move(on_join)),
+      to_others_(std::move(to_others)),
+      socket_(std::move(socket)),
+      silent_(loop, [this] { look_at_silent(); }) {
+  loop_.add(socket_.get(), EPOLLIN, [this] { accept(); });
+}
+
+RankDesk::~RankDesk() {
+  loop_.remove(socket_.get());
+  for (const auto& [rank, seat] : seats_) {
+    if (seat.watch) loop_.remove(seat.watch->fd());
+  }
+}
 
 void RankDesk::accept() {
   UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -75,10 +88,10 @@ void RankDesk::on_frame(Guest& guest, FrameReader& frame) {
   if (frame.kind() == FrameKind::record) {
     const RecordPart part = decode_record(frame);
     if (part.rank != *guest.rank) fail(Code::protocol, "rank {} sent a record of rank {}", *guest.rank, part.rank);
-    to_launcher_(encode(part));  // it comes back for those who are here
+    to_others_(encode(part));  // it comes back for those who are here
   } else if (frame.kind() == FrameKind::rank_end) {
     const comm::RankEnd end = decode_rank_end(frame);
-    if (!is_here(end.rank)) fail(Code::protocol, "rank {} told the end of rank {}", *guest.rank, end.rank);
+    if (!has(end.rank)) fail(Code::protocol, "rank {} told the end of rank {}", *guest.rank, end.rank);
     tell(end);
   } else {
     fail(Code::protocol, "a frame of kind {} came", static_cast<std::uint32_t>(frame.kind()));
@@ -87,26 +100,87 @@ void RankDesk::on_frame(Guest& guest, FrameReader& frame) {
 
 void RankDesk::join(Guest& guest, FrameReader& frame) {
   if (frame.kind() != FrameKind::join) fail(Code::protocol, "the first frame does not tell the rank");
-  const auto rank = frame.get<std::uint32_t>();
-  frame.expect_end();
-  if (!is_here(rank) || seat(rank).guest != nullptr) {
-    const std::string why = is_here(rank)
-                                ? fmt::format("rank {} has joined already, as process {}", rank, seat(rank).guest->pid)
-                                : fmt::format("rank {} is not one of this host", rank);
-    guest.link->send(FrameWriter(FrameKind::refused).put_text(why).finish());
-    guest.link->close();
+  const Join join = decode_join(frame);
+  if (const auto why_not = objection(join.rank)) {
+    refuse(guest, {join.rank, *why_not});
     return;
   }
-  Seat& mine = seat(rank);
+  Seat& mine = seats_[join.rank];
   mine.guest = &guest;
-  guest.rank = rank;
-  guest.link->send(encode(welcome_));
+  guest.rank = join.rank;
+  if (!std::exchange(mine.joined, true)) ++joined_;
+  if (!welcome_) {
+    watch(join.rank, mine, guest.pid);
+    on_join_(join, guest.pid);
+    return;
+  }
+  guest.link->send(encode(*welcome_));
   for (const std::string& earlier : for_late_) guest.link->send(earlier);
-  if (!std::exchange(mine.joined, true) && ++joined_ == ranks_.count) for_late_.clear();
+  if (joined_ == seats_.size()) for_late_.clear();
+}
+
+std::optional<Error> RankDesk::objection(std::uint32_t rank) const {
+  const auto found = seats_.find(rank);
+  if (found == seats_.end()) {
+    if (!welcome_) return std::nullopt;
+    return Error(Code::join_refused, fmt::format("rank {} is not one of this host", rank));
+  }
+  if (found->second.guest == nullptr) return std::nullopt;
+  return Error(Code::rank_taken,
+               fmt::format("rank {} has joined already, as process {}", rank, found->second.guest->pid));
+}
+
+void RankDesk::welcome(Welcome welcome) {
+  welcome_ = std::move(welcome);
+  to_all(encode(*welcome_));
+}
+
+void RankDesk::refuse(Guest& guest, const Failure& failure) {
+  guest.link->send(encode(failure));
+  guest.link->close();
+  if (!guest.rank) return;
+  forget(*guest.rank);
+  guest.rank.reset();
+}
+
+void RankDesk::forget(std::uint32_t rank) {
+  const auto found = seats_.find(rank);
+  if (found->second.watch) loop_.remove(found->second.watch->fd());
+  seats_.erase(found);
+  --joined_;
+}
+
+void RankDesk::watch(std::uint32_t rank, Seat& seat, pid_t pid) {
+  const auto number = static_cast<std::uint32_t>(pid);
+  seat.watch.emplace(ProcessId{number, process_start_time(number).value_or(0)});
+  if (seat.watch->fd() < 0) return;
+  loop_.add(seat.watch->fd(), EPOLLIN, [this, rank, &seat] {
+    loop_.remove(seat.watch->fd());
+    seat.status = exit_status_of(*seat.watch);
+    // What it has said is heard first.
+    if (seat.left_unsaid && seat.status) tell(end_of(rank, *seat.status));
+  });
+}
+
+void RankDesk::refuse(const Failure& failure) {
+  for (Guest& guest : guests_) {
+    if (guest.rank && (!failure.rank || guest.rank == failure.rank)) refuse(guest, failure);
+  }
+}
+
+void RankDesk::send(std::uint32_t rank, std::string_view frame) {
+  const auto found = seats_.find(rank);
+  if (found != seats_.end() && found->second.guest != nullptr) found->second.guest->link->send(frame);
+}
+
+bool RankDesk::anyone() const noexcept {
+  const auto is_open = [](const Guest& guest) { return guest.link->open(); };
+  const auto is_untold = [](const auto& seat) { return seat.second.left_unsaid && !seat.second.end_is_known; };
+  return std::any_of(guests_.begin(), guests_.end(), is_open) || std::any_of(seats_.begin(), seats_.end(), is_untold);
 }
 
 void RankDesk::to_all(const std::string& frame) {
-  if (joined_ < ranks_.count) for_late_.push_back(frame);
+  if (joined_ < seats_.size()) for_late_.push_back(frame);
   for (Guest& guest : guests_) {
     if (guest.rank) guest.link->send(frame);
   }
@@ -121,25 +195,29 @@ void RankDesk::pass_on(FrameReader& frame) {
 }
 
 void RankDesk::tell(const comm::RankEnd& end) {
-  if (std::exchange(seat(end.rank).end_is_known, true)) return;
+  if (std::exchange(seats_.at(end.rank).end_is_known, true)) return;
   const std::string frame = encode(end);
-  to_launcher_(frame);
-  to_all(frame);
+  to_others_(frame);
+  if (welcome_) to_all(frame);
 }
 
 void RankDesk::on_closed(Guest& guest) {
   if (!guest.rank) return;
-  Seat& mine = seat(*guest.rank);
+  Seat& mine = seats_.at(*guest.rank);
   mine.guest = nullptr;
   if (mine.end_is_known) return;
   mine.left_unsaid = true;
-  silent_.set(kEndComesWithin, Timer::Mode::once);
+  if (mine.status) {
+    tell(end_of(*guest.rank, *mine.status));
+  } else {
+    silent_.set(kEndComesWithin, Timer::Mode::once);
+  }
 }
 
 void RankDesk::look_at_silent() {
-  for (std::uint32_t i = 0; i < ranks_.count; ++i) {
-    if (!seats_[i].left_unsaid || seats_[i].end_is_known) continue;
-    tell({.rank = ranks_.first + i,
+  for (const auto& [rank, seat] : seats_) {
+    if (!seat.left_unsaid || seat.end_is_known) continue;
+    tell({.rank = rank,
           .state = wire::RankState::dead,
           .kind = wire::EndKind::unknown,
           .value = 0,
@@ -148,7 +226,7 @@ void RankDesk::look_at_silent() {
 }
 
 void RankDesk::process_ended(std::uint32_t rank, pid_t pid, int status) {
-  const Guest* guest = seat(rank).guest;
+  const Guest* guest = seats_.at(rank).guest;
   // A wrapper (a shell, a profiler) may have ended before the process that joined.
   const bool joined_as_another = guest != nullptr && guest->pid != pid;
   if (!joined_as_another) tell(end_of(rank, status));

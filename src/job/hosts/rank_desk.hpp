@@ -5,12 +5,16 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/liveness.hpp"
 #include "base/unique_fd.hpp"
 #include "comm/rendezvous.hpp"
+#include "job/gathering_messages.hpp"
 #include "job/hosts/link.hpp"
 #include "job/hosts/timer.hpp"
 #include "job/launch/event_loop.hpp"
@@ -26,18 +30,31 @@ class RankDesk {
     std::uint32_t count = 0;
   };
   using Send = std::function<void(std::string_view frame)>;
+  using OnJoin = std::function<void(const Join& join, pid_t pid)>;
 
-  /// `to_launcher` takes frames for the other hosts.
-  RankDesk(EventLoop& loop, Welcome welcome, Ranks ranks, Send to_launcher);
+  /// `to_others` takes frames for the other hosts.
+  RankDesk(EventLoop& loop, Welcome welcome, Ranks ranks, Send to_others);
+  /// For ranks that come on their own to `socket`, which listens: `on_join` hears of each, and they wait for welcome()
+  /// or for refusal.
+  RankDesk(EventLoop& loop, UniqueFd socket, OnJoin on_join, Send to_others);
   ~RankDesk();
   RankDesk(const RankDesk&) = delete;
   RankDesk& operator=(const RankDesk&) = delete;
 
-  /// The value of BATON_AGENT.
+  /// The value of BATON_AGENT, if this object chose it.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
   /// A record, or the end of a rank, came from another host.
   void pass_on(FrameReader& frame);
+  /// Who came meets the others.
+  void welcome(Welcome welcome);
+  /// The rank of `failure`, or whoever waits, does not: its connection is closed. A rank that is told may be claimed
+  /// again.
+  void refuse(const Failure& failure);
+  void send(std::uint32_t rank, std::string_view frame);
+  [[nodiscard]] bool has(std::uint32_t rank) const noexcept { return seats_.contains(rank); }
+  /// Whether there are connections of ranks, or of who has not said yet which one it is, or ends that are not told yet.
+  [[nodiscard]] bool anyone() const noexcept;
   /// The process that was started as `rank` ended with the wait status `status`.
   void process_ended(std::uint32_t rank, pid_t pid, int status);
 
@@ -53,26 +70,32 @@ class RankDesk {
     bool joined = false;        // once
     bool end_is_known = false;  // to all
     bool left_unsaid = false;   // its connection closed without a farewell
+    // Of a process that this one did not start:
+    std::optional<DeathWatch> watch;
+    std::optional<int> status;  // read as it ended: the launcher that reaps it takes it away
   };
 
   void accept();
   void on_frame(Guest& guest, FrameReader& frame);
   void on_closed(Guest& guest);
   void join(Guest& guest, FrameReader& frame);
+  /// Why `rank` cannot be had.
+  [[nodiscard]] std::optional<Error> objection(std::uint32_t rank) const;
+  void refuse(Guest& guest, const Failure& failure);
+  void forget(std::uint32_t rank);
   void tell(const comm::RankEnd& end);
   void to_all(const std::string& frame);
   void look_at_silent();
-  [[nodiscard]] bool is_here(std::uint32_t rank) const noexcept { return rank - ranks_.first < ranks_.count; }
-  [[nodiscard]] Seat& seat(std::uint32_t rank) { return seats_[rank - ranks_.first]; }
+  void watch(std::uint32_t rank, Seat& seat, pid_t pid);
 
   EventLoop& loop_;
-  Welcome welcome_;
-  Ranks ranks_;
-  Send to_launcher_;
+  std::optional<Welcome> welcome_;
+  OnJoin on_join_;
+  Send to_others_;
   std::string address_;
   UniqueFd socket_;
   Timer silent_;
-  std::vector<Seat> seats_;
+  std::map<std::uint32_t, Seat> seats_;  // by rank
   std::list<Guest> guests_;
   std::vector<std::string> for_late_;  // what came before all ranks had joined
   std::uint32_t joined_ = 0;

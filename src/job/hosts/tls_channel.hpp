@@ -14,11 +14,14 @@
 
 namespace baton::job {
 
-/// The secret of one job: 256 bits from the kernel's random numbers. Never on a command line, nor in an environment.
+/// The secret of one job: 256 random bits. Never on a command line; in an environment only where the user put it.
 using JobToken = std::array<unsigned char, 32>;
 [[nodiscard]] JobToken make_job_token();
 [[nodiscard]] std::string to_hex(const JobToken& token);
 [[nodiscard]] std::optional<JobToken> token_from_hex(std::string_view text);
+/// The token of `job` alone, for jobs that were given the same one. Throws Error (unsupported) where there is no
+/// OpenSSL.
+[[nodiscard]] JobToken token_of_job(const JobToken& given, std::string_view job);
 
 /// Why connections to other hosts are not possible in this build; nothing if they are.
 [[nodiscard]] std::optional<std::string> tls_missing();

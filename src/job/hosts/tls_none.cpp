@@ -10,6 +10,8 @@ std::optional<std::string> tls_missing() {
 
 std::string tls_library() { return "none"; }
 
+JobToken token_of_job(const JobToken&, std::string_view) { fail(Code::unsupported, "{}", *tls_missing()); }
+
 std::unique_ptr<TlsChannel> make_tls_channel(UniqueFd, const JobToken&, TlsRole) {
   fail(Code::unsupported, "{}", *tls_missing());
 }

@@ -1,4 +1,6 @@
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -146,6 +148,18 @@ class OpenSslChannel final : public TlsChannel {
 std::optional<std::string> tls_missing() { return std::nullopt; }
 
 std::string tls_library() { return ::OpenSSL_version(OPENSSL_VERSION); }
+
+JobToken token_of_job(const JobToken& given, std::string_view job) {
+  JobToken token;
+  unsigned int length = 0;
+  static_assert(sizeof(JobToken) == 32, "as long as a hash of SHA-256");
+  if (::HMAC(::EVP_sha256(), given.data(), static_cast<int>(given.size()),
+             reinterpret_cast<const unsigned char*>(job.data()), job.size(), token.data(), &length) == nullptr ||
+      length != token.size()) {
+    fail(Code::system, "OpenSSL cannot make a token: {}", last_reason());
+  }
+  return token;
+}
 
 std::unique_ptr<TlsChannel> make_tls_channel(UniqueFd socket, const JobToken& token, TlsRole role) {
   return std::make_unique<OpenSslChannel>(std::move(socket), token, role);

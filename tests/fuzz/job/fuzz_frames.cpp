@@ -5,6 +5,7 @@
 
 #include "fuzz_target.hpp"
 #include "job/frames.hpp"
+#include "job/gathering_messages.hpp"
 #include "job/hosts/messages.hpp"
 #include "job/hosts/rank_sight.hpp"
 #include "job/rank_messages.hpp"
@@ -16,6 +17,11 @@ using namespace baton::job;
 void read(FrameReader& frame) {
   switch (frame.kind()) {
     case FrameKind::hello: static_cast<void>(decode_hello(frame)); break;
+    case FrameKind::attend: static_cast<void>(decode_attend(frame)); break;
+    case FrameKind::claim: static_cast<void>(decode_claim(frame)); break;
+    case FrameKind::join: static_cast<void>(decode_join(frame)); break;
+    case FrameKind::reachable: static_cast<void>(decode_reachable(frame)); break;
+    case FrameKind::failed: FUZZ_REQUIRE(std::string_view(decode_failure(frame).error.what()).size() > 0); break;
     case FrameKind::job: {
       const JobOrder order = decode_job(frame);
       FUZZ_REQUIRE(order.host < order.hosts.size() && !order.command.empty());

@@ -1,7 +1,6 @@
-// A rank that meets the others through its agent, as a backend for several hosts does.
+// A rank that meets the others as a backend for several hosts does: through its agent, or one that it finds or starts.
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <mutex>
@@ -10,6 +9,8 @@
 
 #include "comm/wait_record.hpp"
 #include "job/agent_rendezvous.hpp"
+#include "job/gathering.hpp"
+#include "job/launcher_environment.hpp"
 
 namespace {
 
@@ -30,10 +31,12 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "meet";
-  const auto rank = static_cast<std::uint32_t>(std::atoi(std::getenv("BATON_RANK")));
   try {
+    const auto assignment = baton::job::find_assignment();
+    const auto rank = static_cast<std::uint32_t>(assignment->rank);
     const auto deadline = baton::Deadline::after(60s);
-    const auto me = baton::job::join_through_agent(std::getenv("BATON_AGENT"), rank, deadline);
+    const auto me = assignment->agent.empty() ? baton::job::join_gathering(*assignment, baton::options())
+                                              : baton::job::join_through_agent(assignment->agent, rank, deadline);
     me->on_end([&](const baton::comm::RankEnd& end) {
       say("end " + std::to_string(end.rank) + " state " + std::to_string(static_cast<int>(end.state)) + " kind " +
           std::to_string(static_cast<int>(end.kind)) + " value " + std::to_string(end.value) + " at " +

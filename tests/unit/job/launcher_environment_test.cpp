@@ -134,15 +134,46 @@ TEST(LauncherEnvironment, AnAgentBringsHostsTogether) {
   EXPECT_EQ(assignment_in(variables)->agent, "");
 }
 
-TEST(LauncherEnvironment, SeveralHostsAreNotSupportedAndSaidToBe) {
-  require_error(Code::unsupported, {"several hosts", "2 of 4 ranks", "OMPI_COMM_WORLD_LOCAL_SIZE=2"},
-                [] { static_cast<void>(assignment_in(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"))); });
-  require_error(Code::unsupported, {"several hosts", "MPI_LOCALNRANKS=1"},
-                [] { static_cast<void>(assignment_in(with(kMpich, "MPI_LOCALNRANKS", "1"))); });
-  require_error(Code::unsupported, {"several hosts", "SLURM_STEP_NUM_NODES=2"},
-                [] { static_cast<void>(assignment_in(with(kSrun, "SLURM_STEP_NUM_NODES", "2"))); });
-  require_error(Code::unsupported, {"several hosts", "LOCAL_WORLD_SIZE=2"},
-                [] { static_cast<void>(assignment_in(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"))); });
+TEST(LauncherEnvironment, SeveralHostsAreNoticedAndWhereRankZeroIs) {
+  const auto on_several = [](const Variables& variables, std::string_view root) {
+    const auto assignment = assignment_in(variables);
+    ASSERT_TRUE(assignment);
+    EXPECT_TRUE(assignment->several_hosts);
+    EXPECT_EQ(assignment->root, root);
+    EXPECT_FALSE(assignment->root_is_asked_for);
+  };
+  on_several(with(kOpenMpi, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"), "");
+  on_several(with(kMpich, "MPI_LOCALNRANKS", "1"), "");
+  on_several(with(with(kSrun, "SLURM_STEP_NUM_NODES", "2"), "SLURM_STEP_NODELIST", "node[07-09]"), "node07");
+  on_several(with(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"), "MASTER_ADDR", "10.0.0.1"), "10.0.0.1");
+  for (const Variables& one : {kOpenMpi, kMpich, kSrun, kTorchrun, kBatonRun})
+    EXPECT_FALSE(assignment_in(with(one, "BATON_MEET", "b"))->several_hosts);
+}
+
+TEST(LauncherEnvironment, TheUserMayNameTheHostOfRankZero) {
+  const auto assignment =
+      assignment_in(with(with(with(kTorchrun, "LOCAL_WORLD_SIZE", "2"), "MASTER_ADDR", "a"), "BATON_MEET", "b:4711"));
+  EXPECT_EQ(assignment->root, "b:4711");
+  EXPECT_TRUE(assignment->root_is_asked_for);
+}
+
+TEST(LauncherEnvironment, OnSeveralHostsTheLauncherProcessNamesNoJob) {
+  // It is another one on each of them.
+  const Variables far = with(kMpich, "MPI_LOCALNRANKS", "1");
+  EXPECT_EQ(assignment_in(far, "1.1")->rendezvous, assignment_in(far, "1.2")->rendezvous);
+}
+
+TEST(LauncherEnvironment, TheFirstHostOfAList) {
+  for (const auto& [list, first] : std::map<std::string, std::string>{{"", ""},
+                                                                      {"a", "a"},
+                                                                      {"a,b", "a"},
+                                                                      {"node[01-03,07],login", "node01"},
+                                                                      {"node[5,7]", "node5"},
+                                                                      {"rack[1-2]n[3-4].site,x", "rack1n3.site"},
+                                                                      {"10.0.0.1", "10.0.0.1"},
+                                                                      {"broken[1", "broken1"}}) {
+    EXPECT_EQ(first_of_host_list(list), first) << list;
+  }
 }
 
 TEST(LauncherEnvironment, AJobWithoutAnyNameIsAnError) {

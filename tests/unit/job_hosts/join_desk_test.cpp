@@ -171,5 +171,29 @@ TEST_F(JoinDeskTest, AnAgentDoesNotTrustALauncherWithoutTheToken) {
   });
 }
 
+TEST(ListeningSocketTest, TakesTheFirstPortThatIsFree) {
+  const ListeningSocket first = listen_at("127.0.0.1", 1);
+  ListeningSocket other = listen_at("127.0.0.1", 1);
+  const std::uint16_t free = other.port;
+  other.fd.reset();
+  EXPECT_EQ(listen_at_one_of({first.port, free}, "127.0.0.1", 1).port, free);
+  EXPECT_THROW(static_cast<void>(listen_at_one_of({first.port}, "127.0.0.1", 1)), Error);
+}
+
+TEST_F(JoinDeskTest, AJobsTokenIsItsOwn) {
+  const JobToken first = token_of_job(token_, "job 1");
+  EXPECT_EQ(first, token_of_job(token_, "job 1"));
+  EXPECT_NE(first, token_of_job(token_, "job 2"));
+  EXPECT_NE(first, token_);
+}
+
+TEST_F(JoinDeskTest, WhatWasRefusedCanBeTold) {
+  JobToken other = token_;
+  other[0] ^= 1;
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(shake_hands(connect(), other));
+  ASSERT_EQ(desk().refusals().size(), 1U);
+  EXPECT_NE(desk().refusals()[0].find("did not prove that it knows the token of the job"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace baton::job

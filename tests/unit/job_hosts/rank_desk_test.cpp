@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -166,6 +168,114 @@ TEST_F(RankDeskTest, ARankIsTakenOnceAndOnlyWhereItBelongs) {
   EXPECT_THROW(static_cast<void>(join(0)), Error);
   EXPECT_THROW(static_cast<void>(join_through_agent(addresses_[1], 0, Deadline::after(kTestLimit))), Error);
   EXPECT_THROW(static_cast<void>(join_through_agent("baton-agent-nowhere", 0, Deadline::after(kTestLimit))), Error);
+}
+
+/// A desk for ranks that come on their own.
+class OpenDeskTest : public testing::Test {
+ protected:
+  OpenDeskTest() {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const sockaddr_un any{.sun_family = AF_UNIX, .sun_path = {}};
+    // The system chooses a name.
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any.sun_family), 0);
+    EXPECT_EQ(::listen(socket.get(), SOMAXCONN), 0);
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address_), &length_);
+    desk_.emplace(
+        loop_, std::move(socket),
+        [this](const Join& join, pid_t pid) {
+          claims_.push_back({join.rank, join.size, pid});
+        },
+        [this](std::string_view frame) { said_.emplace_back(frame); });
+  }
+
+  std::future<std::unique_ptr<comm::Rendezvous>> join(std::uint32_t rank) {
+    return std::async(std::launch::async, [this, rank] {
+      UniqueFd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address_), length_), 0);
+      return join_through_agent(std::move(connection), Join{.rank = rank, .size = 3}, Deadline::after(kTestLimit), {});
+    });
+  }
+
+  void serve_until(const std::function<bool()>& done) {
+    const Deadline deadline = Deadline::after(kTestLimit);
+    while (!done() && !deadline.passed()) loop_.wait(Deadline::after(1ms));
+    ASSERT_TRUE(done());
+  }
+  static bool is_there(const std::future<std::unique_ptr<comm::Rendezvous>>& joined) {
+    return joined.wait_for(0s) == std::future_status::ready;
+  }
+
+  sockaddr_un address_{};
+  socklen_t length_ = sizeof address_;
+  EventLoop loop_;
+  std::vector<Claim> claims_;
+  std::vector<std::string> said_;
+  std::optional<RankDesk> desk_;
+};
+
+TEST_F(OpenDeskTest, WhoComesWaitsForTheWelcome) {
+  auto first = join(2);
+  auto second = join(0);
+  serve_until([&] { return claims_.size() == 2; });
+  EXPECT_EQ(claims_[0].size, 3U);
+  EXPECT_EQ(claims_[0].pid, ::getpid());
+  EXPECT_FALSE(is_there(first));
+  desk_->welcome({.job = "j", .hosts = {"a", "b"}, .host_of = {0, 1, 0}, .address = ""});
+  serve_until([&] { return is_there(first) && is_there(second); });
+  EXPECT_EQ(first.get()->rank(), 2U);
+  EXPECT_EQ(second.get()->host_of(1), 1U);
+  EXPECT_TRUE(desk_->has(2));
+  EXPECT_FALSE(desk_->has(1));
+}
+
+TEST_F(OpenDeskTest, OneOrAllAreRefusedAndMayComeAgain) {
+  auto first = join(1);
+  auto second = join(0);
+  serve_until([&] { return claims_.size() == 2; });
+  desk_->refuse({1, Error(Code::rank_taken, "it is not yours")});
+  serve_until([&] { return is_there(first); });
+  EXPECT_THROW(static_cast<void>(first.get()), Error);
+  EXPECT_FALSE(is_there(second));
+  auto again = join(1);
+  serve_until([&] { return claims_.size() == 3; });
+  desk_->refuse({std::nullopt, Error(Code::join_timeout, "nobody else came")});
+  serve_until([&] { return is_there(again) && is_there(second) && !desk_->anyone(); });
+  for (auto* one : {&again, &second}) {
+    try {
+      static_cast<void>(one->get());
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::join_timeout);
+      EXPECT_EQ(error.message(), "nobody else came");
+    }
+  }
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(OpenDeskTest, ARankThatIsWaitingIsTaken) {
+  auto first = join(1);
+  serve_until([&] { return claims_.size() == 1; });
+  auto second = join(1);
+  serve_until([&] { return is_there(second); });
+  EXPECT_THROW(static_cast<void>(second.get()), Error);
+  EXPECT_EQ(claims_.size(), 1U);
+  desk_->refuse({std::nullopt, Error(Code::join_timeout, "")});
+  EXPECT_THROW(static_cast<void>(first.get()), Error);
+}
+
+TEST_F(OpenDeskTest, AnEndIsToldBeforeNobodyIsThere) {
+  auto first = join(1);
+  serve_until([&] { return claims_.size() == 1; });
+  desk_->welcome({.job = "j", .hosts = {"a", "b"}, .host_of = {1, 0}, .address = ""});
+  serve_until([&] { return is_there(first); });
+  first.get().reset();
+  serve_until([&] { return !desk_->anyone(); });
+  ASSERT_EQ(said_.size(), 1U);
+  FrameAssembler frames;
+  frames.add(said_[0]);
+  auto frame = frames.next();
+  EXPECT_EQ(frame->kind(), FrameKind::rank_end);
+  EXPECT_EQ(decode_rank_end(*frame).rank, 1U);
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+#include "cli/command.hpp"
+#include "cli/version.hpp"
+#include "job/hosts/gathering_agent.hpp"
+
+namespace baton::cli {
+
+GatherCommand::GatherCommand(CLI::App& baton) {
+  app_ = baton.add_subcommand(
+      "gather",
+      "Bring ranks that mpirun, srun or torchrun started together with those of other hosts; a rank starts it.");
+}
+
+int GatherCommand::run(const std::vector<std::string>&) { return job::run_gathering_agent(std::string(version())); }
+
+}  // namespace baton::cli
