@@ -51,9 +51,8 @@ RemoteRanks::~RemoteRanks() {
 }
 
 bool RemoteRanks::any() const noexcept {
-  return std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
-    return host.state == HostState::starting || host.state == HostState::connected || host.live > 0;
-  });
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const Host& host) { return host.state <= HostState::connected || host.live > 0; });
 }
 
 RemoteRanks::Rank& RemoteRanks::rank_of(Host& host, std::uint32_t rank) {
@@ -213,7 +212,10 @@ void RemoteRanks::on_tick() {
   std::erase_if(connections_, [](const Connection& one) { return one.host == nullptr && !one.link->open(); });
   pass_on(FrameWriter(FrameKind::heartbeat).finish(), nullptr);
   if (looking_ && look_deadline_.passed()) end_look();
-  if (!ordered_ && !gave_up_ && start_deadline_.passed()) give_up_on_missing();
+  const bool late = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+    return host.state == HostState::starting && host.deadline.passed();
+  });
+  if (late && !gave_up_) give_up_on_missing();
 }
 
 void RemoteRanks::pass_on(std::string_view frame, const Host* but) {

@@ -30,7 +30,7 @@ struct HostsPlan {
   std::string remote_baton;  // the path of `baton` on the hosts
   std::string interface;     // over which agents reach the launcher; empty: any
   std::string version;       // which all agents must have, too
-  /// How long the agents may take to come.
+  /// How long an agent may take to come once its start has begun.
   std::chrono::nanoseconds patience = std::chrono::seconds(30);
   /// Told where the node of JobOrder::node joins.
   std::function<void(const Meeting&)> on_meeting = {};
@@ -61,13 +61,14 @@ class RemoteRanks final : public RankProcesses {
 
  private:
   /// How far a host has come. Moves only forward.
-  enum class HostState : std::uint8_t { starting, connected, running, finishing, finished, gone };
+  enum class HostState : std::uint8_t { waiting, starting, connected, running, finishing, finished, gone };
   struct Connection;
   struct Host {
     HostShare share;
     std::uint32_t index = 0;
-    HostState state = HostState::starting;
+    HostState state = HostState::waiting;
     std::unique_ptr<AgentProcess> process;
+    Deadline deadline = Deadline::never();  // for its agent to come
     Connection* connection = nullptr;
     int live = 0;  // ranks that may run there
     // Of the look that goes on:
@@ -111,6 +112,9 @@ class RemoteRanks final : public RankProcesses {
   void end_look_if_done();
   void end_look();
 
+  /// As many agents at a time as is of use; the others when some of these have come.
+  void start_agents();
+  void start_agent(Host& host);
   void order_all();
   void pass_on(std::string_view frame, const Host* but);
   void tell_end(const comm::RankEnd& end, const Host* but);
@@ -134,7 +138,6 @@ class RemoteRanks final : public RankProcesses {
   bool looking_ = false;
   bool look_again_ = false;
   Deadline look_deadline_ = Deadline::never();
-  Deadline start_deadline_ = Deadline::never();
   std::vector<Host> hosts_;
   std::list<Connection> connections_;
   std::vector<Rank> ranks_;

@@ -9,10 +9,18 @@
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/processors.hpp"
 #include "base/quote.hpp"
 #include "job/hosts/remote_ranks.hpp"
 
 namespace baton::job {
+namespace {
+
+// A client of ssh computes for about a seventh of the time that it takes to start an agent, and waits for the other
+// host for the rest: as many at a time keep a processor busy, and more would only wait for each other.
+constexpr std::ptrdiff_t kStartsPerProcessor = 8;
+
+}  // namespace
 
 std::vector<std::string> environment_for_other_hosts(std::vector<std::string> environment) {
   constexpr std::array kNames = {"HOSTNAME=", "SSH_", "DISPLAY=", "XAUTHORITY=", "XDG_RUNTIME_DIR=", "DBUS_"};
@@ -24,19 +32,33 @@ std::vector<std::string> environment_for_other_hosts(std::vector<std::string> en
 
 void RemoteRanks::start(int input_fd) {
   input_source_.reset(::fcntl(input_fd, F_DUPFD_CLOEXEC, 3));
-  start_deadline_ = Deadline::after(plan_.patience);
   tick_.set(kHeartbeat, Timer::Mode::again_and_again);
+  start_agents();
+}
+
+void RemoteRanks::start_agents() {
+  auto starting =
+      std::count_if(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.state == HostState::starting; });
+  const std::ptrdiff_t most = kStartsPerProcessor * usable_processors();
   for (Host& host : hosts_) {
-    // One line; what follows travels over the connection.
-    const std::string input = fmt::format("baton-agent {} {} {} {} {}\n", kAgentProtocol, to_hex(token_), host.index,
-                                          desk_.port(), fmt::join(desk_.addresses(), ","));
-    host.process = std::make_unique<AgentProcess>(
-        loop_,
-        has_node(host) ? AgentCommand{"", "env", std::filesystem::read_symlink("/proc/self/exe").string()}
-                       // no other host is asked
-                       : AgentCommand{host.share.name, plan_.launch_agent, plan_.remote_baton},
-        input);
+    if (host.state != HostState::waiting) continue;
+    if (starting++ == most) break;
+    start_agent(host);
   }
+}
+
+void RemoteRanks::start_agent(Host& host) {
+  host.state = HostState::starting;
+  host.deadline = Deadline::after(plan_.patience);
+  // One line; what follows travels over the connection.
+  const std::string input = fmt::format("baton-agent {} {} {} {} {}\n", kAgentProtocol, to_hex(token_), host.index,
+                                        desk_.port(), fmt::join(desk_.addresses(), ","));
+  host.process = std::make_unique<AgentProcess>(
+      loop_,
+      has_node(host) ? AgentCommand{"", "env", std::filesystem::read_symlink("/proc/self/exe").string()}
+                     // no other host is asked
+                     : AgentCommand{host.share.name, plan_.launch_agent, plan_.remote_baton},
+      input);
 }
 
 void RemoteRanks::admit(std::unique_ptr<Channel> channel) {
@@ -87,7 +109,11 @@ void RemoteRanks::on_hello(Connection& connection, FrameReader& frame) {
   log::info("host {} is there", quote(host.share.name));
   const bool all =
       std::all_of(hosts_.begin(), hosts_.end(), [](const Host& one) { return one.state == HostState::connected; });
-  if (all) order_all();
+  if (all) {
+    order_all();
+  } else {
+    start_agents();
+  }
 }
 
 void RemoteRanks::order_all() {
@@ -133,7 +159,8 @@ void RemoteRanks::give_up_on_missing() {
   std::vector<std::string> missing;
   std::vector<std::string> notes;
   for (const Host& host : hosts_) {
-    if (host.state != HostState::starting) continue;
+    // Those that were started together are late together.
+    if (host.state != HostState::starting || host.deadline.left() > kHeartbeat) continue;
     missing.push_back(host.share.name);
     for (const std::string& line : host.process->last_lines())
       notes.push_back(fmt::format("{}: {}", host.share.name, line));

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -53,6 +54,31 @@ def test_ranks_are_shared_by_the_hosts(make_hosts):
     result = hosts.run("-n", "2", *sh("echo $(hostname)"), slots=[1, 3])
     assert lines_of(result.stdout) == [f"[0] {a}", f"[1] {b}"]
     hosts.baton.assert_nothing_left()
+
+
+def test_many_hosts_are_started_some_at_a_time(baton, tmp_path):
+    """Eight for each processor; a host that comes makes room for the next. The hosts are this machine."""
+    started, gate, agent = tmp_path / "started", tmp_path / "gate", tmp_path / "agent"
+    os.mkfifo(started)
+    os.mkfifo(gate)
+    agent.write_text(f'#!/bin/sh\necho $1 >{started}\nread line <{gate}\nshift\nexec "$@"\n')
+    agent.chmod(0o755)
+    names = [f"h{i}" for i in range(20)]
+    with open(started, "r+b", buffering=0) as begun, open(gate, "r+b", buffering=0) as opened:
+        process = baton.start("run", "--hosts", ",".join(names), "--interface", "lo", "--launch-agent", f"{agent} {{host}}",
+                              "hostname", env={"BATON_PROCESSORS": "1"})  # fmt: skip
+        read = ""
+        while read.count("\n") < 8:
+            read += os.read(begun.fileno(), 4096).decode()
+        more = select.select([begun], [], [], 0.5)[0]
+        assert sorted(read.split()) == names[:8] and not more
+        for name in names[8:]:  # each that passes lets the next begin
+            opened.write(b"\n")
+            assert os.read(begun.fileno(), 4096).decode() == name + "\n"
+        opened.write(b"\n" * 8)
+        code, out, err = finish(process)
+    assert code == 0 and len(out.splitlines()) == 20, out + err
+    baton.assert_nothing_left()
 
 
 def test_a_file_of_hosts(make_hosts, tmp_path):
