@@ -126,18 +126,25 @@ std::string address_of_host() {
   return {};
 }
 
-std::uint64_t bytes_sent_by_host() {
+namespace {
+
+/// A column of the statistics of this host's link.
+std::uint64_t statistic_of_link(int column) {
   std::ifstream devices("/proc/self/net/dev");
   for (std::string line; std::getline(devices, line);) {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos || line.substr(0, colon).find(kLink) == std::string::npos) continue;
     std::istringstream numbers(line.substr(colon + 1));
     std::uint64_t value = 0;
-    // The ninth is what was sent.
-    for (int i = 0; i < 9; ++i) numbers >> value;
+    for (int i = 0; i <= column; ++i) numbers >> value;
     return value;
   }
   return 0;
 }
+
+}  // namespace
+
+std::uint64_t bytes_sent_by_host() { return statistic_of_link(8); }
+std::uint64_t packets_sent_by_host() { return statistic_of_link(9); }
 
 }  // namespace baton::test

@@ -54,5 +54,6 @@ void enter_host();
 [[nodiscard]] std::string address_of_host();
 /// How many bytes have left this host by its link.
 [[nodiscard]] std::uint64_t bytes_sent_by_host();
+[[nodiscard]] std::uint64_t packets_sent_by_host();
 
 }  // namespace baton::test

@@ -104,6 +104,23 @@ SCENARIO(WhatIsSentIsDoneInOrder, {.sizes = {3}, .hostings = kHosts}) {
   }
 }
 
+// Two ranks that answer each other use one connection: TCP acknowledges by the answer. With one for each direction,
+// half as many packets more are acknowledgements alone.
+SCENARIO(AnAnswerAcknowledges, {.sizes = {2}, .hostings = kHosts}) {
+  const Signals signals = me.signals("s", 1);
+  me.barrier();
+  const int rounds = test::scaled(2000);
+  const std::uint64_t before = test::packets_sent_by_host();
+  for (int round = 1; round <= rounds; ++round) {
+    if (me.rank() == 0) signals.notify(1, 0);
+    signals.wait(0, WaitCmp::ge, round);
+    if (me.rank() == 1) signals.notify(0, 0);
+  }
+  const auto sent = static_cast<double>(test::packets_sent_by_host() - before) / rounds;
+  REQUIRE(sent >= 1);
+  REQUIRE(sent < 1.3);
+}
+
 SCENARIO(BytesGoOverTheLinkOnce, {.sizes = {2}, .hostings = kHosts}) {
   constexpr std::size_t kBytes = std::size_t{16} * 1024 * 1024;
   const RawWindow window = me.raw_window("w", kBytes);

@@ -1,4 +1,5 @@
 // How a rank connects to the ranks of other hosts, and ends that.
+#include <algorithm>
 #include <utility>
 
 #include "base/log.hpp"
@@ -51,11 +52,26 @@ void UcxPath::on_connection(ucp_conn_request_h request, void* path) {
   self.accepted_.pop_back();
 }
 
-void UcxPath::on_accepted_failure(void* path, ucp_ep_h endpoint, ucs_status_t /*status*/) {
+void UcxPath::on_accepted_failure(void* path, ucp_ep_h endpoint, ucs_status_t status) {
   auto& self = *static_cast<UcxPath*>(path);
   for (Accepted& accepted : self.accepted_) {
     if (accepted.endpoint == endpoint) accepted.failed = self.accepted_failed_ = true;
   }
+  for (Peer& peer : self.peers_) {
+    if (peer.endpoint == endpoint) on_failure(&peer, endpoint, status);
+    if (peer.offered == endpoint) peer.offered = nullptr;
+  }
+}
+
+void UcxPath::note_offer(Peer& peer, ucp_ep_h endpoint) noexcept {
+  const auto is_it = [endpoint](const Accepted& accepted) { return accepted.endpoint == endpoint && !accepted.failed; };
+  if (std::any_of(accepted_.begin(), accepted_.end(), is_it)) peer.offered = endpoint;
+}
+
+void UcxPath::share_connection(Peer& peer) noexcept {
+  if (!is_known(peer) || peer.sent != peer.done_there.load(std::memory_order_relaxed)) return;
+  accepted_.remove_if([&](const Accepted& accepted) { return accepted.endpoint == peer.offered; });
+  peer.spare = std::exchange(peer.endpoint, std::exchange(peer.offered, nullptr));
 }
 
 void UcxPath::close(ucp_ep_h endpoint) noexcept {
@@ -79,6 +95,7 @@ void UcxPath::disconnect(Peer& peer) noexcept {
   peer.failed.store(true, std::memory_order_seq_cst);
   if (peer.endpoint == nullptr || peer.done_there.load(std::memory_order_relaxed) == 0) return;
   close(std::exchange(peer.endpoint, nullptr));
+  if (peer.spare != nullptr) close(std::exchange(peer.spare, nullptr));
 }
 
 void UcxPath::disconnect_gone() noexcept {

@@ -72,9 +72,8 @@ bool UcxPath::work() noexcept {
 void UcxPath::progress() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
-  constexpr int kMostRounds = 64;
-  for (int round = 0; round < kMostRounds && work(); ++round) {
-  }
+  // One round: what came may be what the caller waits for, and asking UCX for more is a call of the system.
+  work();
 }
 
 bool UcxPath::settle() noexcept {

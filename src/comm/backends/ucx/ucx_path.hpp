@@ -115,6 +115,9 @@ class UcxPath final : public comm::Path {
     UcxPath* path = nullptr;
     PeerRecord record;
     ucp_ep_h endpoint = nullptr;
+    ucp_ep_h spare = nullptr;    // what it was before the connection that the peer made took its place
+    ucp_ep_h offered = nullptr;  // by the peer: accepted_ has it
+    bool has_offered = false;    // this rank to the peer
     std::atomic<bool> failed{false};
     ucs_status_t failure = UCS_OK;
     std::uint64_t sent = 0;
@@ -154,6 +157,10 @@ class UcxPath final : public comm::Path {
   [[nodiscard]] bool is_known(const Peer& peer) const noexcept {
     return peer.done_there.load(std::memory_order_relaxed) != 0;
   }
+  /// From now on the connection that the peer has made, if it has offered it and nothing is on its way on this rank's
+  /// own. With one for both directions TCP acknowledges by what is said anyway.
+  void share_connection(Peer& peer) noexcept;
+  void note_offer(Peer& peer, ucp_ep_h endpoint) noexcept;
   /// Connects and asks for an answer, unless that was done.
   bool ask(std::uint32_t rank);
   void send_unsent() noexcept;
@@ -187,7 +194,8 @@ class UcxPath final : public comm::Path {
   static void on_failure(void* peer, ucp_ep_h endpoint, ucs_status_t status);
   static void on_connection(ucp_conn_request_h request, void* path);
   static void on_accepted_failure(void* path, ucp_ep_h endpoint, ucs_status_t status);
-  ucs_status_t take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes, bool is_large);
+  ucs_status_t take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                    const ucp_am_recv_param_t& param);
   /// Does what messages that waited for their turn want; whether there was one.
   bool deal_with_held();
   /// The payload is here.

@@ -9,16 +9,17 @@ namespace baton::ucx {
 
 ucs_status_t UcxPath::on_message(void* path, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t bytes, const ucp_am_recv_param_t* param) {
-  const bool is_large = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   try {
-    return static_cast<UcxPath*>(path)->take(header, header_bytes, data, bytes, is_large);
+    return static_cast<UcxPath*>(path)->take(header, header_bytes, data, bytes, *param);
   } catch (const std::exception& error) {
     log::warn("a message of {} bytes from another host was lost: {}", bytes, error.what());
     return UCS_OK;
   }
 }
 
-ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes, bool is_large) {
+ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                           const ucp_am_recv_param_t& param) {
+  const bool is_large = (param.recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   if (const char* defect = wire::path_defect(header, header_bytes, bytes, receiver_)) {
     if (refused_++ == 0) log::warn("rank {} got a message from another host that is {}", place_.rank, defect);
     return UCS_OK;
@@ -32,6 +33,7 @@ ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* d
     return UCS_OK;
   }
   if (has_turn) ++peer.received;
+  if ((param.recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) note_offer(peer, param.reply_ep);
   if (message.applied > peer.done_there.load(std::memory_order_relaxed)) {
     if (!is_known(peer)) met_.push_back(message.source);
     // Pairs with the load in flush(); sequentially consistent because the doorbell is rung after it.

@@ -20,6 +20,7 @@ wire::PathHeader UcxPath::header_for(wire::PathKind kind, std::uint32_t rank) co
 bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   Peer& peer = peers_[rank];
   if (is_gone(rank) || peer.failed.load(std::memory_order_relaxed) || !connect(peer, rank)) return false;
+  if (peer.offered != nullptr) share_connection(peer);
   sending.path = this;
   if (sending.header.kind != wire::PathKind::applied) sending.header.sequence = ++peer.sent;
   sending.header.applied = peer.done_here;
@@ -31,6 +32,12 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = &UcxPath::on_sent;
   param.user_data = &sending;
+  if (!peer.has_offered && is_known(peer) && place_.rank < rank && sending.header.kind != wire::PathKind::applied) {
+    // Of the two connections of a pair, that of the lower rank stays.
+    peer.has_offered = true;
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_AM_SEND_FLAG_REPLY;
+  }
   ucs_status_ptr_t request = ucx_.ucp_am_send_nbx(peer.endpoint, kMessageNumber, &sending.header, sizeof sending.header,
                                                   sending.payload, sending.header.bytes, &param);
   if (UCS_PTR_IS_PTR(request)) return true;
