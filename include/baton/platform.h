@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* The version of everything in this header. A library is loaded only where this number is the same. */
-#define BATON_PLATFORM_VERSION 5u
+#define BATON_PLATFORM_VERSION 6u
 #define BATON_PLATFORM_EXPORT __attribute__((visibility("default")))
 
 /* A device as its platform knows it, a kernel that one has loaded, and a graph of tasks that it has taken. */
@@ -96,6 +96,7 @@ typedef struct BatonDeviceDescription {
 enum {
   BATON_FEATURE_QUEUES = 1, /* tasks with BATON_TASK_QUEUE */
   BATON_FEATURE_TIMES = 2,  /* note_task() of BatonRunOptions is called */
+  BATON_FEATURE_BLOCKS = 4, /* note_block() of BatonRunOptions is called, in streams, too */
 };
 
 typedef struct BatonDeviceExtent {
@@ -111,6 +112,18 @@ enum {
   BATON_TASK_COMPLETE = 3,
 };
 
+/* When a block of a task ran, by a device that keeps times: nanoseconds of CLOCK_MONOTONIC of the host; 0 where it did
+ * not come to that. */
+typedef struct BatonBlockTimes {
+  uint32_t task;
+  uint32_t block;
+  uint32_t core; /* of the device, from 0 */
+  uint32_t reserved;
+  uint64_t started;   /* its kernel; 0: it was not called */
+  uint64_t returned;  /* its kernel */
+  uint64_t completed; /* what it waited for after that has come, too */
+} BatonBlockTimes;
+
 /* What one run of a graph is given. */
 typedef struct BatonRunOptions {
   const BatonDeviceExtent* extents; /* what kernels may touch, by address */
@@ -125,6 +138,8 @@ typedef struct BatonRunOptions {
   void (*name_address)(void* context, uint64_t address, char* text, size_t bytes);
   /* Told when the platform learns that a task has come so far. NULL: nobody asks. */
   void (*note_task)(void* context, uint32_t task, uint32_t progress);
+  /* Told once of each block that a core came to, when the run is over. NULL: nobody asks. */
+  void (*note_block)(void* context, const BatonBlockTimes* times);
 } BatonRunOptions;
 
 /* A window of a device: memory of each member of a group that the devices of all members reach. */
@@ -149,6 +164,7 @@ typedef struct BatonGroup {
 #ifdef __cplusplus
 static_assert(sizeof(BatonDeviceTask) == 80 && offsetof(BatonDeviceTask, arguments) == 24, "layout");
 static_assert(offsetof(BatonDeviceTask, priority) == 48 && offsetof(BatonDeviceTask, address) == 56, "layout");
+static_assert(sizeof(BatonBlockTimes) == 40, "layout");
 static_assert(sizeof(BatonDeviceArgument) == 120, "BatonDeviceArgument is 120 bytes");
 static_assert(offsetof(BatonDeviceArgument, address) == 16 && offsetof(BatonDeviceArgument, offset) == 32, "layout");
 static_assert(offsetof(BatonDeviceArgument, shape) == 40 && offsetof(BatonDeviceArgument, strides) == 80, "layout");

@@ -244,11 +244,18 @@ void LibraryDevice::name_address(void* self, std::uint64_t address, char* text, 
 }
 
 void LibraryDevice::profile(Profiler* profiler) {
-  noted_.tell((description_.features & BATON_FEATURE_TIMES) != 0 ? profiler : nullptr);
+  const bool tells_blocks = (description_.features & BATON_FEATURE_BLOCKS) != 0;
+  const bool tells = tells_blocks || (description_.features & BATON_FEATURE_TIMES) != 0;
+  noted_.tell(tells ? profiler : nullptr,
+              tells_blocks ? NotedTasks::Source::blocks : NotedTasks::Source::progress);
 }
 
 void LibraryDevice::note_task(void* self, std::uint32_t task, std::uint32_t progress) noexcept {
   static_cast<LibraryDevice*>(self)->noted_.note(task, progress);
+}
+
+void LibraryDevice::note_block(void* self, const BatonBlockTimes* times) {
+  static_cast<LibraryDevice*>(self)->noted_.note(*times);
 }
 
 std::exception_ptr LibraryDevice::with_lost_peer(const Error& error) const {
@@ -298,8 +305,8 @@ void LibraryDevice::run(CapturedTasks& graph) {
     taken.arguments_version = graph.arguments_version();
   }
   std::vector<BatonDeviceExtent> extents;
-  BatonRunOptions options = run_options(extents);
-  options.note_task = noted_.begin(graph) ? &note_task : nullptr;
+  const BatonRunOptions options = run_options(extents);
+  noted_.begin(graph);
   std::uint32_t failed = BATON_NO_TASK;
   try {
     library.check("baton_graph_run", library.graph_run(taken.graph, &options, &failed));
@@ -311,6 +318,7 @@ void LibraryDevice::run(CapturedTasks& graph) {
 }
 
 BatonRunOptions LibraryDevice::run_options(std::vector<BatonDeviceExtent>& extents) {
+  const auto asks = [this](NotedTasks::Source source) { return noted_.is_wanted() && noted_.source() == source; };
   known_.for_each_buffer([&](std::uintptr_t begin, std::size_t bytes) { extents.push_back({begin, bytes}); });
   return {.extents = extents.data(),
           .extent_count = extents.size(),
@@ -319,7 +327,8 @@ BatonRunOptions LibraryDevice::run_options(std::vector<BatonDeviceExtent>& exten
           .context = this,
           .has_lost_peers = &has_lost_peers,
           .name_address = &name_address,
-          .note_task = nullptr};
+          .note_task = asks(NotedTasks::Source::progress) ? &note_task : nullptr,
+          .note_block = asks(NotedTasks::Source::blocks) ? &note_block : nullptr};
 }
 
 void LibraryDevice::raise_about(CapturedTasks& graph, std::uint32_t failed, const Error& error) const {
@@ -332,6 +341,7 @@ bool LibraryDevice::begin_tasks(CapturedTasks& graph) {
   if (!open_->library().stream_begin) return false;
   // Its kernels are loaded: a device may need some before it can tell.
   static_cast<void>(task_of(graph.newest_task(), arguments_));
+  noted_.begin();
   return begin_stream();
 }
 
@@ -356,11 +366,16 @@ void LibraryDevice::take_task(CapturedTasks& graph) {
     for (const TaskId earlier : graph.predecessors(graph.newest())) {
       predecessors_.push_back(static_cast<std::uint32_t>(earlier - 1));
     }
+    noted_.submitted(graph.newest_task());
     library.check("baton_stream_submit",
                   library.stream_submit(open_->get(), &task, predecessors_.data(), predecessors_.size(), &failed));
   } catch (const Error& error) {
     // Not a failure of the device: what was submitted before goes on.
-    if (failed == BATON_NO_TASK) end_tasks(graph);
+    if (failed == BATON_NO_TASK) {
+      end_tasks(graph);
+    } else {
+      noted_.end(graph, failed);
+    }
     graph.close();
     raise_about(graph, failed, error);
   }
@@ -371,7 +386,9 @@ void LibraryDevice::end_tasks(CapturedTasks& graph) {
   std::uint32_t failed = BATON_NO_TASK;
   try {
     library.check("baton_stream_wait", library.stream_wait(open_->get(), &failed));
+    noted_.end(graph, std::nullopt);
   } catch (const Error& error) {
+    noted_.end(graph, failed);
     graph.close();
     raise_about(graph, failed, error);
   }

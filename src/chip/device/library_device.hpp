@@ -72,7 +72,9 @@ class LibraryDevice final : public Device {
   }
   [[nodiscard]] void* dma_workspace() const noexcept override { return nullptr; }
   void profile(Profiler* profiler) override;
-  [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t /*elapsed_ticks*/) const override { return {}; }
+  [[nodiscard]] std::vector<CoreProfile> core_profiles(std::uint64_t elapsed_ticks) const override {
+    return noted_.core_profiles(elapsed_ticks);
+  }
 
  private:
   [[nodiscard]] BatonDeviceKernel* kernel_for(BatonKernelFunction entry, const char* name);
@@ -93,6 +95,7 @@ class LibraryDevice final : public Device {
   static int has_lost_peers(void* self) noexcept;
   static void name_address(void* self, std::uint64_t address, char* text, std::size_t bytes) noexcept;
   static void note_task(void* self, std::uint32_t task, std::uint32_t progress) noexcept;
+  static void note_block(void* self, const BatonBlockTimes* times);
 
   std::shared_ptr<OpenDevice> open_;
   BatonDeviceDescription description_;

@@ -9,6 +9,8 @@
 #include <baton/error.hpp>
 #include <baton/options.hpp>
 
+#include "platform/cuda/compare_clocks.hpp"
+#include "platform/cuda/program.hpp"
 #include "platform/cuda/residence.hpp"
 
 namespace baton::cuda {
@@ -150,6 +152,14 @@ DevicePointer Gpu::boxes() {
 Residence* Gpu::residence() {
   if (!residence_ && options().gpu_stay.count() > 0) residence_ = std::make_unique<Residence>(*this);
   return residence_.get();
+}
+
+const GpuClock& Gpu::clock(const Program& program) {
+  if (clock_.is_fresh(GpuClock::host_now())) return clock_;
+  if (residence_) residence_->leave();
+  if (!clock_words_) clock_words_ = std::make_unique<PinnedRecord<ClockWords>>(*shared_);
+  compare_clocks(clock_, *clock_words_->get(), program.tell_time(), runs_.get());
+  return clock_;
 }
 
 void Gpu::wait_for_default_stream() const {

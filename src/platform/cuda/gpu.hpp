@@ -11,6 +11,7 @@
 
 #include <pto/target/cuda/run.hpp>
 
+#include "platform/cuda/gpu_clock.hpp"
 #include "platform/cuda/gpu_memory.hpp"
 #include "platform/cuda/shared_gpu.hpp"
 
@@ -39,6 +40,7 @@ class OwnedStream {
   Stream stream_ = nullptr;
 };
 
+class Program;
 class Residence;
 
 /// Memory and copies: any thread. The rest: one at a time.
@@ -69,6 +71,9 @@ class Gpu {
   [[nodiscard]] Stream stream() const noexcept { return runs_.get(); }
   /// Cores that stay between runs; null: they do not (BATON_GPU_STAY).
   [[nodiscard]] Residence* residence();
+  /// Compared with the host a short while ago: maybe now, by code of `program`; cores that stay leave then. While
+  /// nothing runs on this chip.
+  [[nodiscard]] const GpuClock& clock(const Program& program);
   /// Until what others have begun on the default stream is done, where that is waited for.
   void wait_for_default_stream() const;
   /// What a run is told of the buffers of its cores, but for where those of cube cores are.
@@ -105,6 +110,8 @@ class Gpu {
   std::mutex mutex_;
   std::map<DevicePointer, GpuMemory> memory_;  // guarded by mutex_
   std::unique_ptr<Residence> residence_;
+  GpuClock clock_;
+  std::unique_ptr<PinnedRecord<ClockWords>> clock_words_;
 };
 
 }  // namespace baton::cuda

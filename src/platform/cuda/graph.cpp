@@ -147,7 +147,7 @@ void Graph::upload() {
     PacketHead& head = packet.head;
     head.entry = task.kernel == nullptr ? 0 : program_->address_of(task.kernel);
     head.task = static_cast<std::uint32_t>(i);
-    head.flags = task.flags | (task.is_after ? kIsAfter : 0U);
+    head.flags = task.flags | (task.is_after ? kIsAfter : 0U) | (is_timed_ ? kIsTimed : 0U);
     head.block_count = task.blocks;
     head.needed = placement_.needed[i];
     head.counter = placement_.counter[i];
@@ -183,11 +183,14 @@ void Graph::upload() {
     }
   }
   std::uint32_t count = 0;
+  units_.clear();
   for (std::size_t core = 0; core < placement_.cores.size(); ++core) {
     write(first_at + core * sizeof count, count);
     for (const Unit& unit : placement_.cores[core]) {
       Packet packet = common[unit.task];
       packet.head.block_index = unit.block;
+      packet.head.unit = count;
+      if (is_timed_) units_.push_back({unit.task, unit.block, static_cast<std::uint32_t>(core), count});
       std::size_t at = packets_at + count * packet_size;
       write(at, packet);
       at += sizeof packet;
@@ -203,6 +206,8 @@ void Graph::upload() {
   run_.packet_bytes = static_cast<std::uint32_t>(packet_size);
   run_.batch_packets = packets_of_batch(static_cast<std::uint32_t>(with_packet));
   run_.first_packet = reinterpret_cast<const std::uint32_t*>(base + first_at);
+  if (is_timed_ && times_.bytes() < units * sizeof(UnitTimes)) times_ = gpu_.memory(units * sizeof(UnitTimes));
+  run_.times = is_timed_ ? times_.as<UnitTimes>() : nullptr;
   uploaded_ = true;
   version_ = 0;
 }
@@ -225,6 +230,7 @@ void Graph::write_extents(const BatonRunOptions& options) {
 void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   failed_task = BATON_NO_TASK;
   gpu_.make_current();
+  keep_times(options.note_block != nullptr);
   if (!uploaded_) upload();
   write_extents(options);
   run_.spans_gpus = gpu_.shared().spans_gpus() ? 1 : 0;
@@ -232,6 +238,7 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   run_.run_limit_ns = options.run_limit_ns;
   {
     const SharedGpu::Running running(gpu_.shared());
+    if (is_timed_) static_cast<void>(gpu_.clock(*program_));
     Residence* const cores = gpu_.residence();
     if (cores != nullptr && run_.window_bytes == 0) {
       command(*cores, options);
@@ -241,8 +248,24 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
       launch();
       wait(options);
     }
+    if (is_timed_) tell_times(options);
   }
   if (gpu_.failure()->is_set != 0) raise(options, failed_task);
+}
+
+void Graph::keep_times(bool wanted) {
+  if (is_timed_ == wanted) return;
+  is_timed_ = wanted;
+  uploaded_ = false;
+}
+
+void Graph::tell_times(const BatonRunOptions& options) {
+  std::vector<UnitTimes> times(units_.size());
+  const std::size_t bytes = times.size() * sizeof(UnitTimes);
+  gpu_.copy_out("reading the times of tasks", times.data(), times_.address(), bytes);
+  // A core that does not come to a task in the next run leaves this.
+  gpu_.clear("clearing the times of tasks", times_.address(), bytes);
+  cuda::tell_times(units_, times, gpu_.clock(*program_), options);
 }
 
 void Graph::command(Residence& cores, const BatonRunOptions& options) {

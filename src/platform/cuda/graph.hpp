@@ -10,6 +10,7 @@
 
 #include <pto/target/cuda/run.hpp>
 
+#include "platform/cuda/block_times.hpp"
 #include "platform/cuda/gpu.hpp"
 #include "platform/cuda/placement.hpp"
 #include "platform/cuda/program.hpp"
@@ -49,6 +50,10 @@ class Graph {
   /// By cores that run this graph and leave.
   void launch();
   void wait(const BatonRunOptions& options);
+  /// Whether the times of tasks are wanted, from now on.
+  void keep_times(bool wanted);
+  /// After a run, whatever became of it.
+  void tell_times(const BatonRunOptions& options);
   [[noreturn]] void raise(const BatonRunOptions& options, std::uint32_t& failed_task);
 
   Gpu& gpu_;
@@ -69,6 +74,10 @@ class Graph {
   GpuMemory extents_;
   GpuMemory cube_buffers_;
   std::vector<Extent> extents_there_;
+  // While the times of tasks are wanted: by packet.
+  bool is_timed_ = false;
+  std::vector<TimedBlock> units_;
+  GpuMemory times_;
 };
 
 }  // namespace baton::cuda

@@ -12,11 +12,12 @@
 namespace baton::cuda {
 namespace {
 
-/// baton::cuda::run_graph<0>(Run) and stay<0>(Stay), which every image of kernels brings.
+/// baton::cuda::run_graph<0>(Run), stay<0>(Stay) and tell_time<0>(ClockWords*), which every image of kernels brings.
 constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
 /// baton::cuda::run_matrix_graph<0>(Run), which those for cube cores bring.
 constexpr const char* kRunMatrixGraph = "_ZN5baton4cuda16run_matrix_graphILi0EEEvNS0_3RunE";
 constexpr const char* kStay = "_ZN5baton4cuda4stayILi0EEEvNS0_4StayE";
+constexpr const char* kTellTime = "_ZN5baton4cuda9tell_timeILi0EEEvPNS0_10ClockWordsE";
 constexpr const char* kTable = "baton_cuda_functions";
 
 /// A table of the functions' addresses, which only code of the device knows.
@@ -83,6 +84,7 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
   run_graph_ = find(gpu, kRunGraph);
   stay_ = find(gpu, kStay);
+  tell_time_ = find(gpu, kTellTime);
   const auto is_for_cubes = [](const LoadedKernel* kernel) { return kernel->image->has(kRunMatrixGraph); };
   if (std::ranges::any_of(kernels, is_for_cubes)) run_matrix_graph_ = find(gpu, kRunMatrixGraph);
   DevicePointer functions = 0;

@@ -26,6 +26,8 @@ class Program {
   [[nodiscard]] Function run_matrix_graph() const noexcept { return run_matrix_graph_; }
   /// What stays, and runs graphs and tasks as they come.
   [[nodiscard]] Function stay() const noexcept { return stay_; }
+  /// What compares clocks.
+  [[nodiscard]] Function tell_time() const noexcept { return tell_time_; }
 
  private:
   [[nodiscard]] Function find(const SharedGpu& gpu, const char* name) const;
@@ -34,6 +36,7 @@ class Program {
   Function run_graph_ = nullptr;
   Function run_matrix_graph_ = nullptr;
   Function stay_ = nullptr;
+  Function tell_time_ = nullptr;
   std::map<const LoadedKernel*, std::uint64_t> addresses_;
 };
 

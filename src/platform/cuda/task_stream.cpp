@@ -56,7 +56,9 @@ void TaskStream::begin(const BatonRunOptions& options) {
   const auto same = [](const Extent& a, const BatonDeviceExtent& b) {
     return a.begin == b.address && a.bytes == b.bytes;
   };
-  if (options_.wait_limit_ns != options.wait_limit_ns || options_.run_limit_ns != options.run_limit_ns ||
+  const bool was_timed = is_timed();
+  const bool will_be_timed = options.note_block != nullptr;
+  if (was_timed != will_be_timed || options_.wait_limit_ns != options.wait_limit_ns || options_.run_limit_ns != options.run_limit_ns ||
       !std::ranges::equal(extents_, given, same)) {
     extents_.clear();
     for (const BatonDeviceExtent& extent : given) extents_.push_back({extent.address, extent.bytes});
@@ -79,6 +81,7 @@ void TaskStream::describe() {
   run_.wait_limit_ns = options_.wait_limit_ns;
   run_.run_limit_ns = options_.run_limit_ns;
   run_.cube_buffers = cube_buffers_.as<unsigned char>();
+  run_.times = is_timed() ? static_cast<UnitTimes*>(times_->get()) : nullptr;
   gpu_.copy_in("describing tasks to the GPU", description_.address(), &run_, sizeof run_);
   version_ = cores_.new_version();
   described_ = true;
@@ -97,6 +100,11 @@ void TaskStream::start(const LoadedKernel* kernel, bool uses_cube, std::uint32_t
     run_.spans_gpus = spans;
     running_.emplace(gpu_.shared());
     cores_.use(program_);
+    if (is_timed()) static_cast<void>(gpu_.clock(*program_));
+    if (is_timed() && !times_) {
+      times_ = std::make_unique<PinnedMemory>(gpu_.shared(), core_count_ * kTimesOfCore * sizeof(UnitTimes));
+      untold_.resize(core_count_);
+    }
     last_kernel_ = nullptr;
     if (resets_ != cores_.resets()) assignment_.forget_commands();
     resets_ = cores_.resets();
@@ -128,6 +136,7 @@ void TaskStream::submit(const BatonDeviceTask& task, std::span<const std::uint32
     for (std::uint32_t i = 0; i < count; ++i) {
       wait_until([&] { return cores_.has_room(core_of(i)); }, failed_task);
     }
+    if (is_timed()) keep_places(first, count, begin, failed_task);
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::size_t core = core_of(i);
       write(core, task, begin + i, assignment_.awaited_by(core, cores_, predecessors), failed_task);
@@ -136,6 +145,32 @@ void TaskStream::submit(const BatonDeviceTask& task, std::span<const std::uint32
     cores_.ring();
     begin += count;
   }
+}
+
+void TaskStream::keep_places(std::size_t first, std::uint32_t count, std::uint32_t begin, std::uint32_t& failed_task) {
+  const auto core_of = [&](std::uint32_t i) { return (first + i) % core_count_; };
+  bool is_full = false;
+  for (std::uint32_t i = 0; i < count; ++i) is_full = is_full || untold_[core_of(i)] == kTimesOfCore;
+  if (is_full) {
+    wait_for_all(failed_task);
+    tell_times();
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::size_t core = core_of(i);
+    ++untold_[core];
+    timed_.push_back({static_cast<std::uint32_t>(kernels_.size() - 1), begin + i, static_cast<std::uint32_t>(core),
+                      core * kTimesOfCore + static_cast<std::size_t>(cores_.given(core) % kTimesOfCore)});
+  }
+}
+
+void TaskStream::tell_times() {
+  if (timed_.empty()) return;
+  const std::span times(static_cast<UnitTimes*>(times_->get()), core_count_ * kTimesOfCore);
+  cuda::tell_times(timed_, times, gpu_.clock(*program_), options_);
+  // One that does not come to its task leaves this.
+  for (const TimedBlock& block : timed_) times[block.place] = {};
+  timed_.clear();
+  std::ranges::fill(untold_, 0);
 }
 
 void TaskStream::write(std::size_t core, const BatonDeviceTask& task, std::uint32_t block,
@@ -153,6 +188,7 @@ void TaskStream::write(std::size_t core, const BatonDeviceTask& task, std::uint3
   command.task = static_cast<std::uint32_t>(kernels_.size() - 1);
   if ((task.flags & BATON_TASK_PREDICATE) != 0) command.flags |= kHasPredicate;
   if ((task.flags & BATON_TASK_COUNTER) != 0) command.flags |= kHasCounter;
+  if (is_timed()) command.flags |= kTaskIsTimed;
   command.block_index = block;
   command.block_count = std::max<std::uint32_t>(task.blocks, 1);
   command.tensors = static_cast<std::uint16_t>(tensors);
@@ -221,6 +257,7 @@ void TaskStream::wait_until(Holds&& holds, std::uint32_t& failed_task) {
   if (good) return;
   const std::vector<const LoadedKernel*> kernels = std::move(kernels_);
   cores_.reset();
+  tell_times();
   forget();
   raise_failure(
       gpu_, options_, kernels.size(), [&](std::size_t task) { return kernels[task]; }, failed_task);
@@ -239,6 +276,7 @@ void TaskStream::wait_for_all(std::uint32_t& failed_task) {
 void TaskStream::wait(std::uint32_t& failed_task) {
   failed_task = BATON_NO_TASK;
   wait_for_all(failed_task);
+  tell_times();
   forget();
 }
 
@@ -247,6 +285,8 @@ void TaskStream::forget() noexcept {
   kernels_.clear();
   lent_.clear();
   lend_at_ = 0;
+  timed_.clear();
+  std::ranges::fill(untold_, 0);
   retired_.clear();
   running_.reset();
 }

@@ -12,6 +12,7 @@
 #include <baton/platform.h>
 
 #include "platform/cuda/assignment.hpp"
+#include "platform/cuda/block_times.hpp"
 #include "platform/cuda/residence.hpp"
 
 namespace baton::cuda {
@@ -42,6 +43,12 @@ class TaskStream {
   void write(std::size_t core, const BatonDeviceTask& task, std::uint32_t block, std::span<const Awaited> awaited,
              std::uint32_t& failed_task);
   /// Memory that the core may read until it has ended the command that it is given next.
+  /// Whether the times of tasks are wanted.
+  [[nodiscard]] bool is_timed() const noexcept { return options_.note_block != nullptr; }
+  /// Room for the times of `count` blocks of the task that comes, from `begin` on, on cores from `first` on.
+  void keep_places(std::size_t first, std::uint32_t count, std::uint32_t begin, std::uint32_t& failed_task);
+  /// Of all tasks since the last time; none is under way.
+  void tell_times();
   [[nodiscard]] std::byte* lend(std::size_t core, std::size_t bytes, std::uint32_t& failed_task);
 
   Gpu& gpu_;
@@ -64,6 +71,11 @@ class TaskStream {
   GpuMemory extents_there_;
   std::vector<GpuMemory> retired_;  // that tasks under way may read
   GpuMemory cube_buffers_;
+
+  // While times are wanted. Of each core kTimesOfCore: memory of the host, which cores write when others were told.
+  std::unique_ptr<PinnedMemory> times_;
+  std::vector<TimedBlock> timed_;
+  std::vector<std::uint32_t> untold_;  // of each core: how many of those
 
   /// Parts of a memory of the host for what does not fit into a ring, in the order in which they are lent.
   struct Lent {

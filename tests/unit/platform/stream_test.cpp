@@ -1,8 +1,10 @@
 // A Chip whose device takes tasks while the orchestration still submits.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -149,6 +151,74 @@ TEST_F(StreamingChip, TellsOfMemoryThatComesDuringARun) {
     submit(graph, late, 2);
     EXPECT_EQ(ask<std::size_t>("streaming_begun"), begun + 1);
   });
+}
+
+/// Records of a chip with this platform, sorted by task, which says when each block ran.
+class ProfiledStream : public StreamingChip {
+ protected:
+  Chip profiled{{.platform = PLATFORM_STREAMING, .profile = baton::ProfileMode::records}};
+  Tensor mine = profiled.alloc<std::int32_t>({1}, "mine");
+
+  [[nodiscard]] std::vector<baton::TaskRecord> records() const {
+    std::vector<baton::TaskRecord> found = profiled.task_profile().records;
+    std::ranges::sort(found, {}, &baton::TaskRecord::task);
+    return found;
+  }
+};
+
+TEST_F(ProfiledStream, HasTheTimesThatItsDeviceTellsOfBlocks) {
+  profiled.run([&](Graph& graph) {
+    submit(graph, mine, 1);
+    submit(graph, mine, 2);
+  });
+  const std::vector<baton::TaskRecord> found = records();
+  ASSERT_EQ(found.size(), 2U);
+  for (const baton::TaskRecord& one : found) {
+    EXPECT_EQ(one.outcome, baton::TaskOutcome::done);
+    EXPECT_EQ(one.core, static_cast<std::int16_t>(kFirstCore));  // that of the block that began first
+    EXPECT_GT(one.submitted, 0);
+    EXPECT_LE(one.submitted, one.started);
+    EXPECT_LT(one.started, one.returned);
+    EXPECT_EQ(one.returned, one.completed);
+  }
+  EXPECT_LE(found[0].returned, found[1].started);
+  EXPECT_EQ(found[1].ready, std::max(found[1].submitted, found[0].completed));
+  std::vector<std::string> cores;
+  for (const baton::CoreProfile& core : profiled.task_profile().cores) {
+    cores.push_back(core.core);
+    EXPECT_EQ(core.kernels, 2U);
+  }
+  EXPECT_THAT(cores, testing::ElementsAre("core 2", "core 4"));
+}
+
+TEST_F(ProfiledStream, HasThoseOfCapturedGraphsAndOfSeveralBatches) {
+  baton::CapturedGraph captured = profiled.capture([&](Graph& graph) {
+    submit(graph, mine, 1);
+    submit(graph, mine, 2);
+  });
+  for (int run = 0; run < 2; ++run) profiled.run(captured);
+  EXPECT_EQ(records().size(), 4U);
+  profiled.run([&](Graph& graph) {
+    submit(graph, mine, 3);
+    EXPECT_EQ(graph.get<std::int32_t>(mine, {0}) % 10, 3);
+    submit(graph, mine, 4);
+  });
+  EXPECT_EQ(records().size(), 6U);
+}
+
+TEST_F(ProfiledStream, TellsWhatFailedAndWhatDidNotRun) {
+  EXPECT_THROW(profiled.run([&](Graph& graph) {
+    submit(graph, mine, 1);
+    submit(graph, mine, kFailLater);
+    submit(graph, mine, 1);
+  }),
+               baton::Error);
+  const std::vector<baton::TaskRecord> found = records();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].outcome, baton::TaskOutcome::done);
+  EXPECT_EQ(found[1].outcome, baton::TaskOutcome::failed);
+  EXPECT_EQ(found[2].outcome, baton::TaskOutcome::not_run);
+  EXPECT_EQ(found[2].started, 0);
 }
 
 }  // namespace

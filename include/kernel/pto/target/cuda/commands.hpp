@@ -113,8 +113,8 @@ __device__ inline void await_cores(const CoreWords* cores, const Awaited* waits,
   if (count != 0) asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/// The command is in the core's memory.
-__device__ inline void run_task_command(const KeptControl& mine, const CoreWords* cores) {
+/// The command is in the core's memory. `number`: how many came before it.
+__device__ inline void run_task_command(const KeptControl& mine, const CoreWords* cores, uint32_t number) {
   const TaskCommand& command = *reinterpret_cast<const TaskCommand*>(mine->packets + kCommandAt);
   const uint32_t flags = command.flags;
   const uint32_t tensors = command.tensors;
@@ -138,12 +138,15 @@ __device__ inline void run_task_command(const KeptControl& mine, const CoreWords
   for (uint32_t i = 0; i < command.scalars; ++i) mine->args[tensors + i] = scalars[i];
   await_cores(cores, waits, command.waits, mine->own_run);
   const bool runs = await_condition(flags, condition) && command.entry != 0;
+  if ((flags & kTaskIsTimed) != 0) {
+    begin_times(*mine, mine->own_run.times + blockIdx.x * kTimesOfCore + number % kTimesOfCore, runs);
+  }
   if (runs) {
     reinterpret_cast<void (*)(int64_t*)>(command.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
   }
   const Leftovers left = mine->left;
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) != 0) await_conditions();
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed) != 0) end_kernel(left);
 }
 
 }  // namespace baton::cuda

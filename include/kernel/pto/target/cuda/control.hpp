@@ -53,7 +53,7 @@ struct alignas(16) Leftovers {
   uint32_t condition_count;  // the conditions themselves lie in Run::conditions
   int32_t condition_error;
   uint32_t copies;  // not 0: some may be under way
-  uint32_t reserved;
+  uint32_t timed;   // not 0: its times are to be written
 };
 
 /// What comes from the host: commands, and the bell. One bit for each of them.
@@ -80,6 +80,8 @@ struct Control {
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];
   LocalContext local;
   Leftovers left;
+  UnitTimes times;  // of the task, if it is timed
+  UnitTimes* times_at;
   uint64_t copied;
   GlobalContext global;
   alignas(16) unsigned char closure[kernel::kClosureBytes];

@@ -7,14 +7,9 @@
 #include <pto/target/cuda/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
 #include <pto/target/cuda/matrix_commands.hpp>
+#include <pto/target/cuda/timing.hpp>
 
 namespace baton::cuda {
-
-__device__ inline uint64_t now_ns() {
-  uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
 
 /// Of the GPU, which takes half the time, unless kernels of others take part.
 __device__ inline bool spans_gpus() { return control().run->spans_gpus != 0; }
@@ -56,6 +51,7 @@ __device__ [[noreturn]] inline void leave() {
   for (uint32_t landing = 0; landing <= kLandings; ++landing) {
     if ((mine.landings.pending >> landing & 1) != 0) wait_for_landing(mine, landing);
   }
+  if (mine.left.timed != 0) write_times(mine);  // of what did not end
   mine.work = nullptr;
   meet_warps();
   asm volatile("exit;");

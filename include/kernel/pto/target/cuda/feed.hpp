@@ -54,6 +54,7 @@ enum TaskFlag : uint32_t {
   kTaskHasPredicate = kHasPredicate,
   kTaskHasCounter = kHasCounter,
   kTaskIsAfter = kIsAfter,
+  kTaskIsTimed = kIsTimed,
   kElsewhere = 8,  // what follows the command lies in memory of the host, whose address follows it instead
 };
 

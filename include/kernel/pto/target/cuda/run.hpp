@@ -55,6 +55,7 @@ enum PacketFlag : uint32_t {
   kHasCounter = 2,    // the task waits until the condition holds
   kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
   kIsCube = 8,        // its kernel multiplies matrices
+  kIsTimed = 16,      // somebody wants to know when it ran
 };
 
 /// What every task needs, read at once.
@@ -69,7 +70,7 @@ struct alignas(16) PacketHead {
   uint32_t slot_count;
   uint32_t tensor_count;  // of those that come with the packet: the first slots
   uint32_t told_count;    // counters at which it arrives when it has ended
-  uint32_t reserved;
+  uint32_t unit;          // the number of the packet in the graph
 };
 
 /// One block of one task, as its core reads it. A core has the packets of its blocks in one piece, in their order, each
@@ -120,6 +121,25 @@ struct Extent {
   uint64_t bytes;
 };
 
+/// When a block ran, by the clock of the GPU (%globaltimer); 0: it did not come to that.
+struct UnitTimes {
+  uint64_t began;  // its kernel
+  uint64_t returned;
+  uint64_t complete;
+};
+/// Of tasks that come one by one a core keeps the times of its last commands: command number n has place n % this.
+inline constexpr uint32_t kTimesOfCore = 4096;
+
+/// Words in memory of the host through which the clocks of host and GPU are compared: tell_time.hpp.
+struct ClockWords {
+  uint32_t asked;     // questions, from 1 on
+  uint32_t answered;  // the last one
+  uint64_t gpu_ns;    // the answer
+};
+inline constexpr uint32_t kClockQuestions = 16;
+/// Without another question the GPU stops answering.
+inline constexpr uint64_t kClockPatienceNs = 20'000'000;
+
 /// Of the conditions that a kernel may leave: DEFERRED_COMPLETION_CAPACITY of DeferredCompletionEntry.
 inline constexpr uint32_t kConditionBytes = 64 * 32;
 
@@ -161,6 +181,7 @@ struct Run {
   unsigned char* maps;          // of cores
   uint64_t wait_limit_ns;       // of a wait for a signal
   uint64_t run_limit_ns;        // of the run; 0: none
+  UnitTimes* times;             // of packets, by their number, or of commands; null: nobody asks
 
   friend bool operator==(const Run&, const Run&) = default;
 };

@@ -156,7 +156,19 @@ __device__ inline bool await_condition(uint32_t flags, const Condition& conditio
 /// Waits until the task may begin. Returns whether its kernel is to be called.
 __device__ inline bool await_task(const Run& run, const Packet& packet, const PacketHead& head) {
   if (head.needed != 0) wait_for_predecessors(run, head);
-  return await_condition(head.flags, packet.condition);
+  const bool runs = await_condition(head.flags, packet.condition);
+  if ((head.flags & kIsTimed) != 0) begin_times(control(), run.times + head.unit, runs && head.entry != 0);
+  return runs;
+}
+
+/// After a kernel that has left conditions, or whose times are wanted.
+__device__ __attribute__((noinline)) inline void end_kernel(const Leftovers& left) {
+  Control& mine = control();
+  if (left.timed != 0) mine.times.returned = mine.times.complete = now_ns();
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) == 0) return;
+  mine.times.complete = 0;
+  await_conditions();
+  if (left.timed != 0) mine.times.complete = now_ns();
 }
 
 /// The packet at `place` of the core's packets. `copying`: whether kernels before it left copies under way; returns the
@@ -183,20 +195,23 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   // What it depends on may be a task of this core, of which nobody else tells.
   if (copying && (head.flags & kIsAfter) != 0) finish_stores();
   bool runs = head.entry != 0;
-  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate))) != 0) runs = await_task(run, packet, head) && runs;
+  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed))) != 0) runs = await_task(run, packet, head) && runs;
   if (runs) {
     reinterpret_cast<void (*)(int64_t*)>(head.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
   }
   const Leftovers left = mine->left;
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) != 0) await_conditions();
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed) != 0) end_kernel(left);
   // Conditions may be those of copies.
   const bool copied = left.copies != 0;
   if (copied && head.told_count != 0) finish_stores();
   if (head.told_count != 0) complete(run, packet, head.told_count);
-  if (copied) {
-    release_buffers();
-    if (run.window_bytes != 0) forget_matrices();
+  if ((left.copies | left.timed) != 0) {
+    if (left.timed != 0) write_times(*mine);
+    if (copied) {
+      release_buffers();
+      if (run.window_bytes != 0) forget_matrices();
+    }
   }
   return copied;
 }

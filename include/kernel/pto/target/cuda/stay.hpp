@@ -8,6 +8,7 @@
 
 #include <pto/target/cuda/commands.hpp>
 #include <pto/target/cuda/leaving.hpp>
+#include <pto/target/cuda/tell_time.hpp>
 
 namespace baton::cuda {
 
@@ -236,7 +237,7 @@ __device__ inline void direct_stay(const Stay& stay) {
           fetch_words(mine, fetched.landing_of(fetched.count), place(ended + fetched.count), kPlaceWords);
           ++fetched.count;
         }
-        run_task_command(mine, stay.cores);
+        run_task_command(mine, stay.cores, ended);
         looked_at = kOfTask;
       }
       if (mine->left.copies != 0) {
@@ -246,6 +247,7 @@ __device__ inline void direct_stay(const Stay& stay) {
       ++ended;
       fetched.advance();
       tell_cores(stay, ended);
+      if (mine->left.timed != 0) write_times(*mine);
       if (fetched.count == 0 || ended - told >= kCommandsUntold || !has_landed(mine, fetched.landing)) {
         tell_host(stay, ended);
         told = ended;
