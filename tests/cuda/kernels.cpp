@@ -162,3 +162,14 @@ BATON_KERNEL(softmax, In<float, 2> x, Out<float, 2> y) {
 
 /// Reads an element that another task stored as part of a tile, without a tile.
 BATON_KERNEL(read_back, In<float> x, InOut<float> y, int32_t index) { y.data()[index] = x.data()[x.size() - 1]; }
+
+/// Takes a while: each step waits for memory.
+BATON_KERNEL(count_slowly, InOut<int32_t> counter, int32_t steps) {
+  volatile int32_t* const cell = counter.data();
+  for (int32_t i = 0; i < steps; ++i) *cell = *cell + 1;
+}
+
+/// Writes where no memory is, past all checks.
+BATON_KERNEL(wild_write, InOut<int32_t> unused, uint64_t address) {
+  *reinterpret_cast<volatile int32_t*>(address) = static_cast<int32_t>(unused.size());
+}

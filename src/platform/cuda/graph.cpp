@@ -62,14 +62,16 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
     : gpu_(gpu), program_(gpu.shared().program()) {
   std::vector<std::vector<std::uint32_t>> before(tasks.size());
   std::vector<std::uint32_t> blocks;
+  std::vector<std::int32_t> priorities;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks_.push_back(described(tasks[i]));
     uses_cube_ = uses_cube_ || tasks[i].cores == BATON_TASK_CUBE;
     blocks.push_back(tasks_.back().blocks);
+    priorities.push_back(tasks[i].priority);
     before[i].assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
     tasks_.back().is_after = !before[i].empty();
   }
-  placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()));
+  placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()), priorities);
   // Cores without work are not started.
   std::erase_if(placement_.cores, [](const std::vector<Unit>& units) { return units.empty(); });
   core_count_ = static_cast<std::uint32_t>(placement_.cores.size());
@@ -288,11 +290,15 @@ void Graph::command(Residence& cores, const BatonRunOptions& options) {
   for (std::size_t core = 0; core < core_count_; ++core) cores.write(core, parts.data(), command.head.words);
   cores.ring();
   std::size_t ended = 0;
-  const bool good = cores.wait_until(options, [&] {
-    while (ended < core_count_ && cores.has_ended(ended, cores.given(ended))) ++ended;
-    return ended == core_count_;
-  });
-  if (!good) cores.reset();
+  try {
+    const bool good = cores.wait_until(options, [&] {
+      while (ended < core_count_ && cores.has_ended(ended, cores.given(ended))) ++ended;
+      return ended == core_count_;
+    });
+    if (!good) cores.reset();
+  } catch (const GpuDown& down) {
+    raise_crash(down.result, tasks_.size(), [&](std::size_t task) { return tasks_[task].kernel; });
+  }
 }
 
 void Graph::launch() {
@@ -316,11 +322,7 @@ void Graph::wait(const BatonRunOptions& options) {
     const Result result = driver.stream_query(gpu_.stream());
     if (result == 0) return;
     if (result != kNotReady) {
-      const char* name = nullptr;
-      driver.error_name(result, &name);
-      throw Error(Code::kernel_fault,
-                  fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
-                  {"this process cannot use the GPU any more"});
+      raise_crash(result, tasks_.size(), [&](std::size_t task) { return tasks_[task].kernel; });
     }
     constexpr std::uint64_t kLooksBetweenClocks = 64;
     if (looks % kLooksBetweenClocks != 0) continue;

@@ -98,10 +98,40 @@ class Knowledge {
   std::vector<Known> last_on_;  // of each core: what the last task there knew
 };
 
+/// In which order tasks get their places.
+std::vector<std::uint32_t> order_of(std::span<const std::vector<std::uint32_t>> predecessors,
+                                    std::span<const std::int32_t> priorities) {
+  std::vector<std::uint32_t> order;
+  order.reserve(predecessors.size());
+  const auto has_priority = [](std::int32_t priority) { return priority != 0; };
+  if (std::ranges::none_of(priorities, has_priority)) {
+    for (std::uint32_t task = 0; task < predecessors.size(); ++task) order.push_back(task);
+    return order;
+  }
+  std::vector<std::vector<std::uint32_t>> behind(predecessors.size());
+  std::vector<std::size_t> missing(predecessors.size());
+  // Of the highest priority the first of the graph.
+  std::set<std::pair<std::int64_t, std::uint32_t>> ready;
+  const auto add = [&](std::uint32_t task) { ready.emplace(-std::int64_t{priorities[task]}, task); };
+  for (std::uint32_t task = 0; task < predecessors.size(); ++task) {
+    for (const std::uint32_t earlier : predecessors[task]) behind[earlier].push_back(task);
+    missing[task] = predecessors[task].size();
+    if (missing[task] == 0) add(task);
+  }
+  while (!ready.empty()) {
+    const std::uint32_t task = ready.extract(ready.begin()).value().second;
+    order.push_back(task);
+    for (const std::uint32_t later : behind[task]) {
+      if (--missing[later] == 0) add(later);
+    }
+  }
+  return order;
+}
+
 }  // namespace
 
 Placement place(std::span<const std::vector<std::uint32_t>> predecessors, std::span<const std::uint32_t> blocks,
-                std::size_t core_count) {
+                std::size_t core_count, std::span<const std::int32_t> priorities) {
   const std::size_t tasks = predecessors.size();
   Placement placement{std::vector<std::vector<Unit>>(core_count), std::vector<std::uint32_t>(tasks, 0),
                       std::vector<std::uint32_t>(tasks, 0), std::vector<std::vector<std::uint32_t>>(tasks)};
@@ -110,7 +140,7 @@ Placement place(std::span<const std::vector<std::uint32_t>> predecessors, std::s
   std::vector<double> ends(tasks, 0);
   std::vector<std::size_t> core_of(tasks, 0);                    // of a task with one block
   std::vector<std::optional<std::uint32_t>> first_alone(tasks);  // of a task: the first that waits for nothing else
-  for (std::size_t task = 0; task < tasks; ++task) {
+  for (const std::uint32_t task : order_of(predecessors, priorities)) {
     const auto begin_on = [&](std::size_t core) {
       double begin = cores.free_at(core);
       for (const std::uint32_t earlier : predecessors[task]) {
@@ -146,20 +176,19 @@ Placement place(std::span<const std::vector<std::uint32_t>> predecessors, std::s
       cores.occupy(core, end);
       ends[task] = std::max(ends[task], end);
       positions.push_back({core, static_cast<std::uint32_t>(placement.cores[core].size())});
-      placement.cores[core].push_back({static_cast<std::uint32_t>(task), block});
+      placement.cores[core].push_back({task, block});
     }
-    const auto number = static_cast<std::uint32_t>(task);
     std::vector<std::uint32_t> awaited;
-    knowledge.add(number, predecessors[task], std::move(positions),
+    knowledge.add(task, predecessors[task], std::move(positions),
                   [&](std::uint32_t earlier) { awaited.push_back(earlier); });
     for (const std::uint32_t earlier : awaited) placement.needed[task] += blocks[earlier];
-    placement.counter[task] = number;
+    placement.counter[task] = task;
     if (awaited.size() == 1 && first_alone[awaited[0]]) {
       placement.counter[task] = *first_alone[awaited[0]];
       continue;
     }
-    if (awaited.size() == 1) first_alone[awaited[0]] = number;
-    for (const std::uint32_t earlier : awaited) placement.told[earlier].push_back(number);
+    if (awaited.size() == 1) first_alone[awaited[0]] = task;
+    for (const std::uint32_t earlier : awaited) placement.told[earlier].push_back(task);
   }
   return placement;
 }

@@ -222,11 +222,7 @@ void Residence::Patience::look_far() {
   const Result result = Driver::get().stream_query(cores_.stream_.get());
   if (result != 0 && result != kNotReady) {
     cores_.broken_ = true;
-    const char* name = nullptr;
-    Driver::get().error_name(result, &name);
-    throw Error(Code::kernel_fault,
-                fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
-                {"this process cannot use the GPU any more"});
+    throw GpuDown{result};
   }
   const std::chrono::nanoseconds limit = std::chrono::nanoseconds(options_.run_limit_ns) + kGrace;
   if (options_.run_limit_ns != 0 && now - progress_at_ > limit.count()) {

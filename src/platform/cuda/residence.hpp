@@ -17,6 +17,11 @@
 
 namespace baton::cuda {
 
+/// Thrown by waits: a kernel has brought the GPU down. Who waits knows which ones there were: raise_crash().
+struct GpuDown {
+  Result result;
+};
+
 /// For the thread that runs something on the chip; leave(): another one, while nothing runs on the GPU.
 class Residence final : public SharedGpu::Guest {
  public:
@@ -58,8 +63,7 @@ class Residence final : public SharedGpu::Guest {
   void write(std::size_t core, const std::uint32_t* parts, std::uint32_t words) noexcept;
   /// What was written is done soon.
   void ring();
-  /// Until `holds()`. False: a core has failed before that. Throws Error if a core does not come to an end, or has
-  /// brought the GPU down.
+  /// Until `holds()`. False: a core has failed before that. Throws Error if a core does not come to an end, and GpuDown.
   template <class Holds>
   [[nodiscard]] bool wait_until(const BatonRunOptions& options, Holds&& holds) {
     Patience patience(*this, options);

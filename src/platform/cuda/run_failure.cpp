@@ -1,7 +1,9 @@
 #include "platform/cuda/run_failure.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,6 +39,23 @@ void raise_failure(Gpu& gpu, const BatonRunOptions& options, std::size_t task_co
   const std::string who = kernel == nullptr ? "a task without a kernel" : fmt::format("kernel '{}'", kernel->name);
   throw Error(static_cast<Code>(failure.code),
               fmt::format("{} on core {} of the GPU: {}{}", who, failure.core, place, with_name(failure, options)));
+}
+
+void raise_crash(Result result, std::size_t task_count,
+                 const std::function<const LoadedKernel*(std::size_t)>& kernel_of) {
+  constexpr std::size_t kMostNames = 8;
+  std::vector<std::string> names;
+  for (std::size_t task = 0; task < task_count && names.size() <= kMostNames; ++task) {
+    const LoadedKernel* const kernel = kernel_of(task);
+    if (kernel == nullptr || std::ranges::find(names, kernel->name) != names.end()) continue;
+    names.push_back(names.size() == kMostNames ? "others" : kernel->name);
+  }
+  const char* name = nullptr;
+  Driver::get().error_name(result, &name);
+  throw Error(Code::kernel_fault,
+              fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
+              {fmt::format("what was running: {}", fmt::join(names, ", ")),
+               "this process cannot use the GPU any more"});
 }
 
 }  // namespace baton::cuda

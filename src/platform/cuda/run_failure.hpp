@@ -17,4 +17,8 @@ namespace baton::cuda {
                                 const std::function<const LoadedKernel*(std::size_t)>& kernel_of,
                                 std::uint32_t& failed_task);
 
+/// For a GPU that `result` has ended: which kernels it may have been. `kernel_of` as above.
+[[noreturn]] void raise_crash(Result result, std::size_t task_count,
+                              const std::function<const LoadedKernel*(std::size_t)>& kernel_of);
+
 }  // namespace baton::cuda

@@ -250,6 +250,10 @@ void TaskStream::wait_until(Holds&& holds, std::uint32_t& failed_task) {
     // Maybe of what is written already.
     cores_.ring();
     good = cores_.wait_until(options_, holds);
+  } catch (const GpuDown& down) {
+    const std::vector<const LoadedKernel*> kernels = std::move(kernels_);
+    forget();
+    raise_crash(down.result, kernels.size(), [&](std::size_t task) { return kernels[task]; });
   } catch (...) {
     forget();
     throw;

@@ -70,6 +70,35 @@ TEST(Placement, KeepsTheOrderOfRandomGraphsWhoeverGoesFirst) {
   }
 }
 
+TEST(Placement, WithPrioritiesEveryTaskStillWaitsForThoseBeforeIt) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 generator(seed);
+    Edges before(150);
+    std::vector<std::uint32_t> blocks(before.size());
+    std::vector<std::int32_t> priorities(before.size());
+    for (std::size_t task = 0; task < before.size(); ++task) {
+      blocks[task] = generator() % 6 == 0 ? static_cast<std::uint32_t>(1 + generator() % 9) : 1;
+      priorities[task] = static_cast<std::int32_t>(generator() % 7) - 3;
+      if (task > 0) before[task].push_back(static_cast<std::uint32_t>(generator() % task));
+    }
+    const Placement placement = place(before, blocks, 1 + generator() % 9, priorities);
+    for (unsigned order = 0; order < 5; ++order) {
+      run(placement, before, blocks, 1000 * seed + order);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Placement, OfTasksThatMayBeginTheOneWithTheHighestPriorityGoesFirst) {
+  // 1 waits for 0; the others for nobody. As on an Ascend chip.
+  const Edges before = {{}, {0}, {}, {}, {}, {}};
+  const std::vector<std::int32_t> priorities = {0, 5, 1, 7, 1, -1};
+  const Placement placement = place(before, std::vector<std::uint32_t>(before.size(), 1), 1, priorities);
+  std::vector<std::uint32_t> order;
+  for (const Unit& unit : placement.cores[0]) order.push_back(unit.task);
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{3, 2, 4, 0, 1, 5}));
+}
+
 TEST(Placement, KeepsAChainOnOneCoreWithoutACounter) {
   Edges before(50);
   for (std::uint32_t i = 1; i < before.size(); ++i) before[i] = {i - 1};
