@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <baton/task_profile.hpp>
+
 #include "cuda/shapes.hpp"
 
 namespace bench::cuda {
@@ -14,7 +16,7 @@ namespace bench::cuda {
 using Run = std::function<void()>;
 
 /// A graph of empty tasks: captured by Baton, as a CUDA Graph, or launched into streams with events between them.
-[[nodiscard]] Run captured(const Shape& shape);
+[[nodiscard]] Run captured(const Shape& shape, baton::ProfileMode profile);
 [[nodiscard]] Run cuda_graph(const Shape& shape);
 [[nodiscard]] Run streams(const Shape& shape);
 
@@ -32,6 +34,9 @@ enum class Checks : std::uint8_t { on, off };
 /// The same as a kernel of CUDA; and a copy of `bytes` that lie on the GPU.
 [[nodiscard]] Run cuda_add(std::int64_t bytes);
 [[nodiscard]] Run cuda_copy(std::int64_t bytes);
+
+/// `kernel` of tests/cuda/row_kernels.cpp, from `bytes` to as many: one task with a block for each core.
+[[nodiscard]] Run rows(const std::string& kernel, std::int64_t bytes, int share);
 
 /// The product of two matrices of `side` rows and columns of bfloat16: tile instructions, and cuBLAS.
 [[nodiscard]] Run matmul(std::int64_t side, Checks checks);

@@ -1,5 +1,6 @@
 // Graphs on a GPU, and the same as CUDA Graphs and in streams.
 #include "cuda/contenders.hpp"
+#include "cuda/parts.hpp"
 #include "cuda/talk.hpp"
 #include "support/contend.hpp"
 #include "support/measure.hpp"
@@ -26,7 +27,8 @@ void print_time_of(const Run& run, const Arguments& arguments, std::size_t opera
 void measure_graph(const Arguments& arguments) {
   const bench::cuda::Shape shape = bench::cuda::shape_named(arguments.pattern, arguments.tasks);
   const auto contender = [&]() -> Run {
-    if (arguments.method == "ours") return bench::cuda::captured(shape);
+    if (arguments.method == "ours") return bench::cuda::captured(shape, baton::ProfileMode::off);
+    if (arguments.method == "profiled") return bench::cuda::captured(shape, baton::ProfileMode::summary);
     if (arguments.method == "streamed") return bench::cuda::streamed(arguments.pattern, arguments.tasks);
     if (arguments.method == "submit_and_wait") return bench::cuda::submit_and_wait(arguments.tasks);
     if (arguments.method == "graph") return bench::cuda::cuda_graph(shape);
@@ -59,6 +61,11 @@ void measure_matmul(const Arguments& arguments) {
   print_time_of(contender(), arguments, 1);
 }
 
+void measure_rows(const Arguments& arguments) {
+  const auto bytes = static_cast<std::int64_t>(arguments.bytes);
+  print_time_of(bench::cuda::rows(arguments.method, bytes, arguments.share), arguments, 1);
+}
+
 void measure_copy(const Arguments& arguments) {
   print_time_of(bench::cuda::cuda_copy(static_cast<std::int64_t>(arguments.bytes)), arguments, 1);
 }
@@ -71,6 +78,8 @@ int main(int argc, char** argv) {
                          {"add", measure_add},
                          {"copy", measure_copy},
                          {"matmul", measure_matmul},
+                         {"rows", measure_rows},
+                         {"parts", bench::cuda::measure_parts},
                          {"put", bench::cuda::measure_put},
                          {"experts", bench::cuda::measure_experts}});
 }

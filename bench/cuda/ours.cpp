@@ -22,8 +22,11 @@ baton::KernelFile kernels(Checks checks) {
 
 /// A graph, and what it needs while it runs.
 struct Captured {
-  explicit Captured(Checks checks = Checks::on, int clusters = 0)
-      : file(kernels(checks)), chip({.platform = "cuda", .clusters = clusters}) {}
+  explicit Captured(Checks checks = Checks::on, int clusters = 0,
+                    baton::ProfileMode profile = baton::ProfileMode::off)
+      : Captured(kernels(checks), clusters, profile) {}
+  Captured(baton::KernelFile kernels_of, int clusters, baton::ProfileMode profile)
+      : file(std::move(kernels_of)), chip({.platform = "cuda", .clusters = clusters, .profile = profile}) {}
 
   void capture(const std::function<void(Graph&)>& orchestration, baton::Edges edges = baton::Edges::inferred) {
     graph = std::make_unique<baton::CapturedGraph>(chip.capture(orchestration, {.edges = edges}));
@@ -53,8 +56,8 @@ struct Vectors {
 
 }  // namespace
 
-Run captured(const Shape& shape) {
-  auto made = std::make_shared<Captured>();
+Run captured(const Shape& shape, baton::ProfileMode profile) {
+  auto made = std::make_shared<Captured>(Checks::on, 0, profile);
   const baton::LoadedKernel nothing = made->file.kernel("nothing");
   const Tensor cell = made->chip.alloc<float>({1}, "cell");
   made->capture(
@@ -137,6 +140,25 @@ Run add_blocks(std::int64_t bytes, Checks checks) {
   made->capture([&](Graph& graph) {
     graph.submit(add.get(), {{Access::in, vectors.a}, {Access::in, vectors.b}, {Access::out, vectors.sum}},
                  {.blocks = blocks});
+  });
+  return run_of(std::move(made));
+}
+
+Run rows(const std::string& kernel, std::int64_t bytes, int share) {
+  // A core that shares its multiprocessor has less of Vec.
+  const std::int64_t columns = share == 1 ? 1024 : 256;
+  const int clusters = share == 1 ? 0 : share * baton::Chip({.platform = "cuda"}).clusters();
+  auto made = std::make_shared<Captured>(
+      baton::KernelFile::compile(
+          {.source = CUDA_ROW_KERNELS, .platform = "cuda", .defines = {"COLS=" + std::to_string(columns)}}),
+      clusters, baton::ProfileMode::off);
+  const baton::LoadedKernel loaded = made->file.kernel(kernel);
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float)) / columns;
+  const Tensor x = made->chip.alloc<float>({count, columns}, "x");
+  const Tensor y = made->chip.alloc<float>({count, columns}, "y");
+  const auto blocks = static_cast<std::uint32_t>(made->chip.cube_cores() + made->chip.vector_cores());
+  made->capture([&](Graph& graph) {
+    graph.submit(loaded.get(), {{Access::in, x}, {Access::out, y}}, {.blocks = blocks});
   });
   return run_of(std::move(made));
 }

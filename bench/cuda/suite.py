@@ -17,6 +17,10 @@ ADD_BYTES = 1 << 30
 QUICK_ADD_BYTES = 1 << 28
 # Of tasks that are not captured: they run while others are submitted (BATON_GPU_STAY), or when all are.
 STREAMS = {"chain": 2_000, "stencil": 100, "cells": 20_000}
+# Softmax and layer norm of rows: a copy of as many bytes is their floor.
+ROW_KERNELS = ("softmax_rows", "layer_norm_rows")
+# A GPU that is one chip, or several that work at once.
+PARTS = (1, 2, 4, 8)
 # Between two chips of one GPU, with a signal.
 PUT_BYTES = (4, 4096, 16384)
 # Chips of one GPU that exchange the rows of this many tokens each.
@@ -46,6 +50,8 @@ def cases(plan):
     if not has_cublas():
         print(f"{SUITE}: there is no cuBLAS (libcublas.so); products of matrices have no peer", file=sys.stderr)
     found += [suite.matmul(way, side) for side in MATMUL_SIDES for way in ("ours", "unchecked")]
+    found += [suite.rows(kernel, share) for share in SHARES for kernel in ROW_KERNELS]
+    found += [suite.parts(chips) for chips in PARTS]
     found += [suite.put(size) for size in PUT_BYTES]
     found += [suite.experts(what) for what in ("dispatch", "layer")]
     return found
@@ -93,7 +99,8 @@ class CudaSuite:
         def contender(name, method):
             return Contender(name, method, self._command("graph", method=method, pattern=shape, tasks=length))
 
-        contenders = (contender(OURS, "ours"), contender("graph", "graph"), contender("streams", "streams"))
+        contenders = (contender(OURS, "ours"), contender("profiled", "profiled"), contender("graph", "graph"),
+                      contender("streams", "streams"))
         return Case(SUITE, name if length == 1 else f"{name}/{length}", contenders, in_quick=True)
 
     def stream(self, shape, length):
@@ -110,6 +117,18 @@ class CudaSuite:
         contenders = (Contender(OURS, way, self._command("add", method=way, share=share, bytes=size)),
                       Contender("kernel", "kernel", self._command("add", method="kernel", bytes=size)))
         return Case(SUITE, f"add_{way}/{share}", contenders, floor, bytes=3 * size, in_quick=True)
+
+    def rows(self, kernel, share):
+        size = QUICK_ADD_BYTES if self._plan.quick else ADD_BYTES
+        floor = Floor({"copy": self._command("copy", bytes=size)}, lambda part: part["copy"], "a copy of the rows")
+        contenders = (Contender(OURS, kernel, self._command("rows", method=kernel, share=share, bytes=size)),)
+        return Case(SUITE, f"{kernel}/{share}", contenders, floor, bytes=2 * size, in_quick=True)
+
+    def parts(self, chips):
+        """The same sum by all chips together, whatever their number."""
+        size = QUICK_ADD_BYTES if self._plan.quick else ADD_BYTES
+        contenders = (Contender(OURS, "add", self._command("parts", ranks=chips, bytes=size)),)
+        return Case(SUITE, f"parts/{chips}", contenders, bytes=3 * size, in_quick=True)
 
     def matmul(self, way, side):
         contenders = [Contender(OURS, way, self._command("matmul", method=way, side=side))]

@@ -1,14 +1,12 @@
 #include "cuda/talk.hpp"
 
-#include <functional>
-#include <thread>
 #include <vector>
 
 #include <baton/baton.hpp>
-#include <baton/collectives.hpp>
 #include <baton/kernel_source.hpp>
 #include <moe/layout.hpp>
 
+#include "cuda/ranks.hpp"
 #include "support/measure.hpp"
 #include "workloads/experts.hpp"
 
@@ -19,39 +17,10 @@ using baton::Access;
 using baton::Graph;
 using baton::Tensor;
 
-/// A thread for each rank: threads that run graphs of a GPU wait for them.
-void on_threads(int ranks, const std::function<void(baton::Domain)>& body) {
-  std::vector<std::thread> threads;
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(baton::join("inproc:bench", rank, ranks));
-      } catch (...) {
-        failures[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
-
-baton::ChipOptions part_of(const baton::Domain& me, int clusters) {
-  return {.platform = "cuda", .device = me.rank(), .device_count = me.size(), .clusters = clusters};
-}
-
 Tensor tensor_in(const baton::ChipWindow& window, std::size_t offset, baton::DType dtype, std::int64_t count) {
   const baton::Buffer memory{.address = reinterpret_cast<std::uint64_t>(window.local() + offset),
                              .bytes = static_cast<std::uint64_t>(count) * baton::size_of(dtype)};
   return Tensor(memory, dtype, {count});
-}
-
-/// The same number on all ranks.
-double largest_of(const baton::Domain& me, double value) {
-  baton::allreduce(me, std::span(&value, 1), baton::ReduceOp::max);
-  return value;
 }
 
 void measure_put_at(baton::Domain me, const Arguments& arguments) {
