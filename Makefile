@@ -20,9 +20,10 @@ test: ## what every change must pass: checks, gcc, clang, clang-tidy, sanitizers
 test-torch: setup ## the tests of baton.torch, with a PyTorch from the package index
 	@scripts/test_torch
 
-test-cuda: build ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
-	@build/tests/cuda_chip
-	@build/tests/cuda_node
+test-cuda: ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
+	@scripts/build release cuda_tests
+	@build/tests/cuda_compile_all
+	@ctest --preset release -R '^cuda_'
 	@build/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python/test_cuda.py || [ $$? = 5 ]
 
 test-ascend: ## the tests of platforms a2a3 and a5, on a stand-in for the chip
