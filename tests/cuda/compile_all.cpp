@@ -44,6 +44,8 @@ std::vector<KernelSource> all() {
   std::vector<KernelSource> sources = {
       file("tests/cuda/kernels.cpp"),
       file("tests/cuda/row_kernels.cpp"),
+      file("tests/cuda/cluster_kernels.cpp"),
+      cube_file("tests/cuda/cluster_kernels.cpp", {}),
       file("tests/cuda/talk_kernels.cpp"),
       file("examples/allreduce/allreduce.cpp"),
   };

@@ -37,11 +37,14 @@ class Layout {
 }  // namespace
 
 Graph::Description Graph::described(const BatonDeviceTask& task) {
-  if (task.cores == BATON_TASK_CLUSTER) {
-    throw Error(Code::unsupported, "platform cuda does not run tasks of several cores yet");
-  }
   Description out;
   out.kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[0]);
+  for (std::uint32_t part = 0; task.cores == BATON_TASK_CLUSTER && part < kClusterParts; ++part) {
+    const auto* const kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[part]);
+    if (kernel == nullptr) continue;
+    out.parts.push_back({part, kernel});
+    if (out.kernel == nullptr) out.kernel = kernel;
+  }
   out.blocks = std::max<std::uint32_t>(task.blocks, 1);
   if ((task.flags & BATON_TASK_PREDICATE) != 0) out.flags |= kHasPredicate;
   if ((task.flags & BATON_TASK_COUNTER) != 0) out.flags |= kHasCounter;
@@ -63,13 +66,21 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   std::vector<std::vector<std::uint32_t>> before(tasks.size());
   std::vector<std::uint32_t> blocks;
   std::vector<std::int32_t> priorities;
+  std::uint32_t clusters = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     tasks_.push_back(described(tasks[i]));
-    uses_cube_ = uses_cube_ || tasks[i].cores == BATON_TASK_CUBE;
-    blocks.push_back(tasks_.back().blocks);
+    uses_cube_ = uses_cube_ || tasks[i].cores == BATON_TASK_CUBE || !tasks_.back().parts.empty();
+    first_cluster_.push_back(clusters);
+    if (!tasks_.back().parts.empty()) clusters += tasks_.back().blocks;
+    blocks.push_back(tasks_.back().blocks * tasks_.back().cores_of_block());
     priorities.push_back(tasks[i].priority);
     before[i].assign(predecessors + first_predecessor[i], predecessors + first_predecessor[i + 1]);
     tasks_.back().is_after = !before[i].empty();
+  }
+  if (clusters == 0) first_cluster_.clear();
+  if (clusters > kMostClusters || (clusters != 0 && gpu.core_count() < static_cast<int>(kClusterParts))) {
+    throw Error(Code::out_of_range, fmt::format("a graph with {} blocks of clusters on {} cores; at most {} on 3 or more",
+                                                clusters, gpu.core_count(), kMostClusters));
   }
   placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()), priorities);
   // Cores without work are not started.
@@ -78,7 +89,8 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   Layout layout;
   const std::size_t words_at = layout.take((tasks.size() * kArrivalStride + 2) * sizeof(std::uint32_t));
   const std::size_t conditions_at = layout.take(core_count_ * std::size_t{kConditionBytes});
-  const bool on_matrix_unit = uses_cube_ && gpu.window_bytes() != 0 && program_->run_matrix_graph() != nullptr;
+  // The matrix unit has tiles in forms of its own, which pipes do not know.
+  const bool on_matrix_unit = uses_cube_ && clusters == 0 && gpu.window_bytes() != 0 && program_->run_matrix_graph() != nullptr;
   const std::size_t maps_at = layout.take(on_matrix_unit ? core_count_ * std::size_t{kMaps} * kMapBytes : 0);
   arrivals_ = gpu.memory(layout.bytes());
   if (on_matrix_unit) {
@@ -98,6 +110,8 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
     description_of_run_ = gpu.memory(sizeof(Run));
   }
   gpu.describe_buffers(run_);
+  if (clusters != 0) clusters_ = gpu.memory(clusters * sizeof(ClusterPipes));
+  run_.clusters = clusters_.as<ClusterPipes>();
   if (uses_cube_) cube_buffers_ = gpu.memory(run_.cube_bytes * core_count_);
   run_.cube_buffers = cube_buffers_.as<unsigned char>();
 }
@@ -107,6 +121,18 @@ void Graph::set(std::size_t task, const BatonDeviceTask& changed) {
   tasks_[task] = described(changed);
   tasks_[task].is_after = is_after;
   uploaded_ = false;
+}
+
+void Graph::fill(Packet& packet, const Unit& unit) const {
+  const Description& task = tasks_[unit.task];
+  packet.head.block_index = unit.block / task.cores_of_block();
+  if (task.parts.empty()) return;
+  std::uint32_t members = 0;
+  for (const ClusterPart& part : task.parts) members |= 1U << part.number;
+  const ClusterPart& mine = task.parts[unit.block % task.parts.size()];
+  packet.head.entry = program_->address_of(mine.kernel);
+  packet.head.flags |= flags_of_part(mine.number, members, first_cluster_[unit.task] + packet.head.block_index);
+  if (mine.number == kCubePart) packet.head.flags |= kIsCube;
 }
 
 void Graph::upload() {
@@ -190,9 +216,11 @@ void Graph::upload() {
     write(first_at + core * sizeof count, count);
     for (const Unit& unit : placement_.cores[core]) {
       Packet packet = common[unit.task];
-      packet.head.block_index = unit.block;
+      fill(packet, unit);
       packet.head.unit = count;
-      if (is_timed_) units_.push_back({unit.task, unit.block, static_cast<std::uint32_t>(core), count});
+      if (is_timed_) {
+        units_.push_back({unit.task, packet.head.block_index, static_cast<std::uint32_t>(core), count});
+      }
       std::size_t at = packets_at + count * packet_size;
       write(at, packet);
       at += sizeof packet;
@@ -241,6 +269,7 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   {
     const SharedGpu::Running running(gpu_.shared());
     if (is_timed_) static_cast<void>(gpu_.clock(*program_));
+    if (clusters_.address() != 0) gpu_.clear("clearing pipes of clusters", clusters_.address(), clusters_.bytes());
     Residence* const cores = gpu_.residence();
     if (cores != nullptr && run_.window_bytes == 0) {
       command(*cores, options);

@@ -30,18 +30,30 @@ class Graph {
   [[nodiscard]] const Gpu& gpu() const noexcept { return gpu_; }
 
  private:
+  /// A core of a task of a cluster.
+  struct ClusterPart {
+    std::uint32_t number;
+    const LoadedKernel* kernel;
+  };
   /// What the packets of a task have in common.
   struct Description {
-    const LoadedKernel* kernel = nullptr;
+    const LoadedKernel* kernel = nullptr;  // of a task of a cluster the first
+    std::vector<ClusterPart> parts;        // of a task of a cluster: those with a kernel; otherwise none
     std::uint32_t flags = 0;
     bool is_after = false;  // it has predecessors
     std::uint32_t blocks = 1;
     Condition condition{};
     std::vector<BatonDeviceArgument> tensors;
     std::vector<std::int64_t> scalars;
+    /// How many cores one of its blocks takes.
+    [[nodiscard]] std::uint32_t cores_of_block() const noexcept {
+      return parts.empty() ? 1 : static_cast<std::uint32_t>(parts.size());
+    }
     [[nodiscard]] std::size_t slot_count() const noexcept { return tensors.size() + scalars.size(); }
   };
 
+  /// Which block of which task, on which core of a cluster if it is a task of one.
+  void fill(Packet& packet, const Unit& unit) const;
   [[nodiscard]] static Description described(const BatonDeviceTask& task);
   void upload();
   void write_extents(const BatonRunOptions& options);
@@ -73,6 +85,8 @@ class Graph {
   GpuMemory arrivals_;
   GpuMemory extents_;
   GpuMemory cube_buffers_;
+  std::vector<std::uint32_t> first_cluster_;  // of each task; empty if none is one of a cluster
+  GpuMemory clusters_;
   std::vector<Extent> extents_there_;
   // While the times of tasks are wanted: by packet.
   bool is_timed_ = false;

@@ -5,6 +5,7 @@
 
 #include <baton/error.hpp>
 
+#include "platform/cuda/graph.hpp"
 #include "platform/cuda/run_failure.hpp"
 #include "platform/shared/descriptor.hpp"
 
@@ -116,9 +117,7 @@ void TaskStream::start(const LoadedKernel* kernel, bool uses_cube, std::uint32_t
 void TaskStream::submit(const BatonDeviceTask& task, std::span<const std::uint32_t> predecessors,
                         std::uint32_t& failed_task) {
   failed_task = BATON_NO_TASK;
-  if (task.cores == BATON_TASK_CLUSTER) {
-    throw Error(Code::unsupported, "platform cuda does not run tasks of several cores yet");
-  }
+  if (task.cores == BATON_TASK_CLUSTER) return run_alone(task, failed_task);
   const auto* kernel = reinterpret_cast<const LoadedKernel*>(task.kernels[0]);
   start(kernel, task.cores == BATON_TASK_CUBE, failed_task);
   if (kernel != last_kernel_) {
@@ -144,6 +143,55 @@ void TaskStream::submit(const BatonDeviceTask& task, std::span<const std::uint32
     }
     cores_.ring();
     begin += count;
+  }
+}
+
+void TaskStream::run_alone(const BatonDeviceTask& task, std::uint32_t& failed_task) {
+  wait_for_all(failed_task);
+  tell_times();
+  const auto number = static_cast<std::uint32_t>(kernels_.size());
+  assignment_.begin_task();
+  kernels_.push_back(nullptr);
+  running_.reset();
+  std::vector<BatonDeviceExtent> extents;
+  for (const Extent& extent : extents_) extents.push_back({extent.begin, extent.bytes});
+  // The only task of a graph has another number there.
+  struct Told {
+    const BatonRunOptions& to;
+    std::uint32_t number;
+  } told{options_, number};
+  BatonRunOptions options = options_;
+  options.extents = extents.data();
+  options.extent_count = extents.size();
+  options.context = &told;
+  if (options_.has_lost_peers != nullptr) {
+    options.has_lost_peers = [](void* context) {
+      const BatonRunOptions& to = static_cast<Told*>(context)->to;
+      return to.has_lost_peers(to.context);
+    };
+  }
+  if (options_.name_address != nullptr) {
+    options.name_address = [](void* context, std::uint64_t address, char* text, std::size_t bytes) {
+      const BatonRunOptions& to = static_cast<Told*>(context)->to;
+      to.name_address(to.context, address, text, bytes);
+    };
+  }
+  if (options_.note_block != nullptr) {
+    options.note_block = [](void* context, const BatonBlockTimes* times) {
+      const Told& me = *static_cast<Told*>(context);
+      BatonBlockTimes renumbered = *times;
+      renumbered.task = me.number;
+      me.to.note_block(me.to.context, &renumbered);
+    };
+  }
+  const std::uint64_t first[2] = {0, 0};
+  try {
+    Graph graph(gpu_, {&task, 1}, first, nullptr);
+    graph.run(options, failed_task);
+  } catch (...) {
+    if (failed_task != BATON_NO_TASK) failed_task = number;
+    forget();
+    throw;
   }
 }
 

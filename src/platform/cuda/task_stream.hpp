@@ -45,6 +45,8 @@ class TaskStream {
   /// Memory that the core may read until it has ended the command that it is given next.
   /// Whether the times of tasks are wanted.
   [[nodiscard]] bool is_timed() const noexcept { return options_.note_block != nullptr; }
+  /// A task of clusters: when all before it have ended, as a graph, until it has ended.
+  void run_alone(const BatonDeviceTask& task, std::uint32_t& failed_task);
   /// Room for the times of `count` blocks of the task that comes, from `begin` on, on cores from `first` on.
   void keep_places(std::size_t first, std::uint32_t count, std::uint32_t begin, std::uint32_t& failed_task);
   /// Of all tasks since the last time; none is under way.

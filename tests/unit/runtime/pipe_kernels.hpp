@@ -24,7 +24,7 @@ constexpr TileSplitAxis kUpDown = TileSplitAxis::TILE_UP_DOWN;
 constexpr TileSplitAxis kLeftRight = TileSplitAxis::TILE_LEFT_RIGHT;
 constexpr int kChunkBytes = 16 * 64 * 4;
 
-inline float* floats(int64_t argument) {
+AICORE inline float* floats(int64_t argument) {
   auto* tensor = reinterpret_cast<::Tensor*>(argument);
   return reinterpret_cast<float*>(tensor->buffer.addr) + tensor->start_offset;
 }
@@ -37,7 +37,7 @@ struct Product {
   TileRight<float, 64, 64> right;
   Acc acc;
 
-  explicit Product(float* unit_matrix) {
+  AICORE explicit Product(float* unit_matrix) {
     TASSIGN(mat, 0);
     TASSIGN(unit, 0x10000);
     TASSIGN(left, 0);
@@ -49,14 +49,14 @@ struct Product {
     TMOV(right, unit);
     pipe_barrier(PIPE_ALL);
   }
-  void take(MatOf16& from) {
+  AICORE void take(MatOf16& from) {
     pipe_barrier(PIPE_ALL);
     TMOV(left, from);
     pipe_barrier(PIPE_ALL);
     TMATMUL(acc, left, right);
     pipe_barrier(PIPE_ALL);
   }
-  void load(float* x) {
+  AICORE void load(float* x) {
     Chunk source(x);
     TLOAD(mat, source);
     take(mat);

@@ -52,9 +52,11 @@ struct BulkCopies {
 struct alignas(16) Leftovers {
   uint32_t condition_count;  // the conditions themselves lie in Run::conditions
   int32_t condition_error;
-  uint32_t copies;  // not 0: some may be under way
-  uint32_t timed;   // not 0: its times are to be written
+  uint32_t copies;      // not 0: some may be under way
+  uint16_t timed;       // not 0: its times are to be written
+  uint16_t in_cluster;  // not 0: it is a part of a task of a cluster
 };
+static_assert(sizeof(Leftovers) == 16);
 
 /// What comes from the host: commands, and the bell. One bit for each of them.
 struct Landings {
@@ -82,6 +84,9 @@ struct Control {
   Leftovers left;
   UnitTimes times;  // of the task, if it is timed
   UnitTimes* times_at;
+  ClusterPipes* cluster;  // of a task of a cluster; null: it is none
+  uint32_t part;
+  uint32_t members;
   uint64_t copied;
   GlobalContext global;
   alignas(16) unsigned char closure[kernel::kClosureBytes];

@@ -225,15 +225,83 @@ __device__ inline void BatonCoreTable::wait(BatonCore*, const int32_t* signal, i
   baton::cuda::wait_for_signal(*place, signal, comparison, value);
 }
 
-__device__ inline int32_t BatonCoreTable::pipe_acquire(BatonCore*, const BatonPipeSlot*, const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no pipes between cores yet");
+namespace baton::cuda {
+
+/// The ring of that pipe and way, which may be a new one.
+__device__ inline ClusterRing& ring_of(const BatonPipeSlot& slot, const BatonPlace& place) {
+  Control& mine = control();
+  if (mine.cluster == nullptr) {
+    kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a pipe between cores, in a task that is none of a cluster");
+  }
+  const uint32_t name = 2 * slot.pipe + slot.way + 1;
+  for (ClusterRing& ring : mine.cluster->rings) {
+    const uint32_t before = atomicCAS(&ring.name, 0u, name);
+    if (before == 0 || before == name) return ring;
+  }
+  kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a cluster has more than ", kClusterRings, " pipes");
 }
-__device__ inline void BatonCoreTable::pipe_release(BatonCore*, const BatonPipeSlot*, const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no pipes between cores yet");
+
+__device__ inline bool writes_slots(uint32_t part, uint32_t way) { return (part == kCubePart) == (way == 0); }
+
+/// Until another core of the cluster has had so many slots.
+__device__ inline void await_part(const BatonPlace& place, const BatonPipeSlot& slot, ClusterRing& ring, uint32_t other,
+                                  uint32_t needed) {
+  // Pairs with pipe_release().
+  const auto count = [&] {
+    return __nv_atomic_load_n(&ring.counts[other], __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
+  };
+  const auto holds = [&] { return static_cast<int32_t>(count() - needed) >= 0; };
+  wait_until(holds, [&](uint64_t waited_ns) {
+    const uint32_t ended =
+        __nv_atomic_load_n(&control().cluster->ended[other], __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
+    if (holds()) return;
+    const char* const core = other == kCubePart ? "the cube core" : other == 1 ? "vector core 0" : "vector core 1";
+    if (ended != 0) {
+      kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, core, " has returned, with ", count(), " slots of pipe ",
+                   slot.pipe, "; slot ", slot.index, " needs ", needed);
+    }
+    if (waited_ns <= control().run->wait_limit_ns) return;
+    kernel::fail(place, BATON_KERNEL_WAIT_TIMEOUT, "waited ", waited_ns / 1000000, " ms for ", core, ", which has had ",
+                 count(), " slots of pipe ", slot.pipe, "; slot ", slot.index, " needs ", needed);
+  });
+}
+
+}  // namespace baton::cuda
+
+__device__ inline int32_t BatonCoreTable::pipe_acquire(BatonCore*, const BatonPipeSlot* slot, const BatonPlace* place) {
+  using namespace baton::cuda;
+  ClusterRing& ring = ring_of(*slot, *place);
+  const Control& mine = control();
+  const bool writes = writes_slots(mine.part, slot->way);
+  const auto next = static_cast<uint32_t>(slot->index) + 1;
+  // A slot may be written when all have read what was in it before, and read when all have written it.
+  const uint32_t needed = !writes ? next : slot->index < slot->slots ? 0 : next - slot->slots;
+  uint32_t others = 0;
+  for (uint32_t other = 0; other < kClusterParts; ++other) {
+    if ((mine.members >> other & 1) == 0 || writes_slots(other, slot->way) == writes) continue;
+    ++others;
+    await_part(*place, *slot, ring, other, needed);
+  }
+  if (others == 0) {
+    baton::kernel::fail(*place, BATON_KERNEL_INVALID_ARGUMENT, "the task has no kernel on the other side of pipe ",
+                        slot->pipe);
+  }
+  control().copies.memory_changed = 1;
+  return mine.part == kCubePart ? 0 : static_cast<int32_t>(mine.part - 1);
+}
+__device__ inline void BatonCoreTable::pipe_release(BatonCore*, const BatonPipeSlot* slot, const BatonPlace* place) {
+  using namespace baton::cuda;
+  ClusterRing& ring = ring_of(*slot, *place);
+  // What was written is there, and what is to be written again was read.
+  baton::kernel::finish_copies();
+  // Pairs with await_part().
+  __nv_atomic_store_n(&ring.counts[control().part], static_cast<uint32_t>(slot->index) + 1, __NV_ATOMIC_RELEASE,
+                      __NV_THREAD_SCOPE_DEVICE);
 }
 __device__ inline const BatonBuffer* BatonCoreTable::pipe_peer(BatonCore*, uint32_t, uint32_t,
                                                                const BatonPlace* place) {
-  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED, "platform cuda has no pipes between cores yet");
+  baton::cuda::fail_at(place, BATON_KERNEL_UNSUPPORTED,
+                       "platform cuda has pipes through global memory: give this one a ring there");
 }
 
 // The driver shows what was printed when the run is over.

@@ -56,6 +56,35 @@ enum PacketFlag : uint32_t {
   kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
   kIsCube = 8,        // its kernel multiplies matrices
   kIsTimed = 16,      // somebody wants to know when it ran
+  kIsOfCluster = 32,  // it is a part of a task of a cluster, and the flags say which: flags_of_part()
+};
+
+/// The cores of a cluster: the cube core, and two vector cores behind it.
+inline constexpr uint32_t kClusterParts = 3;
+inline constexpr uint32_t kCubePart = 0;
+/// Clusters that run tasks in one run of a graph are numbered; there is room for so many.
+inline constexpr uint32_t kMostClusters = 1u << 19;
+/// `members`: a bit for each part that has a kernel.
+constexpr uint32_t flags_of_part(uint32_t part, uint32_t members, uint32_t cluster) {
+  return kIsOfCluster | part << 8 | members << 10 | cluster << 13;
+}
+constexpr PTO_ANYWHERE uint32_t part_of(uint32_t flags) { return flags >> 8 & 3; }
+constexpr PTO_ANYWHERE uint32_t members_of(uint32_t flags) { return flags >> 10 & 7; }
+constexpr PTO_ANYWHERE uint32_t cluster_of(uint32_t flags) { return flags >> 13; }
+static_assert(part_of(flags_of_part(2, 5, kMostClusters - 1)) == 2 && members_of(flags_of_part(2, 5, 77)) == 5 &&
+              cluster_of(flags_of_part(2, 7, kMostClusters - 1)) == kMostClusters - 1);
+
+/// One way of a pipe of a cluster, and how many slots of it each part has written or read.
+struct ClusterRing {
+  uint32_t name;  // 2 * pipe + way + 1; 0: none yet
+  uint32_t counts[kClusterParts];
+};
+inline constexpr uint32_t kClusterRings = 16;
+/// Of a cluster, in memory of the GPU; zero before each run.
+struct ClusterPipes {
+  ClusterRing rings[kClusterRings];
+  uint32_t ended[kClusterParts];  // not 0: the kernel of that part has returned
+  uint32_t reserved;
 };
 
 /// What every task needs, read at once.
@@ -181,6 +210,7 @@ struct Run {
   unsigned char* maps;          // of cores
   uint64_t wait_limit_ns;       // of a wait for a signal
   uint64_t run_limit_ns;        // of the run; 0: none
+  ClusterPipes* clusters;       // of tasks of clusters
   UnitTimes* times;             // of packets, by their number, or of commands; null: nobody asks
 
   friend bool operator==(const Run&, const Run&) = default;

@@ -3,6 +3,7 @@
 
 #include <baton/kernel_abi.hpp>
 #include <pto/target/cuda/async_copy.hpp>
+#include <pto/target/cuda/cluster.hpp>
 #include <pto/target/cuda/conditions.hpp>
 #include <pto/target/cuda/core.hpp>
 #include <pto/target/cuda/matrix_session.hpp>
@@ -88,6 +89,7 @@ __device__ inline void prepare_core(const Run& run) {
   for (uint32_t i = 0; i < kBatches; ++i) barrier_init(&mine.arrived[i], 1);
   mine.copies = {};
   mine.left = {};
+  mine.cluster = nullptr;
   prepare_matrix_unit(mine.matrix);
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
   mine.landings = {};
@@ -157,13 +159,15 @@ __device__ inline bool await_condition(uint32_t flags, const Condition& conditio
 __device__ inline bool await_task(const Run& run, const Packet& packet, const PacketHead& head) {
   if (head.needed != 0) wait_for_predecessors(run, head);
   const bool runs = await_condition(head.flags, packet.condition);
+  if ((head.flags & kIsOfCluster) != 0) join_cluster(control(), run, head.flags);
   if ((head.flags & kIsTimed) != 0) begin_times(control(), run.times + head.unit, runs && head.entry != 0);
   return runs;
 }
 
-/// After a kernel that has left conditions, or whose times are wanted.
+/// After a kernel that has left conditions, is a part of a task of a cluster, or whose times are wanted.
 __device__ __attribute__((noinline)) inline void end_kernel(const Leftovers& left) {
   Control& mine = control();
+  if (left.in_cluster != 0) leave_cluster(mine);
   if (left.timed != 0) mine.times.returned = mine.times.complete = now_ns();
   if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) == 0) return;
   mine.times.complete = 0;
@@ -195,13 +199,15 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   // What it depends on may be a task of this core, of which nobody else tells.
   if (copying && (head.flags & kIsAfter) != 0) finish_stores();
   bool runs = head.entry != 0;
-  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed))) != 0) runs = await_task(run, packet, head) && runs;
+  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed | kIsOfCluster))) != 0) runs = await_task(run, packet, head) && runs;
   if (runs) {
     reinterpret_cast<void (*)(int64_t*)>(head.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
   }
   const Leftovers left = mine->left;
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed) != 0) end_kernel(left);
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed | left.in_cluster) != 0) {
+    end_kernel(left);
+  }
   // Conditions may be those of copies.
   const bool copied = left.copies != 0;
   if (copied && head.told_count != 0) finish_stores();
