@@ -22,8 +22,7 @@ baton::KernelFile kernels(Checks checks) {
 
 /// A graph, and what it needs while it runs.
 struct Captured {
-  explicit Captured(Checks checks = Checks::on, int clusters = 0,
-                    baton::ProfileMode profile = baton::ProfileMode::off)
+  explicit Captured(Checks checks = Checks::on, int clusters = 0, baton::ProfileMode profile = baton::ProfileMode::off)
       : Captured(kernels(checks), clusters, profile) {}
   Captured(baton::KernelFile kernels_of, int clusters, baton::ProfileMode profile)
       : file(std::move(kernels_of)), chip({.platform = "cuda", .clusters = clusters, .profile = profile}) {}

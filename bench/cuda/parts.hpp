@@ -5,7 +5,8 @@
 
 namespace bench::cuda {
 
-/// out = a + b of `bytes` each, on `ranks` chips at once: parts of one GPU, each of which has its share of the elements.
+/// out = a + b of `bytes` each, on `ranks` chips at once: parts of one GPU, each of which has its share of the
+/// elements.
 void measure_parts(const Arguments& arguments);
 
 }  // namespace bench::cuda

@@ -29,8 +29,8 @@ const baton::Kernel* kernel(BatonCoreType core, const char* name) {
   auto file = files.find(core);
   if (file == files.end()) {
     file = files
-               .emplace(core, baton::KernelFile::compile(
-                                  {.source = CUDA_CLUSTER_KERNELS, .core = core, .platform = "cuda"}))
+               .emplace(core,
+                        baton::KernelFile::compile({.source = CUDA_CLUSTER_KERNELS, .core = core, .platform = "cuda"}))
                .first;
   }
   return &loaded.try_emplace(name, file->second.kernel(name)).first->second.get();

@@ -1,5 +1,6 @@
 // Compiles all kernels that the tests of platform cuda, and bench/cuda, use, as many at once as there are processors:
-// each takes many seconds, and a test would wait for one after the other. Without a GPU only with the argument "anyway".
+// each takes many seconds, and a test would wait for one after the other. Without a GPU only with the argument
+// "anyway".
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -19,9 +20,9 @@
 namespace {
 
 using baton::Algorithm;
+using baton::Element;
 using baton::KernelSource;
 using baton::collectives::DeviceTask;
-using baton::Element;
 using baton::collectives::Operation;
 
 KernelSource file(const char* name, std::vector<std::string> defines = {}) {
@@ -42,12 +43,9 @@ KernelSource collective(const DeviceTask& task) {
 /// What is needed first comes first.
 std::vector<KernelSource> all() {
   std::vector<KernelSource> sources = {
-      file("tests/cuda/kernels.cpp"),
-      file("tests/cuda/row_kernels.cpp"),
-      file("tests/cuda/cluster_kernels.cpp"),
-      cube_file("tests/cuda/cluster_kernels.cpp", {}),
-      file("tests/cuda/talk_kernels.cpp"),
-      file("examples/allreduce/allreduce.cpp"),
+      file("tests/cuda/kernels.cpp"),         file("tests/cuda/row_kernels.cpp"),
+      file("tests/cuda/cluster_kernels.cpp"), cube_file("tests/cuda/cluster_kernels.cpp", {}),
+      file("tests/cuda/talk_kernels.cpp"),    file("examples/allreduce/allreduce.cpp"),
   };
   for (const char* const element : {"bfloat16_t", "half"}) {
     for (const char* const name : {"tests/cuda/matmul_kernels.cpp", "tests/cuda/matrix_kernels.cpp"}) {

@@ -71,7 +71,8 @@ void expect_a_chain(const std::vector<TaskRecord>& records, std::int64_t before,
   }
   std::printf("a chain of %zu tasks: ", records.size());
   for (const TaskRecord& one : records) {
-    std::printf("%lld-%lld ", static_cast<long long>(one.started - before), static_cast<long long>(one.returned - before));
+    std::printf("%lld-%lld ", static_cast<long long>(one.started - before),
+                static_cast<long long>(one.returned - before));
   }
   std::printf("ns after the host began\n");
 }

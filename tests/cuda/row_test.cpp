@@ -28,7 +28,8 @@ const baton::Kernel& kernel(const std::string& platform, const char* name) {
   static std::map<std::string, baton::LoadedKernel> loaded;
   auto file = files.find(platform);
   if (file == files.end()) {
-    file = files.emplace(platform, baton::KernelFile::compile({.source = CUDA_ROW_KERNELS, .platform = platform})).first;
+    file =
+        files.emplace(platform, baton::KernelFile::compile({.source = CUDA_ROW_KERNELS, .platform = platform})).first;
   }
   return loaded.try_emplace(platform + name, file->second.kernel(name)).first->second.get();
 }

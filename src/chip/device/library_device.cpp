@@ -246,8 +246,7 @@ void LibraryDevice::name_address(void* self, std::uint64_t address, char* text, 
 void LibraryDevice::profile(Profiler* profiler) {
   const bool tells_blocks = (description_.features & BATON_FEATURE_BLOCKS) != 0;
   const bool tells = tells_blocks || (description_.features & BATON_FEATURE_TIMES) != 0;
-  noted_.tell(tells ? profiler : nullptr,
-              tells_blocks ? NotedTasks::Source::blocks : NotedTasks::Source::progress);
+  noted_.tell(tells ? profiler : nullptr, tells_blocks ? NotedTasks::Source::blocks : NotedTasks::Source::progress);
 }
 
 void LibraryDevice::note_task(void* self, std::uint32_t task, std::uint32_t progress) noexcept {
@@ -366,7 +365,7 @@ void LibraryDevice::take_task(CapturedTasks& graph) {
     for (const TaskId earlier : graph.predecessors(graph.newest())) {
       predecessors_.push_back(static_cast<std::uint32_t>(earlier - 1));
     }
-    noted_.submitted(graph.newest_task());
+    noted_.submitted(graph);
     library.check("baton_stream_submit",
                   library.stream_submit(open_->get(), &task, predecessors_.data(), predecessors_.size(), &failed));
   } catch (const Error& error) {

@@ -63,8 +63,8 @@ void NotedTasks::begin(const CapturedTasks& graph) {
   for (TaskId id = 1; id <= graph.newest(); ++id) add(graph[id], graph.number(), began_.ticks);
 }
 
-void NotedTasks::submitted(const Task& task) {
-  if (profiler_ != nullptr) add(task, 0, ticks());
+void NotedTasks::submitted(CapturedTasks& graph) {
+  if (profiler_ != nullptr) add(graph.newest_task(), graph.number(), ticks());
 }
 
 void NotedTasks::note(std::uint32_t task, std::uint32_t progress) noexcept {
@@ -102,8 +102,7 @@ void NotedTasks::place_blocks() {
                               static_cast<double>(std::max<std::int64_t>(end.nanoseconds - began_.nanoseconds, 1));
   const auto ticks_of = [&](std::uint64_t nanoseconds) {
     const std::int64_t inside = std::clamp(static_cast<std::int64_t>(nanoseconds), began_.nanoseconds, end.nanoseconds);
-    return began_.ticks +
-           static_cast<std::uint64_t>(static_cast<double>(inside - began_.nanoseconds) * ticks_per_ns);
+    return began_.ticks + static_cast<std::uint64_t>(static_cast<double>(inside - began_.nanoseconds) * ticks_per_ns);
   };
   for (const BatonBlockTimes& block : blocks_) {
     Noted& task = tasks_[block.task];

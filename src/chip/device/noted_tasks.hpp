@@ -27,9 +27,9 @@ class NotedTasks {
 
   /// A run of a graph begins.
   void begin(const CapturedTasks& graph);
-  /// Tasks come one by one: submitted() tells of each.
+  /// Tasks come one by one: submitted() tells of the newest one of a graph.
   void begin();
-  void submitted(const Task& task);
+  void submitted(CapturedTasks& graph);
   /// Task `task`, from 0, has come so far (BATON_TASK_DISPATCHED and its like).
   void note(std::uint32_t task, std::uint32_t progress) noexcept;
   void note(const BatonBlockTimes& block);

@@ -79,8 +79,9 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   }
   if (clusters == 0) first_cluster_.clear();
   if (clusters > kMostClusters || (clusters != 0 && gpu.core_count() < static_cast<int>(kClusterParts))) {
-    throw Error(Code::out_of_range, fmt::format("a graph with {} blocks of clusters on {} cores; at most {} on 3 or more",
-                                                clusters, gpu.core_count(), kMostClusters));
+    throw Error(Code::out_of_range,
+                fmt::format("a graph with {} blocks of clusters on {} cores; at most {} on 3 or more", clusters,
+                            gpu.core_count(), kMostClusters));
   }
   placement_ = place(before, blocks, static_cast<std::size_t>(gpu.core_count()), priorities);
   // Cores without work are not started.
@@ -90,7 +91,8 @@ Graph::Graph(Gpu& gpu, std::span<const BatonDeviceTask> tasks, const std::uint64
   const std::size_t words_at = layout.take((tasks.size() * kArrivalStride + 2) * sizeof(std::uint32_t));
   const std::size_t conditions_at = layout.take(core_count_ * std::size_t{kConditionBytes});
   // The matrix unit has tiles in forms of its own, which pipes do not know.
-  const bool on_matrix_unit = uses_cube_ && clusters == 0 && gpu.window_bytes() != 0 && program_->run_matrix_graph() != nullptr;
+  const bool on_matrix_unit =
+      uses_cube_ && clusters == 0 && gpu.window_bytes() != 0 && program_->run_matrix_graph() != nullptr;
   const std::size_t maps_at = layout.take(on_matrix_unit ? core_count_ * std::size_t{kMaps} * kMapBytes : 0);
   arrivals_ = gpu.memory(layout.bytes());
   if (on_matrix_unit) {

@@ -29,9 +29,9 @@ struct Placement {
 };
 
 /// `predecessors[i]`: of task i, all below i. `blocks[i]`: its blocks, which run on cores of their own if there are
-/// enough. `priorities[i]`: of tasks whose predecessors have a place the one with the largest gets the next; without any,
-/// tasks get theirs in their order. Every core runs its blocks in the order in which they got it, so no two can wait for
-/// each other in a circle.
+/// enough. `priorities[i]`: of tasks whose predecessors have a place the one with the largest gets the next; without
+/// any, tasks get theirs in their order. Every core runs its blocks in the order in which they got it, so no two can
+/// wait for each other in a circle.
 [[nodiscard]] Placement place(std::span<const std::vector<std::uint32_t>> predecessors,
                               std::span<const std::uint32_t> blocks, std::size_t core_count,
                               std::span<const std::int32_t> priorities = {});

@@ -63,7 +63,8 @@ class Residence final : public SharedGpu::Guest {
   void write(std::size_t core, const std::uint32_t* parts, std::uint32_t words) noexcept;
   /// What was written is done soon.
   void ring();
-  /// Until `holds()`. False: a core has failed before that. Throws Error if a core does not come to an end, and GpuDown.
+  /// Until `holds()`. False: a core has failed before that. Throws Error if a core does not come to an end, and
+  /// GpuDown.
   template <class Holds>
   [[nodiscard]] bool wait_until(const BatonRunOptions& options, Holds&& holds) {
     Patience patience(*this, options);

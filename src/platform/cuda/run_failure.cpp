@@ -52,10 +52,10 @@ void raise_crash(Result result, std::size_t task_count,
   }
   const char* name = nullptr;
   Driver::get().error_name(result, &name);
-  throw Error(Code::kernel_fault,
-              fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
-              {fmt::format("what was running: {}", fmt::join(names, ", ")),
-               "this process cannot use the GPU any more"});
+  throw Error(
+      Code::kernel_fault,
+      fmt::format("a kernel brought the GPU down: {}", name == nullptr ? "an error without a name" : name),
+      {fmt::format("what was running: {}", fmt::join(names, ", ")), "this process cannot use the GPU any more"});
 }
 
 }  // namespace baton::cuda

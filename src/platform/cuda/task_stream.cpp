@@ -59,8 +59,8 @@ void TaskStream::begin(const BatonRunOptions& options) {
   };
   const bool was_timed = is_timed();
   const bool will_be_timed = options.note_block != nullptr;
-  if (was_timed != will_be_timed || options_.wait_limit_ns != options.wait_limit_ns || options_.run_limit_ns != options.run_limit_ns ||
-      !std::ranges::equal(extents_, given, same)) {
+  if (was_timed != will_be_timed || options_.wait_limit_ns != options.wait_limit_ns ||
+      options_.run_limit_ns != options.run_limit_ns || !std::ranges::equal(extents_, given, same)) {
     extents_.clear();
     for (const BatonDeviceExtent& extent : given) extents_.push_back({extent.address, extent.bytes});
     described_ = false;

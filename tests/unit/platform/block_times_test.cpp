@@ -13,7 +13,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(GpuClock, TakesTheReadingThatWasAnsweredSoonest) {
   GpuClock clock;
-  const std::vector<GpuClock::Reading> readings = {{1000, 9000, 700'000}, {20'000, 22'000, 715'000}, {30'000, 39'000, 1}};
+  const std::vector<GpuClock::Reading> readings = {
+      {1000, 9000, 700'000}, {20'000, 22'000, 715'000}, {30'000, 39'000, 1}};
   clock.compare(readings);
   EXPECT_EQ(clock.error_ns(), 1000);
   EXPECT_EQ(clock.host_of(715'000), 21'000U);

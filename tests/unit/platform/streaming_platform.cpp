@@ -28,10 +28,20 @@ uint64_t now_ns() {
 /// Of a task that began then and has ended.
 void keep_times(uint32_t task, uint64_t began) {
   const uint64_t ended = now_ns();
-  kept.push_back({.task = task, .block = 0, .core = kLaterCore, .reserved = 0,
-                  .started = ended, .returned = ended, .completed = ended});
-  kept.push_back({.task = task, .block = 1, .core = kFirstCore, .reserved = 0,
-                  .started = began, .returned = ended, .completed = ended});
+  kept.push_back({.task = task,
+                  .block = 0,
+                  .core = kLaterCore,
+                  .reserved = 0,
+                  .started = ended,
+                  .returned = ended,
+                  .completed = ended});
+  kept.push_back({.task = task,
+                  .block = 1,
+                  .core = kFirstCore,
+                  .reserved = 0,
+                  .started = began,
+                  .returned = ended,
+                  .completed = ended});
 }
 
 void tell_times(const BatonRunOptions& options) {

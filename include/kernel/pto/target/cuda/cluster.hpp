@@ -1,5 +1,5 @@
-// Pipes between the cores of a cluster: a cube core and two vector cores, blocks of a GPU that run at the same time. Slots
-// lie in global memory; who has written and read them is counted there, too.
+// Pipes between the cores of a cluster: a cube core and two vector cores, blocks of a GPU that run at the same time.
+// Slots lie in global memory; who has written and read them is counted there, too.
 #pragma once
 
 #include <pto/target/cuda/core.hpp>

@@ -167,7 +167,7 @@ struct ClockWords {
 };
 inline constexpr uint32_t kClockQuestions = 16;
 /// Without another question the GPU stops answering.
-inline constexpr uint64_t kClockPatienceNs = 20'000'000;
+inline constexpr uint64_t kClockPatienceNs = 50'000'000;
 
 /// Of the conditions that a kernel may leave: DEFERRED_COMPLETION_CAPACITY of DeferredCompletionEntry.
 inline constexpr uint32_t kConditionBytes = 64 * 32;

@@ -199,7 +199,8 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   // What it depends on may be a task of this core, of which nobody else tells.
   if (copying && (head.flags & kIsAfter) != 0) finish_stores();
   bool runs = head.entry != 0;
-  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed | kIsOfCluster))) != 0) runs = await_task(run, packet, head) && runs;
+  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed | kIsOfCluster))) != 0)
+    runs = await_task(run, packet, head) && runs;
   if (runs) {
     reinterpret_cast<void (*)(int64_t*)>(head.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
