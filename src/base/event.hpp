@@ -51,6 +51,7 @@ enum class EventKind : std::uint8_t {
   touch_rows = 25,
   begun = 26,
   fresh = 27,
+  arrival = 28,
 };
 
 /// What a span of time counts as, in tables and colours.
@@ -117,6 +118,8 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::begun, "begun", EventLevel::check, EventClass::mark, "", {"task", "chip"}},
     // Memory that nobody uses any more is given to somebody else.
     {EventKind::fresh, "fresh", EventLevel::check, EventClass::mark, "memory", {"memory", "owner", "begin", "end"}},
+    // A notify from a rank of another host has changed the signal: only its owner knows what it has then.
+    {EventKind::arrival, "arrival", EventLevel::trace, EventClass::mark, "window", {"owner", "signal", "after", "from"}},
 };
 // clang-format on
 inline constexpr std::size_t kEventKindCount = std::size(kEventKinds);

@@ -73,6 +73,9 @@ std::string what(const EventRecord& event, const LastEvents& texts) {
     case EventKind::touch_rows: return fmt::format("touched rows from byte {} of {} on", event.c, object);
     case EventKind::begun: return fmt::format("began task {}", event.a);
     case EventKind::fresh: return fmt::format("got bytes {} to {} of {}", event.c, event.d - 1, object);
+    case EventKind::arrival:
+      return fmt::format("got a notify of signal {} of {} from rank {} and has {} by it", event.b, object, event.d,
+                         static_cast<std::int32_t>(event.c));
     case EventKind::process: return fmt::format("is process {} {}", event.a, object);
   }
   return "did something that this version does not know";

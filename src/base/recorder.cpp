@@ -190,7 +190,7 @@ void Registry::add_to_session(TextId id) {
     return append_text(chunk.text_header, chunk.text, id, std::string_view(text).substr(0, sizeof chunk.text / 2));
   };
   if (append()) return;
-  session->texts = session->file.add_chunk(ChunkKind::texts, session->process, 0);
+  session->texts = session->file.add_chunk(ChunkKind::texts, {.process = session->process});
   static_cast<void>(append());
 }
 
@@ -206,7 +206,7 @@ void Registry::open_session(const std::string& path) {
 
 void Registry::enter_session() {
   session->process = session->file.add_process();
-  session->texts = session->file.add_chunk(ChunkKind::texts, session->process, 0);
+  session->texts = session->file.add_chunk(ChunkKind::texts, {.process = session->process});
   for (std::size_t i = 0; i < texts.size(); ++i) add_to_session(static_cast<TextId>(i + 1));
 }
 
@@ -229,7 +229,7 @@ bool Registry::make_room(Writer& writer) {
     }
     // In a forked child the session is its parent's.
     if (session->texts.data() == nullptr) enter_session();
-    writer.chunk = session->file.add_chunk(ChunkKind::live, session->process, writer.thread);
+    writer.chunk = session->file.add_chunk(ChunkKind::live, {.process = session->process, .thread = writer.thread});
     writer.header = session->file.shared_header();
     auto& chunk = *static_cast<EventChunk*>(writer.chunk.data());
     writer.traced = RingWriter(chunk.ring, chunk.slots, kChunkEvents, kEventClaim);

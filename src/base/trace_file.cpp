@@ -153,7 +153,7 @@ std::uint64_t TraceFile::next_offset() noexcept {
   return kTraceHeaderBytes + header().chunks.fetch_add(1, std::memory_order_relaxed) * kChunkBytes;
 }
 
-FileMapping TraceFile::add_chunk(ChunkKind kind, std::uint32_t process, std::uint32_t thread) {
+FileMapping TraceFile::add_chunk(ChunkKind kind, ChunkOwner owner) {
   const std::uint64_t offset = next_offset();
   if (const int error = ::posix_fallocate(fd_.get(), static_cast<off_t>(offset), kChunkBytes); error != 0) {
     errno = error;
@@ -162,8 +162,9 @@ FileMapping TraceFile::add_chunk(ChunkKind kind, std::uint32_t process, std::uin
   FileMapping chunk(fd_.get(), offset, kChunkBytes, path_);
   auto& to = *static_cast<ChunkHeader*>(chunk.data());
   to.kind = kind;
-  to.process = process;
-  to.thread = thread;
+  to.process = owner.process;
+  to.thread = owner.thread;
+  to.host = owner.host;
   to.magic = kChunkMagic;
   stamp();
   return chunk;
@@ -171,18 +172,24 @@ FileMapping TraceFile::add_chunk(ChunkKind kind, std::uint32_t process, std::uin
 
 void TraceFile::add_full(EventChunk& live) {
   const std::uint64_t first = live.header.first.load(std::memory_order_relaxed);
+  add_full({live.header.process, live.header.thread, live.header.host}, first, std::as_bytes(std::span(live.slots)));
+  live.header.first.store(first + kChunkEvents, std::memory_order_relaxed);
+}
+
+void TraceFile::add_full(ChunkOwner owner, std::uint64_t first, std::span<const std::byte> slots) {
   alignas(EventChunk) std::byte head[kChunkHeaderBytes] = {};
   auto& header = *new (head) ChunkHeader{.magic = kChunkMagic,
                                          .kind = ChunkKind::full,
-                                         .process = live.header.process,
-                                         .thread = live.header.thread,
-                                         .first = first};
+                                         .process = owner.process,
+                                         .thread = owner.thread,
+                                         .first = first,
+                                         .host = owner.host};
   auto& ring = *new (&header + 1) EventRing{};
   ring.written.store(kChunkEvents, std::memory_order_relaxed);
   const std::uint64_t offset = next_offset();
+  // The head last: who finds it finds the events, too.
+  write_all(slots.data(), slots.size(), offset + sizeof head);
   write_all(head, sizeof head, offset);
-  write_all(live.slots, sizeof live.slots, offset + sizeof head);
-  live.header.first.store(first + kChunkEvents, std::memory_order_relaxed);
 }
 
 void TraceFile::write_all(const void* bytes, std::size_t count, std::uint64_t offset) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/check_clock.hpp"
@@ -18,7 +19,7 @@
 namespace baton {
 
 inline constexpr std::uint64_t kTraceMagic = 0x4e4f544142435254;  // "TRCBATON" in memory
-inline constexpr std::uint32_t kTraceVersion = 1;
+inline constexpr std::uint32_t kTraceVersion = 2;
 inline constexpr std::uint32_t kChunkMagic = 0x4b4e4843;  // "CHNK" in memory
 
 /// What the times of events count.
@@ -45,7 +46,7 @@ struct TraceHeader {
   ClockPair last;
   std::int64_t created_ns;  // CLOCK_REALTIME
   char boot_id[40];         // while it is the same, the clocks of the host run on
-  char host[64];
+  char host[64];            // number 0
   alignas(64) CheckClock check_clock;
 };
 inline constexpr std::size_t kTraceHeaderBytes = 4096;
@@ -55,6 +56,7 @@ enum class ChunkKind : std::uint32_t {
   live = 1,   // the ring that a thread writes to: what is not in its full chunks yet
   full = 2,   // a copy of a whole ring
   texts = 3,  // of a process
+  host = 4,   // another host, whose chunks somebody brought here
 };
 
 struct alignas(64) ChunkHeader {
@@ -65,6 +67,7 @@ struct alignas(64) ChunkHeader {
   /// Of the events of the thread, counted from its start: the number of the first one here. Pairs with nothing: a
   /// reader that finds an event twice takes one.
   std::atomic<std::uint64_t> first;
+  std::uint32_t host;  // by whose clock its times are
 };
 inline constexpr std::size_t kChunkHeaderBytes = 4096;
 inline constexpr std::uint64_t kChunkEvents = 1024;
@@ -85,6 +88,41 @@ struct TextChunk {
   std::byte text[kChunkBytes - sizeof(ChunkHeader) - sizeof(TextArenaHeader)];
 };
 static_assert(sizeof(TextChunk) == kChunkBytes);
+
+inline constexpr std::size_t kHostSamples = 2048;
+/// So many of them stay; later ones replace those that came behind these.
+inline constexpr std::size_t kFirstHostSamples = 64;
+
+/// The same moment on the clocks of another host and on that of the file's own.
+struct HostSample {
+  std::atomic<std::uint64_t> ticks;    // there
+  std::atomic<std::int64_t> there_ns;  // CLOCK_MONOTONIC
+  std::atomic<std::int64_t> here_ns;   // CLOCK_MONOTONIC; may be wrong by `error_ns` either way
+  std::atomic<std::int64_t> error_ns;
+};
+
+/// Another host, and how its clock went beside ours.
+struct HostChunk {
+  ChunkHeader header;
+  char name[64];
+  std::atomic<std::uint64_t> samples_taken;
+  std::byte pad[kChunkHeaderBytes - sizeof(ChunkHeader) - 64 - sizeof(std::uint64_t)];
+  HostSample samples[kHostSamples];
+};
+static_assert(sizeof(HostChunk) == kChunkBytes);
+
+/// Where the sample of this number lies, counted from 0.
+[[nodiscard]] constexpr std::size_t place_of_sample(std::uint64_t number) noexcept {
+  return number < kHostSamples ? number
+                               : kFirstHostSamples + (number - kFirstHostSamples) % (kHostSamples - kFirstHostSamples);
+}
+
+/// Whose chunk it is.
+struct ChunkOwner {
+  std::uint32_t process = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t host = 0;
+};
 
 /// Bytes of a file in memory, until the object ends.
 class FileMapping {
@@ -119,10 +157,12 @@ class TraceFile {
   [[nodiscard]] std::uint32_t add_process() noexcept;
   /// The next chunk, zero but for its header. It is on the disk's account: writing to it cannot fail. Throws Error
   /// (system) when the disk is full.
-  [[nodiscard]] FileMapping add_chunk(ChunkKind kind, std::uint32_t process, std::uint32_t thread);
+  [[nodiscard]] FileMapping add_chunk(ChunkKind kind, ChunkOwner owner);
   /// Puts a copy of a ring that is full into the file, after which its thread may overwrite it. A copy costs less than
   /// fresh memory of the file for each event. Throws like add_chunk().
   void add_full(EventChunk& live);
+  /// Puts a full chunk into the file: `slots` are those of all its events, the first of which has the number `first`.
+  void add_full(ChunkOwner owner, std::uint64_t first, std::span<const std::byte> slots);
   /// Notes what both clocks show now.
   void stamp() noexcept;
 

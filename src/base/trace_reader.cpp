@@ -104,6 +104,7 @@ void TraceReader::index() {
       ++lost_chunks_;
       continue;
     }
+    if (header.host != 0) host_of_[header.process] = header.host;
     switch (header.kind) {
       case ChunkKind::live:
       case ChunkKind::full: {
@@ -117,6 +118,7 @@ void TraceReader::index() {
         read_texts(texts.text_header, texts.text, texts_[header.process]);
         break;
       }
+      case ChunkKind::host: hosts_[header.host] = static_cast<const HostChunk*>(chunk); break;
       default: ++lost_chunks_;
     }
   }
@@ -132,6 +134,11 @@ const std::string* TraceReader::text(std::uint32_t process, TextId id) const {
   if (of_process == texts_.end()) return nullptr;
   const auto found = of_process->second.find(id);
   return found == of_process->second.end() ? nullptr : &found->second;
+}
+
+std::uint32_t TraceReader::host_of(std::uint32_t process) const {
+  const auto found = host_of_.find(process);
+  return found == host_of_.end() ? 0 : found->second;
 }
 
 void TraceReader::for_each(Visit visit) const {

@@ -31,6 +31,11 @@ class TraceReader {
   /// A text that a process has named; null if it is not in the file.
   [[nodiscard]] const std::string* text(std::uint32_t process, TextId id) const;
 
+  /// Whose clock the times of a process are by: 0 is the host of the header.
+  [[nodiscard]] std::uint32_t host_of(std::uint32_t process) const;
+  /// The other hosts of the file, by number.
+  [[nodiscard]] const std::map<std::uint32_t, const HostChunk*>& hosts() const noexcept { return hosts_; }
+
   /// All events, thread after thread.
   void for_each(Visit visit) const;
   /// Those that are wanted, by the times they began. Keeps a chunk of each thread in memory.
@@ -53,6 +58,8 @@ class TraceReader {
   std::uint64_t lost_chunks_ = 0;
   std::vector<Thread> threads_;
   std::map<std::uint32_t, std::map<TextId, std::string>> texts_;  // by process
+  std::map<std::uint32_t, const HostChunk*> hosts_;
+  std::map<std::uint32_t, std::uint32_t> host_of_;  // by process; without those of host 0
 };
 
 }  // namespace baton

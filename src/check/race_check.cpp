@@ -7,9 +7,9 @@
 
 #include "base/fail.hpp"
 #include "base/recorder.hpp"
+#include "base/recording_folder.hpp"
 #include "base/unique_fd.hpp"
 #include "check/check_trace.hpp"
-#include "check/recording_folder.hpp"
 
 namespace baton {
 namespace {
@@ -30,7 +30,7 @@ class TemporaryFile {
 
 RaceCheck::RaceCheck() {
   events::begin();
-  std::string pattern = (check::recording_folder() / "baton-check-XXXXXX").string();
+  std::string pattern = (recording_folder() / "baton-check-XXXXXX").string();
   const UniqueFd made(::mkstemp(pattern.data()));
   if (!made) fail_system("making a file for what is recorded");
   try {

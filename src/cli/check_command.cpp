@@ -9,8 +9,8 @@
 #include "base/fail.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
+#include "base/recording_folder.hpp"
 #include "check/check_trace.hpp"
-#include "check/recording_folder.hpp"
 #include "cli/command.hpp"
 #include "job/launch/launcher.hpp"
 
@@ -42,7 +42,7 @@ class CheckHelp : public CLI::Formatter {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (check::recording_folder() / "baton-check-XXXXXX").string();
+    std::string pattern = (recording_folder() / "baton-check-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) fail_system("making a folder for what is recorded");
     path_ = pattern;
   }

@@ -11,7 +11,6 @@
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
-#include "base/log.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
 #include "base/trace_file.hpp"
@@ -167,6 +166,10 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
   std::optional<job::HostsOptions> hosts;
   if (over_hosts()) {
     hosts = this->hosts();
+    if (baton::options().check) {
+      throw Error(Code::unsupported, "a check does not see what orders ranks of several hosts", {},
+                  "Check the program on one host: baton check -n COUNT PROGRAM.");
+    }
     options.ranks = hosts->hosts.back().first_rank + hosts->hosts.back().count;
   } else {
     for (const auto* option : {"--launch-agent", "--remote-baton", "--interface"}) {
@@ -185,12 +188,10 @@ int RunCommand::run(const std::vector<std::string>& after_dashes) {
     const std::string path = std::filesystem::absolute(trace_).string();
     trace.emplace(path);
     std::erase_if(options.environment, [](const std::string& entry) { return entry.starts_with("BATON_TRACE="); });
-    options.environment.push_back("BATON_TRACE=" + path);
     if (hosts) {
-      log::warn(
-          "each host writes what its own ranks do to {} there, by its own clock; where hosts share that folder, "
-          "name one that they do not share",
-          quote(path));
+      hosts->trace = path;
+    } else {
+      options.environment.push_back("BATON_TRACE=" + path);
     }
   }
   if (!timeout_.empty()) options.timeout = parse_duration("--timeout", timeout_);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/recorder.hpp"
 #include "comm/element_sums.hpp"
 #include "comm/health.hpp"
 #include "comm/wait_record.hpp"
@@ -85,8 +86,8 @@ Delivery::Place Delivery::find(wire::AllocationKey window, std::uint64_t offset,
   const std::lock_guard lock(mutex_);
   const ExposedPart* const part = part_of(window);
   if (part == nullptr) return {};
-  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, 0, true};
-  return {part->part + offset, part->memory, part->bytes - offset, part->tag, false};
+  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, 0, 0, true};
+  return {part->part + offset, part->memory, part->bytes - offset, part->tag, part->name, false};
 }
 
 bool Delivery::change_signal(const wire::PathHeader& message) {
@@ -95,15 +96,18 @@ bool Delivery::change_signal(const wire::PathHeader& message) {
   const Place place = find(message.signals, message.signal_offset, bytes);
   if (place.address == nullptr || message.signal_offset % bytes != 0) return false;
   // Sequentially consistent because the doorbell is rung after it. All pair with the loads in WindowState's waits.
+  auto after = static_cast<std::int32_t>(message.value);
   switch (message.change) {
     case wire::SignalChange::none: return false;
     case wire::SignalChange::add:
-      std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address))
-          .fetch_add(static_cast<std::int32_t>(message.value), std::memory_order_seq_cst);
+      after = static_cast<std::int32_t>(
+          static_cast<std::uint32_t>(message.value) +
+          static_cast<std::uint32_t>(
+              std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address))
+                  .fetch_add(static_cast<std::int32_t>(message.value), std::memory_order_seq_cst)));
       break;
     case wire::SignalChange::set:
-      std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address))
-          .store(static_cast<std::int32_t>(message.value), std::memory_order_seq_cst);
+      std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address)).store(after, std::memory_order_seq_cst);
       break;
     case wire::SignalChange::advance:
       std::atomic_ref(*reinterpret_cast<std::uint64_t*>(place.address))
@@ -120,6 +124,19 @@ bool Delivery::change_signal(const wire::PathHeader& message) {
     record.when_ns.store(monotonic_ns(), std::memory_order_relaxed);
   }
   wire::doorbell_of(control_, rank_).ring(scope_);
+  // After it, when the one that waits goes on already.
+  if (!wide && events::wants(EventKind::arrival)) {
+    const std::uint64_t now = ticks();
+    events::record({.begin = now,
+                    .end = now,
+                    .kind = EventKind::arrival,
+                    .rank = rank_,
+                    .object = place.name,
+                    .a = rank_,
+                    .b = message.signal_offset / bytes,
+                    .c = static_cast<std::uint32_t>(after),
+                    .d = message.source});
+  }
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/event.hpp"
 #include "base/futex.hpp"
 #include "comm/shared_memory.hpp"
 #include "wire/control.hpp"
@@ -31,6 +32,7 @@ struct ExposedPart {
   std::uint64_t bytes = 0;
   std::uint64_t tag = 0;  // of the window, on the board of arrivals
   std::vector<FarMember> far;
+  TextId name = 0;        // of the window
 };
 
 /// Any thread may call any function.
@@ -54,6 +56,7 @@ class Delivery {
     std::shared_ptr<SharedMemory> memory;
     std::uint64_t bytes = 0;  // from there to the end of the part
     std::uint64_t tag = 0;    // of its window
+    TextId name = 0;          // of its window
     bool is_outside = false;  // there is such a window, but it does not have these bytes
   };
   /// Where `bytes` from `offset` of this rank's part lie; no address if there is no such window, as after its release,

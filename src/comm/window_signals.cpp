@@ -43,9 +43,11 @@ void WindowState::put_signal(int peer, std::size_t offset, const void* source, s
   }
   static_cast<void>(signals.signal("notify", peer, signal_offset));
   signals.note_notify(peer, signal_offset);
+  // In a trace the time is that before the change, as in notify().
+  const std::uint64_t began = events::tracing() ? ticks() : 0;
   path_->put(far_place(peer, offset), source, count, {change_of(op), signals.key_, signal_offset, value},
              far_deadline());
-  signals.record_notify(0, peer, signal_offset, value, value, {where});
+  signals.record_notify(began, peer, signal_offset, value, value, {where});
 }
 
 std::int32_t WindowState::change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset,

@@ -36,7 +36,7 @@ WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, 
       for (const std::uint32_t member : group) far.push_back({member, domain_->members()[member]});
     }
     path_->delivery().expose(
-        key_, {segment, first_part_ + domain_->rank() * stride_, header.part_bytes, tag_, std::move(far)});
+        key_, {segment, first_part_ + domain_->rank() * stride_, header.part_bytes, tag_, std::move(far), event_text_});
   };
   try {
     segment_ = allocate_segment(*domain_, name_, bytes, use);

@@ -39,6 +39,8 @@ enum class FrameKind : std::uint32_t {
   finish,       // launcher: end what is left of the ranks, and then yourself
   finished,     // agent: nothing of them is left but output
   heartbeat,    // both: nothing; there is always something that the other host has to acknowledge
+  trace,        // agent: a part of what the ranks of the host recorded
+  clock,        // launcher: what do your clocks show? agent: that
 
   // Between the agents of a job that another launcher started, and the one of them where it gathers.
   attend = 32,  // agent: the version, and its host

@@ -13,6 +13,7 @@ std::string encode(const NodeOrder& order) {
       .put_text(order.remote_baton)
       .put_text(order.interface)
       .put(order.patience_ns)
+      .put_text(order.trace)
       .put(static_cast<std::uint32_t>(order.hosts.size()));
   for (const HostShare& host : order.hosts) frame.put_text(host.name).put(host.first_rank).put(host.count);
   return frame.finish();
@@ -27,6 +28,7 @@ NodeOrder decode_node_order(FrameReader& frame) {
   order.remote_baton = frame.get_text();
   order.interface = frame.get_text();
   order.patience_ns = frame.get<std::uint64_t>();
+  order.trace = frame.get_text();
   for (auto left = frame.get<std::uint32_t>(); left > 0; --left) {
     HostShare host{.name = frame.get_text()};
     host.first_rank = frame.get<std::int32_t>();

@@ -26,6 +26,7 @@ struct NodeOrder {
   std::string remote_baton = {};         // empty: where the launcher is
   std::string interface = {};            // empty: any
   std::uint64_t patience_ns = 0;         // how long the hosts may take
+  std::string trace = {};                // the node's file, to which goes what the chips record; empty: none
 };
 [[nodiscard]] std::string encode(const NodeOrder& order);
 /// Throws Error (protocol).

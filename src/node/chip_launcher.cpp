@@ -21,6 +21,8 @@ namespace {
 
 /// The launcher itself waits 10 s for what was killed, and 5 s for agents.
 constexpr std::chrono::seconds kEndPatience{20};
+/// What is left of a trace comes last. The launcher itself gives up if no more of it comes.
+constexpr std::chrono::minutes kTracePatience{10};
 
 }  // namespace
 
@@ -28,7 +30,8 @@ ChipLauncher::ChipLauncher(const job::NodeOrder& order, Listeners listeners)
     : listeners_(std::move(listeners)),
       chips_(static_cast<std::size_t>(order.hosts.back().first_rank) +
              static_cast<std::size_t>(order.hosts.back().count)),
-      ended_(chips_ + 1) {
+      ended_(chips_ + 1),
+      end_patience_(order.trace.empty() ? std::chrono::seconds(kEndPatience) : kTracePatience) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_system("socketpair");
   socket_.reset(ends[0]);
@@ -155,7 +158,7 @@ void ChipLauncher::end() noexcept {
   // Its reader sees the end of the connection, which is as good as a word.
   ::shutdown(socket_.get(), SHUT_WR);
   pollfd ended{pidfd_.get(), POLLIN, 0};
-  const Deadline deadline = Deadline::after(kEndPatience);
+  const Deadline deadline = Deadline::after(end_patience_);
   while (pidfd_ && ::poll(&ended, 1, deadline.poll_timeout_ms()) < 0 && errno == EINTR) {
   }
   if (ended.revents == 0) ::kill(pid_, SIGKILL);

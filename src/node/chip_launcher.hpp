@@ -66,6 +66,7 @@ class ChipLauncher {
   std::optional<Error> failure_;
   bool gone_ = false;
   std::vector<bool> ended_;  // by chip; of the thread
+  std::chrono::seconds end_patience_;
   std::thread thread_;
 };
 

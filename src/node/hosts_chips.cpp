@@ -17,6 +17,7 @@
 #include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/log.hpp"
+#include "base/recorder.hpp"
 #include "comm/delivery.hpp"
 #include "comm/path.hpp"
 #include "comm/world.hpp"
@@ -44,7 +45,7 @@ constexpr std::chrono::milliseconds kSightPatience{500};
 
 std::vector<std::string> environment_of_chips() {
   std::vector<std::string> environment = environment_of_this_process();
-  // They start no chips themselves; and a trace is a file of one host.
+  // They start no chips themselves; and where a trace goes is told by their agent.
   constexpr std::array kLeftOut = {"BATON_HOSTS=", "BATON_TRACE=", "BATON_CHECK=", "BATON_CHIP="};
   std::erase_if(environment, [&](const std::string& entry) {
     return std::any_of(kLeftOut.begin(), kLeftOut.end(), [&](const char* name) { return entry.starts_with(name); });
@@ -69,7 +70,8 @@ job::NodeOrder order_of(const WorkerOptions& options, std::vector<job::HostShare
           .launch_agent = given_or(options.launch_agent, baton::options().launch_agent),
           .remote_baton = given_or(options.remote_baton, baton::options().remote_baton),
           .interface = given_or(options.interface, baton::options().interface),
-          .patience_ns = static_cast<std::uint64_t>(baton::options().join_timeout.count())};
+          .patience_ns = static_cast<std::uint64_t>(baton::options().join_timeout.count()),
+          .trace = events::trace_path().value_or("")};
 }
 
 class HostsChips final : public Chips {
@@ -350,6 +352,10 @@ std::vector<job::HostShare> shares_of(const WorkerOptions& options) {
 }
 
 std::unique_ptr<Chips> start_hosts_chips(const WorkerOptions& options, DeathListener on_death) {
+  if (events::wants(EventKind::touch)) {
+    throw Error(Code::unsupported, "a check does not see what chips of other hosts do", {},
+                "Check the program with its chips on one host: leave out hosts= and BATON_HOSTS.");
+  }
   return std::make_unique<HostsChips>(options, shares_of(options), std::move(on_death));
 }
 

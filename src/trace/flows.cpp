@@ -26,7 +26,7 @@ bool ends(const Span& notify, const Span& wait) {
 }
 
 void add_flow(std::vector<Flow>& flows, std::size_t from, std::size_t to, std::int64_t left, std::int64_t arrived) {
-  // Clocks of two processors may differ by a little: an arrow does not run backwards.
+  // Clocks of two processors, or hosts, may differ by a little: an arrow does not run backwards.
   flows.push_back({from, to, left, std::max(left, arrived)});
 }
 
@@ -41,6 +41,7 @@ std::vector<Flow> find_notifies(const Trace& trace) {
     // Spans are sorted by their begin.
     if (span.kind == EventKind::barrier) last_arrival[{span.object, span.b, span.a}] = i;
   }
+  const std::int64_t most_slack = 2 * std::ranges::max_element(trace.hosts, {}, &Host::error)->error;
   std::vector<Flow> flows;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const Span& span = trace.spans[i];
@@ -52,12 +53,15 @@ std::vector<Flow> find_notifies(const Trace& trace) {
     if (span.kind != EventKind::wait) continue;
     const auto found = notifies.find({span.object, span.a, span.b});
     if (found == notifies.end()) continue;
-    // The first that satisfies it and is not older than the wait; if there is none, the last before its end.
+    // The first that satisfies it and is not older than the wait; if there is none, the last before its end. Times of
+    // another host may be wrong.
     std::optional<std::size_t> who;
-    for (auto at = std::ranges::lower_bound(found->second, span.begin, {},
+    for (auto at = std::ranges::lower_bound(found->second, span.begin - most_slack, {},
                                             [&](std::size_t n) { return trace.spans[n].begin; });
-         at != found->second.end() && trace.spans[*at].begin <= span.end; ++at) {
-      if (!ends(trace.spans[*at], span)) continue;
+         at != found->second.end() && trace.spans[*at].begin <= span.end + most_slack; ++at) {
+      const Span& notify = trace.spans[*at];
+      const std::int64_t slack = trace.slack(notify.lane.rank, span.lane.rank);
+      if (notify.begin < span.begin - slack || notify.begin > span.end + slack || !ends(notify, span)) continue;
       who = *at;
       break;
     }

@@ -70,7 +70,7 @@ void write_json(std::ostream& out, const Trace& trace, const Analysis& analysis)
   std::set<Lane> lanes;
   for (const Span& span : trace.spans) lanes.insert(span.lane);
   for (const Lane& lane : lanes) {
-    writer.metadata("process_name", process_of(lane), lane.lane, name_of_rank(lane.rank));
+    writer.metadata("process_name", process_of(lane), lane.lane, name_of_rank(trace, lane.rank));
     writer.metadata("thread_name", process_of(lane), lane.lane, name_of_lane(trace, lane));
   }
   for (const Span& span : trace.spans) {

@@ -134,23 +134,26 @@ class PageData {
   [[nodiscard]] std::string tracks() const {
     std::string result = "[";
     for (const Track& track : tracks_) {
-      result += fmt::format("{}[{},{},{},{}]", result.size() == 1 ? "" : ",", json_text(name_of_rank(track.lane.rank)),
+      result += fmt::format("{}[{},{},{},{}]", result.size() == 1 ? "" : ",",
+                            json_text(name_of_rank(trace_, track.lane.rank)),
                             json_text(name_of_lane(trace_, track.lane)), track.depth, track.spans.size());
     }
     return result + "]";
   }
-  [[nodiscard]] static std::string ranks(const Analysis& analysis) {
+  [[nodiscard]] std::string ranks(const Analysis& analysis) const {
     std::string result = "[";
     for (const auto& [rank, times] : analysis.ranks) {
       const auto most = std::ranges::max_element(times.waited_for, {}, [](const auto& entry) { return entry.second; });
       const std::string whom = most == times.waited_for.end() || most->second == 0 ? "-" : name_of_waited(most->first);
       result += fmt::format("{}[{},{},{},{},{},{},{},{}]", result.size() == 1 ? "" : ",",
-                            json_text(name_of_rank(rank) + (times.died ? " (did not leave)" : "")), times.begin,
+                            json_text(name_of_rank(trace_, rank) + (times.died ? " (did not leave)" : "")), times.begin,
                             times.end, times.kernels, times.copies, times.waiting, times.idle, json_text(whom));
     }
     return result + "]";
   }
-  static std::string name_of_waited(std::uint32_t rank) { return rank == kNoRank ? "?" : name_of_rank(rank); }
+  [[nodiscard]] std::string name_of_waited(std::uint32_t rank) const {
+    return rank == kNoRank ? "?" : name_of_rank(trace_, rank);
+  }
 
   const Trace& trace_;
   std::vector<Track> tracks_;

@@ -86,7 +86,8 @@ class PacketWriter {
     std::map<Lane, std::uint64_t> lanes;
     std::uint64_t uuid = 0;
     for (const Track& track : make_tracks(trace_)) {
-      if (!ranks.contains(track.lane.rank)) describe(ranks[track.lane.rank] = ++uuid, name_of_rank(track.lane.rank), 0);
+      if (!ranks.contains(track.lane.rank))
+        describe(ranks[track.lane.rank] = ++uuid, name_of_rank(trace_, track.lane.rank), 0);
       if (!lanes.contains(track.lane)) {
         describe(lanes[track.lane] = ++uuid, name_of_lane(trace_, track.lane), ranks[track.lane.rank]);
       }

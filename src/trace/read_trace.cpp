@@ -1,13 +1,13 @@
 // From the file to spans.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "base/ticks.hpp"
+#include "base/host_clock.hpp"
 #include "base/trace_reader.hpp"
+#include "trace/far_notifies.hpp"
 #include "trace/trace.hpp"
 
 namespace baton::trace {
@@ -24,10 +24,9 @@ class Clock {
     const std::string boot(header.boot_id, ::strnlen(header.boot_id, sizeof header.boot_id));
     if (!boot.empty() && boot == boot_id()) {
       // Both clocks run on: the longer, the more exact.
-      later_ns =
-          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-              .count();
-      later_ticks = ticks();
+      const ClockReading now = read_clocks();
+      later_ns = now.ns;
+      later_ticks = now.ticks;
     }
     if (later_ticks > first_ticks_) {
       ns_per_tick_ = static_cast<double>(later_ns - first_ns) / static_cast<double>(later_ticks - first_ticks_);
@@ -43,28 +42,65 @@ class Clock {
   double ns_per_tick_ = 1.0;
 };
 
+std::vector<ClockSample> samples_of(const HostChunk& host) {
+  std::vector<ClockSample> samples;
+  // Pairs with the store of who wrote the last one.
+  const std::uint64_t taken = host.samples_taken.load(std::memory_order_acquire);
+  for (std::uint64_t number = 0; number < taken; ++number) {
+    // Those in the middle were overwritten by later ones.
+    if (number == kFirstHostSamples && taken > kHostSamples) number = taken - (kHostSamples - kFirstHostSamples);
+    const HostSample& sample = host.samples[place_of_sample(number)];
+    samples.push_back({{sample.ticks.load(std::memory_order_relaxed), sample.there_ns.load(std::memory_order_relaxed)},
+                       sample.here_ns.load(std::memory_order_relaxed),
+                       sample.error_ns.load(std::memory_order_relaxed)});
+  }
+  return samples;
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& path) : file_(path), clock_(file_.header()) {}
 
   [[nodiscard]] Trace read() {
     const TraceHeader& header = file_.header();
-    trace_.host.assign(header.host, ::strnlen(header.host, sizeof header.host));
+    trace_.hosts.front().name.assign(header.host, ::strnlen(header.host, sizeof header.host));
     trace_.created_ns = header.created_ns;
     trace_.processes = header.processes.load(std::memory_order_relaxed);
     trace_.lost_chunks = file_.lost_chunks();
+    for (const auto& [number, host] : file_.hosts()) add_host(number, *host);
     file_.for_each([&](const EventRecord& event, std::uint32_t process) { add(process, event); });
     finish();
+    join_far_notifies(trace_);
     return std::move(trace_);
   }
 
  private:
+  void add_host(std::uint32_t number, const HostChunk& host) {
+    const std::vector<ClockSample> samples = samples_of(host);
+    // Of a clock that was never looked at twice nothing is known.
+    if (samples.size() < 2) return;
+    const HostClock& clock = host_clocks_.emplace(number, HostClock(samples)).first->second;
+    index_of_host_[number] = static_cast<std::uint32_t>(trace_.hosts.size());
+    trace_.hosts.push_back({std::string(host.name, ::strnlen(host.name, sizeof host.name)), clock.error_ns()});
+  }
+
   void add(std::uint32_t process, const EventRecord& event) {
+    const std::uint32_t host = file_.host_of(process);
+    const auto far = host_clocks_.find(host);
+    if (host != 0 && far == host_clocks_.end()) {
+      ++trace_.events_without_clock;
+      return;
+    }
+    const auto ns_of = [&](std::uint64_t ticks) {
+      if (host == 0) return clock_.ns(ticks);
+      return far->second.here_ns(ticks) - file_.header().first.ns.load(std::memory_order_relaxed);
+    };
+    if (host != 0 && event.rank != kNoRank) trace_.host_of_rank.try_emplace(event.rank, index_of_host_[host]);
     // Their end is something else.
     const bool is_check = info_of(event.kind).level == EventLevel::check;
     const std::uint64_t end = is_check ? event.begin : event.end;
-    Span span{.begin = clock_.ns(event.begin),
-              .end = end == 0 ? 0 : clock_.ns(end),
+    Span span{.begin = ns_of(event.begin),
+              .end = end == 0 ? 0 : ns_of(end),
               .kind = event.kind,
               .outcome = event.outcome,
               .lane = {event.rank, event.lane},
@@ -76,7 +112,7 @@ class Reader {
               .d = event.d,
               .open = end == 0};
     if (event.kind == EventKind::task) {
-      for (std::uint64_t* time : {&span.b, &span.c, &span.d}) *time = static_cast<std::uint64_t>(clock_.ns(*time));
+      for (std::uint64_t* time : {&span.b, &span.c, &span.d}) *time = static_cast<std::uint64_t>(ns_of(*time));
     }
     if (event.kind == EventKind::collective) span.b = text_of(process, static_cast<TextId>(event.b));
     if (event.kind == EventKind::lane) trace_.lane_names[span.lane] = trace_.text(span.object);
@@ -124,6 +160,8 @@ class Reader {
 
   TraceReader file_;
   Clock clock_;
+  std::map<std::uint32_t, HostClock> host_clocks_;  // by the number of the host in the file
+  std::map<std::uint32_t, std::uint32_t> index_of_host_;
   Trace trace_;
   std::unordered_map<std::uint64_t, Text> numbers_;
   std::unordered_map<std::string, Text> by_text_;

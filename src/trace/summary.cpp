@@ -80,14 +80,14 @@ void add_table(std::string& text, const Trace& trace, Wanted wanted, const char*
   if (sorted.size() > kMostKernels) text += fmt::format("and {} more\n", sorted.size() - kMostKernels);
 }
 
-void add_ranks(std::string& text, const Analysis& analysis) {
+void add_ranks(std::string& text, const Trace& trace, const Analysis& analysis) {
   std::vector<std::vector<std::string>> rows{
       {"", "from", "to", "kernels", "copies", "waiting", "idle", "waited for", "cores used"}};
   std::size_t shown = 0;
   for (const auto& [rank, times] : analysis.ranks) {
     if (++shown > kMostRanks) break;
     const std::int64_t whole = times.end - times.begin;
-    rows.push_back({name_of_rank(rank) + (times.died ? " (did not leave)" : ""), duration(times.begin),
+    rows.push_back({name_of_rank(trace, rank) + (times.died ? " (did not leave)" : ""), duration(times.begin),
                     duration(times.end), percent(times.kernels, whole), percent(times.copies, whole),
                     percent(times.waiting, whole), percent(times.idle, whole), whom(times),
                     times.parallelism == 0 ? "-" : fmt::format("{:.1f} of {}", times.parallelism, times.cores)});
@@ -101,7 +101,7 @@ void add_critical_path(std::string& text, const Trace& trace, const Analysis& an
   std::map<std::string, std::pair<std::int64_t, std::uint64_t>> parts;
   for (const PathPart& part : analysis.critical_path) {
     const std::string what = part.span ? label_of(trace, trace.spans[*part.span]) : "between events";
-    auto& [ns, count] = parts[fmt::format("{}: {}", name_of_rank(part.rank), what)];
+    auto& [ns, count] = parts[fmt::format("{}: {}", name_of_rank(trace, part.rank), what)];
     ns += part.end - part.begin;
     ++count;
   }
@@ -118,17 +118,33 @@ void add_critical_path(std::string& text, const Trace& trace, const Analysis& an
   text += "\n" + format_table(rows);
 }
 
-void add_findings(std::string& text, const Analysis& analysis) {
+void add_findings(std::string& text, const Trace& trace, const Analysis& analysis) {
   for (const auto& [rank, times] : analysis.ranks) {
     if (times.chain < kLongChain || static_cast<double>(times.chain) < kChainShare * static_cast<double>(times.tasks)) {
       continue;
     }
-    text += fmt::format("\n{}: parallelism {:.1f} of {}, longest chain {} of {} tasks", name_of_rank(rank),
+    text += fmt::format("\n{}: parallelism {:.1f} of {}, longest chain {} of {} tasks", name_of_rank(trace, rank),
                         times.parallelism, times.cores, times.chain, times.tasks);
     if (!times.chain_tensor.empty())
       text += fmt::format(", because of \"{}\", which each of them uses", times.chain_tensor);
     text += "\n";
   }
+}
+
+/// "a"; "b, c (times may be wrong by 23.4 us)", as far as clocks of several hosts can be compared.
+std::string where(const Trace& trace) {
+  std::vector<std::string> used;
+  std::int64_t most = 0;
+  for (std::uint32_t host = 0; host < trace.hosts.size(); ++host) {
+    const bool has_ranks =
+        std::ranges::any_of(trace.host_of_rank, [&](const auto& entry) { return entry.second == host; });
+    if (!has_ranks && trace.hosts.size() > 1) continue;
+    used.push_back(trace.hosts[host].name);
+    most = std::max(most, trace.hosts[host].error);
+  }
+  std::string text = fmt::format("{}", fmt::join(used, ", "));
+  if (most > 0) text += fmt::format(" (times may be wrong by {})", duration(most));
+  return text;
 }
 
 }  // namespace
@@ -143,13 +159,17 @@ std::string duration(std::int64_t ns) {
 
 std::string summary(const Trace& trace, const Analysis& analysis) {
   std::string text = fmt::format("{} events of {} process{} on {}, {}\n", trace.spans.size(), trace.processes,
-                                 trace.processes == 1 ? "" : "es", trace.host, duration(trace.length));
-  add_ranks(text, analysis);
+                                 trace.processes == 1 ? "" : "es", where(trace), duration(trace.length));
+  if (trace.lost_chunks > 0) text += fmt::format("{} parts of the file could not be read\n", trace.lost_chunks);
+  if (trace.events_without_clock > 0) {
+    text += fmt::format("{} events more are of hosts whose clocks nobody could compare\n", trace.events_without_clock);
+  }
+  add_ranks(text, trace, analysis);
   add_table(text, trace, is_kernel, "kernel");
   add_table(text, trace, is_waiting, "wait");
   add_table(text, trace, is_compiling, "compiling");
   add_critical_path(text, trace, analysis);
-  add_findings(text, analysis);
+  add_findings(text, trace, analysis);
   return text;
 }
 

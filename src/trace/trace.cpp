@@ -12,7 +12,11 @@ EventClass Span::counts_as() const noexcept {
   return info_of(kind).counts_as;
 }
 
-std::string name_of_rank(std::uint32_t rank) { return rank == kNoRank ? "no rank" : fmt::format("rank {}", rank); }
+std::string name_of_rank(const Trace& trace, std::uint32_t rank) {
+  if (rank == kNoRank) return "no rank";
+  if (trace.hosts.size() == 1) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} on {}", rank, trace.host_of(rank).name);
+}
 
 std::string name_of_lane(const Trace& trace, const Lane& lane) {
   if (lane.lane == kProgramLane) return "program";

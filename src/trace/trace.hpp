@@ -44,18 +44,35 @@ struct Span {
   [[nodiscard]] EventClass counts_as() const noexcept;
 };
 
+struct Host {
+  std::string name;
+  std::int64_t error = 0;  // how wrong its times may be beside those of the first host
+};
+
 struct Trace {
   std::vector<std::string> texts{""};
   std::vector<Span> spans;  // by begin
   std::map<Lane, std::string> lane_names;
-  std::string host;
+  std::vector<Host> hosts{1};  // the first one has the clock of the trace
+  std::map<std::uint32_t, std::uint32_t> host_of_rank;
   std::int64_t created_ns = 0;  // CLOCK_REALTIME
   std::int64_t length = 0;
   std::uint32_t processes = 0;
-  std::uint64_t lost_chunks = 0;  // that could not be read
+  std::uint64_t lost_chunks = 0;           // that could not be read
+  std::uint64_t events_without_clock = 0;  // of hosts of whose clocks nothing is known; they are not here
 
   [[nodiscard]] std::string_view text(Text number) const noexcept {
     return number < texts.size() ? std::string_view(texts[number]) : std::string_view();
+  }
+  [[nodiscard]] const Host& host_of(std::uint32_t rank) const noexcept {
+    const auto found = host_of_rank.find(rank);
+    return hosts[found == host_of_rank.end() ? 0 : found->second];
+  }
+  /// How far an event of one rank may seem to lie before its cause at another one.
+  [[nodiscard]] std::int64_t slack(std::uint32_t rank, std::uint32_t other) const noexcept {
+    const Host& one = host_of(rank);
+    const Host& two = host_of(other);
+    return &one == &two ? 0 : one.error + two.error;
   }
 };
 
@@ -63,8 +80,8 @@ struct Trace {
 /// (system, protocol).
 [[nodiscard]] Trace read_trace(const std::string& path);
 
-/// "rank 3"; "no rank".
-[[nodiscard]] std::string name_of_rank(std::uint32_t rank);
+/// "rank 3"; "rank 3 on b" where there are several hosts; "no rank".
+[[nodiscard]] std::string name_of_rank(const Trace& trace, std::uint32_t rank);
 /// "program", "vector core 11.1", "engine 0".
 [[nodiscard]] std::string name_of_lane(const Trace& trace, const Lane& lane);
 /// What it is called in a picture: the kernel, or what is waited for.

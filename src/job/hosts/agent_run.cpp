@@ -13,6 +13,7 @@
 #include "base/quote.hpp"
 #include "job/hosts/interfaces.hpp"
 #include "job/hosts/rank_sight.hpp"
+#include "job/hosts/trace_messages.hpp"
 #include "job/launch/launcher.hpp"
 #include "job/launch/program_path.hpp"
 
@@ -33,14 +34,17 @@ AgentRun::AgentRun(SignalGuard& signals, std::unique_ptr<Channel> channel, std::
             lost_ = true;
             why_lost_ = "the launcher " + why;
           }),
-      heartbeat_(loop_, [this] { launcher_.send(FrameWriter(FrameKind::heartbeat).finish()); }) {
+      heartbeat_(loop_, [this] { on_heartbeat(); }) {
   loop_.add(signals_.fd(), EPOLLIN, [this] { on_signals(); });
 }
 
 int AgentRun::run(const Hello& hello) {
   launcher_.send(encode(hello));
   heartbeat_.set(kHeartbeat, Timer::Mode::again_and_again);
-  while (!lost_ && !over_) loop_.wait(Deadline::never());
+  while (!lost_ && !over_) {
+    loop_.wait(Deadline::never());
+    if (trace_) trace_->send_some(launcher_);
+  }
   if (over_) finish();
   // The launcher closes the connection when it has everything.
   while (!lost_) loop_.wait(Deadline::never());
@@ -60,6 +64,10 @@ void AgentRun::end_everything() {
 
 void AgentRun::finish() {
   end_everything();
+  if (trace_) {
+    trace_->look();
+    while (!lost_ && !trace_->send_some(launcher_)) loop_.wait(Deadline::never());
+  }
   launcher_.send(FrameWriter(FrameKind::finished).finish());
   for (auto& [rank, streams] : streams_) {
     streams.output->drain();
@@ -70,6 +78,11 @@ void AgentRun::finish() {
 void AgentRun::on_frame(FrameReader& frame) {
   switch (frame.kind()) {
     case FrameKind::heartbeat: break;
+    case FrameKind::clock: {
+      const ClockQuestion question = decode_clock_question(frame);
+      launcher_.send(encode(ClockAnswer{question.sent_ns, read_clocks()}));
+      break;
+    }
     case FrameKind::refused:
       lost_ = true;
       why_lost_ = "the launcher refused it: " + frame.get_text();
@@ -161,9 +174,14 @@ void AgentRun::start_ranks(JobOrder order) {
                       .count = count_,
                       .size = static_cast<int>(order.size),
                       .bind = order.bind};
+  if (order.traces) {
+    trace_.emplace();
+    plan.variables.push_back("BATON_TRACE=" + trace_->path());
+  }
   // On one host, ranks meet as they do without an agent.
   if (order.hosts.size() > 1) {
-    plan.variables = {fmt::format("BATON_HOST_COUNT={}", order.hosts.size()), "BATON_AGENT=" + desk_->address()};
+    plan.variables.push_back(fmt::format("BATON_HOST_COUNT={}", order.hosts.size()));
+    plan.variables.push_back("BATON_AGENT=" + desk_->address());
   }
   RankOutput& output = *this;
   RankEvents& events = *this;
@@ -217,6 +235,11 @@ void AgentRun::on_room(FrameReader& frame) {
   if (found == streams_.end()) fail(Code::protocol, "rank {} is not here", name.rank);
   const auto& sender = name.error ? found->second.error : found->second.output;
   if (sender) sender->add_room(bytes);
+}
+
+void AgentRun::on_heartbeat() {
+  launcher_.send(FrameWriter(FrameKind::heartbeat).finish());
+  if (trace_) trace_->look();
 }
 
 void AgentRun::on_look() {

@@ -13,6 +13,7 @@
 #include "job/hosts/rank_desk.hpp"
 #include "job/hosts/stream_sender.hpp"
 #include "job/hosts/timer.hpp"
+#include "job/hosts/trace_source.hpp"
 #include "job/launch/local_ranks.hpp"
 
 namespace baton::job {
@@ -47,6 +48,7 @@ class AgentRun final : private RankEvents, private RankOutput {
   [[nodiscard]] std::optional<comm::ControlView> control() const;
   void on_room(FrameReader& frame);
   void on_look();
+  void on_heartbeat();
   void on_signals();
   void end_everything();
   void finish();
@@ -63,6 +65,7 @@ class AgentRun final : private RankEvents, private RankOutput {
   std::optional<ControlWatch> node_;  // in the place of ranks
   std::map<int, Streams> streams_;    // by rank
   std::unique_ptr<PipeFeeder> input_;
+  std::optional<TraceSource> trace_;
   int first_rank_ = 0;
   int count_ = 0;
   bool over_ = false;  // the launcher has no more orders

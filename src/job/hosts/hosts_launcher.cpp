@@ -24,6 +24,7 @@ LaunchResult run_on_hosts(const LaunchOptions& options, HostsOptions hosts) {
   plan.interface = std::move(hosts.interface);
   plan.version = std::move(hosts.version);
   plan.patience = hosts.patience;
+  plan.trace = std::move(hosts.trace);
   const auto elsewhere = [&plan](const JobRun::Surroundings& around) {
     return std::make_unique<RemoteRanks>(std::move(plan), around);
   };

@@ -12,6 +12,7 @@ struct HostsOptions {
   std::string remote_baton;  // the path of `baton` on the hosts; empty: that of this one
   std::string interface;
   std::string version;
+  std::string trace = {};  // see HostsPlan
   std::chrono::nanoseconds patience = std::chrono::seconds(30);
 };
 

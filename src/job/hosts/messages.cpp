@@ -92,6 +92,7 @@ std::string encode(const JobOrder& order) {
       .put(order.size)
       .put(order.host)
       .put(static_cast<std::uint8_t>(order.bind))
+      .put(static_cast<std::uint8_t>(order.traces))
       .put(order.node)
       .put_text(order.node_address)
       .put(static_cast<std::uint32_t>(order.hosts.size()));
@@ -108,6 +109,7 @@ JobOrder decode_job(FrameReader& frame) {
   order.size = frame.get<std::uint32_t>();
   order.host = frame.get<std::uint32_t>();
   order.bind = frame.get<std::uint8_t>() != 0;
+  order.traces = frame.get<std::uint8_t>() != 0;
   order.node = frame.get<std::int32_t>();
   order.node_address = frame.get_text();
   std::int64_t next = 0;

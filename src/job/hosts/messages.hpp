@@ -38,6 +38,7 @@ struct JobOrder {
   std::uint32_t host = 0;        // index of the agent's own
   std::vector<HostShare> hosts;  // all of the job
   bool bind = false;
+  bool traces = false;  // the launcher wants what the ranks record
   /// The only rank of the last host is the node that drives the others: a process that runs already, with this pid. 0:
   /// no such rank.
   std::int32_t node = 0;

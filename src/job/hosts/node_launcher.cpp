@@ -73,6 +73,7 @@ void NodeLauncher::order(NodeOrder order) {
   plan.remote_baton = order.remote_baton.empty() ? std::filesystem::read_symlink("/proc/self/exe").string()
                                                  : std::move(order.remote_baton);
   plan.interface = std::move(order.interface);
+  plan.trace = std::move(order.trace);
   plan.version = version_;
   plan.patience = std::chrono::nanoseconds(order.patience_ns);
   plan.on_meeting = [this](const Meeting& meeting) { node_.send(encode(meeting)); };

@@ -14,6 +14,9 @@ namespace {
 // How long an agent has to end after it has nothing left to do.
 constexpr std::chrono::seconds kEndPatience{5};
 
+// Some questions, one after the other.
+constexpr std::chrono::milliseconds kClockPatience{500};
+
 bool asks_to_end(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
@@ -32,6 +35,13 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
       picture_(loop_, plan_.order.job, plan_.order.hosts, [this] { begin_look(); }),
       hosts_(plan_.order.hosts.size()),
       ranks_(plan_.order.size) {
+  plan_.order.traces = !plan_.trace.empty();
+  if (plan_.order.traces) {
+    std::vector<std::string> names;
+    for (const HostShare& host : plan_.order.hosts) names.push_back(host.name);
+    trace_.emplace(plan_.trace, names,
+                   [this](std::uint32_t host, std::string_view frame) { send(hosts_[host], frame); });
+  }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     Host& host = hosts_[i];
     host.share = plan_.order.hosts[i];
@@ -109,6 +119,12 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
         ranks_[static_cast<std::size_t>(host.share.first_rank) + static_cast<std::size_t>(i)].ended = true;
       host.live = 0;
       break;
+    case FrameKind::clock:
+      if (trace_) trace_->on_clock(host.index, decode_clock_answer(frame));
+      break;
+    case FrameKind::trace:
+      if (trace_) trace_->on_part(host.index, decode_trace_part(frame));
+      break;
     case FrameKind::record: {
       const RecordPart part = decode_record(frame);
       static_cast<void>(rank_of(host, part.rank));
@@ -183,6 +199,7 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
         &host);
   }
   host.live = 0;
+  if (trace_) trace_->forget(host.index);
   end_look_if_done();
   for (int i = 0; i < host.share.count; ++i) {
     const int number = host.share.first_rank + i;
@@ -211,6 +228,9 @@ void RemoteRanks::on_tick() {
   }
   std::erase_if(connections_, [](const Connection& one) { return one.host == nullptr && !one.link->open(); });
   pass_on(FrameWriter(FrameKind::heartbeat).finish(), nullptr);
+  for (const Host& host : hosts_) {
+    if (trace_ && host.state == HostState::running) trace_->look_at_clock(host.index);
+  }
   if (looking_ && look_deadline_.passed()) end_look();
   const bool late = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
     return host.state == HostState::starting && host.deadline.passed();
@@ -260,12 +280,26 @@ void RemoteRanks::end_descendants() {
     return std::any_of(hosts_.begin(), hosts_.end(),
                        [](const Host& host) { return host.state == HostState::finishing; });
   };
-  // An agent gives up after kKillPatience itself.
-  const Deadline deadline = Deadline::after(kKillPatience + kEndPatience);
-  while (any_finishing() && !deadline.passed()) loop_.wait(deadline);
+  // An agent gives up after kKillPatience itself. What is left of a trace may take long; it comes in parts.
+  const auto soon = [] { return Deadline::after(kKillPatience + kEndPatience); };
+  Deadline deadline = soon();
+  for (std::uint64_t parts = 0; any_finishing() && !deadline.passed();) {
+    loop_.wait(deadline);
+    if (trace_ && std::exchange(parts, trace_->parts()) != trace_->parts()) deadline = soon();
+  }
   for (Host& host : hosts_) {
     if (host.state == HostState::finishing) lose(host, "did not end what the job had started");
   }
+  if (trace_) compare_clocks_at_end();
+}
+
+void RemoteRanks::compare_clocks_at_end() {
+  for (const Host& host : hosts_) {
+    if (host.state == HostState::finished) trace_->compare_clocks(host.index);
+  }
+  const auto is_comparing = [this](const Host& host) { return trace_->is_comparing(host.index); };
+  const Deadline deadline = Deadline::after(kClockPatience);
+  while (std::any_of(hosts_.begin(), hosts_.end(), is_comparing) && !deadline.passed()) loop_.wait(deadline);
 }
 
 bool RemoteRanks::output_comes() const noexcept {

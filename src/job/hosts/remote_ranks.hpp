@@ -18,6 +18,7 @@
 #include "job/hosts/pipe_feeder.hpp"
 #include "job/hosts/stream_sender.hpp"
 #include "job/hosts/timer.hpp"
+#include "job/hosts/trace_collector.hpp"
 #include "job/launch/job_run.hpp"
 #include "job/launch/open_files_limit.hpp"
 #include "job/launch/rank_processes.hpp"
@@ -30,6 +31,7 @@ struct HostsPlan {
   std::string remote_baton;  // the path of `baton` on the hosts
   std::string interface;     // over which agents reach the launcher; empty: any
   std::string version;       // which all agents must have, too
+  std::string trace = {};    // the file on this host to which goes what all ranks record; empty: none
   /// How long an agent may take to come once its start has begun.
   std::chrono::nanoseconds patience = std::chrono::seconds(30);
   /// Told where the node of JobOrder::node joins.
@@ -123,6 +125,8 @@ class RemoteRanks final : public RankProcesses {
   void abandon();
   void give_up(const Error& error);
   void give_up_on_missing();
+  /// What the clocks of the hosts show at the end, too.
+  void compare_clocks_at_end();
   void send(Host& host, std::string_view frame);
   [[nodiscard]] Rank& rank_of(Host& host, std::uint32_t rank);
 
@@ -139,6 +143,7 @@ class RemoteRanks final : public RankProcesses {
   bool look_again_ = false;
   Deadline look_deadline_ = Deadline::never();
   std::vector<Host> hosts_;
+  std::optional<TraceCollector> trace_;
   std::list<Connection> connections_;
   std::vector<Rank> ranks_;
   UniqueFd input_source_;  // until there is somebody to send it to

@@ -123,6 +123,8 @@ void RemoteRanks::order_all() {
     order.host = host.index;
     host.state = HostState::running;
     host.live = has_node(host) ? 0 : host.share.count;
+    // Before anything goes on there.
+    if (trace_) trace_->compare_clocks(host.index);
     send(host, encode(order));
   }
   Host& first = hosts_.front();

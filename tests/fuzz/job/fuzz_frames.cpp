@@ -8,6 +8,7 @@
 #include "job/gathering_messages.hpp"
 #include "job/hosts/messages.hpp"
 #include "job/hosts/rank_sight.hpp"
+#include "job/hosts/trace_messages.hpp"
 #include "job/rank_messages.hpp"
 
 namespace {
@@ -34,6 +35,8 @@ void read(FrameReader& frame) {
     case FrameKind::output_end:
     case FrameKind::room: static_cast<void>(decode_stream(frame)); break;
     case FrameKind::record: static_cast<void>(decode_record(frame)); break;
+    case FrameKind::trace: FUZZ_REQUIRE(decode_trace_part(frame).bytes.size() <= baton::kChunkBytes); break;
+    case FrameKind::clock: static_cast<void>(decode_clock_answer(frame)); break;
     case FrameKind::rank_end: FUZZ_REQUIRE(decode_rank_end(frame).state >= baton::wire::RankState::left); break;
     case FrameKind::welcome: {
       const Welcome welcome = decode_welcome(frame);

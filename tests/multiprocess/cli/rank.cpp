@@ -70,6 +70,16 @@ void go_round(baton::Domain& me) {
   say("went round");
 }
 
+/// A token goes round so many times.
+void relay(baton::Domain& me, baton::Signals& signals, int rounds) {
+  const int next = (me.rank() + 1) % me.size();
+  if (me.rank() == 0) signals.notify(next, 6);
+  for (int round = 1; round <= rounds; ++round) {
+    signals.wait(6, baton::WaitCmp::ge, round, kLong);
+    signals.notify(next, 6);
+  }
+}
+
 /// Nobody catches anything.
 void run_carelessly(const std::string& what) {
   auto me = baton::join();
@@ -171,6 +181,11 @@ int main(int argc, char** argv) {
     }
     if (what == "die" || what == "throw" || what == "quit" || what == "because") me.barrier(kLong);
     if (what == "leave") me.barrier();
+    if (what.starts_with("relay")) relay(me, signals, std::atoi(argv[2]));
+    if (what == "relay_then_wait") {
+      say("relayed");
+      signals.wait(7, baton::WaitCmp::ge, 1, kLong);
+    }
     if (what == "round") go_round(me);
     if (what == "add_up") add_up(me, me.size() - 1);
     if (what == "add_up_early") add_up(me, me.size() - 2);

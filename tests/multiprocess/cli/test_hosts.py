@@ -373,10 +373,3 @@ def test_ranks_and_hosts_must_fit(baton):
 def test_agent_by_hand(baton):
     result = baton.run("agent", input=b"")
     assert result.returncode == 1 and b"is started by `baton run --hosts`" in result.stderr
-
-
-def test_each_host_writes_a_trace_of_its_own(make_hosts, tmp_path):
-    hosts = make_hosts(2)
-    result = hosts.run("--trace", str(tmp_path / "run.trace"), "-n", "2", *sh("true"))
-    assert result.returncode == 0, result.stderr
-    assert b"each host writes what its own ranks do" in result.stderr

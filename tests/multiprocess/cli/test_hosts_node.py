@@ -1,5 +1,6 @@
 """A node whose chips are on two hosts: what was written for one host runs, and whatever fails is told and cleared away."""
 
+import json
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ SOURCE = os.environ["BATON_TEST_SOURCE"]
 ENVIRONMENT = {"UCX_TLS": "tcp,self", "BATON_JOIN_TIMEOUT": "60s"}
 
 NODE_TESTS = {  # of the suites of nodes, those with chips in processes, on as many hosts as there are
-    "node_tasks": "*Processes2:*Processes4:-*TracedNode*",  # a trace is a file of one host
+    "node_tasks": "*Processes2:*Processes4:-*TracedNode*",  # their traces begin when the chips run already
     "node_domains": "*Processes2:*Processes4",
     "node_failure": "NodeFailure*Processes4:NodeDeath*Processes2:NodeFork*Processes2",
     "node_deadline": "StoppedChip*:EndlessKernel*Processes2",
@@ -88,6 +89,33 @@ def test_examples_in_cpp(node, name):
     code, out, err = node.run(os.path.join(EXAMPLES, name))
     assert code == 0, out + err
     assert all(now > then for now, then in zip(bytes_sent(node.lab), before))
+    node.baton.assert_nothing_left()
+
+
+def test_a_trace_has_the_node_and_the_chips_of_all_hosts(node, tmp_path):
+    file = tmp_path / "run.trace"
+    code, out, err = node.run(os.path.join(EXAMPLES, "allreduce"), BATON_TRACE=str(file))
+    assert code == 0, out + err
+    text = node.baton.run("trace", str(file)).stdout.decode()
+    for rank in range(4):
+        # Each has run kernels, and has left.
+        assert re.search(rf"^rank {rank} on {node.hosts.names[rank // 2]} +[\d.]+ .s ", text, re.M), text
+    assert "times may be wrong by" in text
+    out = tmp_path / "run.json"
+    assert node.baton.run("trace", str(file), "--json", str(out)).returncode == 0
+    events = json.loads(out.read_text())["traceEvents"]
+    tasks = [event for event in events if event.get("cat") == "node task"]
+    runs = [event for event in events if event.get("cat") == "node run"]
+    assert {event["pid"] - 1 for event in tasks} == set(range(4)) and runs
+    # On one clock: what chips do for a run lies within it, but for what clocks may be wrong by.
+    begin, end = min(run["ts"] for run in runs), max(run["ts"] + run["dur"] for run in runs)
+    assert all(begin - 1e4 <= task["ts"] and task["ts"] + task.get("dur", 0) <= end + 1e4 for task in tasks)
+    node.baton.assert_nothing_left()
+
+
+def test_a_check_over_hosts_is_refused(node):
+    code, out, err = finish(node.start(node.baton.path, "check", os.path.join(EXAMPLES, "allreduce")))
+    assert code != 0 and "a check does not see what chips of other hosts do" in err, out + err
     node.baton.assert_nothing_left()
 
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "made_trace.hpp"
+#include "trace/far_notifies.hpp"
 
 namespace baton::trace {
 namespace {
@@ -39,6 +40,67 @@ TEST(Analysis, AnArrowNeverRunsBackwards) {
   const Analysis analysis = analyse(made.done());
   ASSERT_EQ(analysis.notifies.size(), 1U);
   EXPECT_GE(analysis.notifies[0].arrived, analysis.notifies[0].left);
+}
+
+TEST(Analysis, BetweenHostsTimesMayBeWrong) {
+  for (const std::int64_t error : {0, 20}) {
+    MadeTrace made;
+    if (error != 0) made.make_hosts(error);
+    const Text window = made.text("flags");
+    made.wait(0, 0, 100, window, 1);
+    made.notify(1, 115, window, 0, 1);  // it seems to come after the wait that it ended
+    made.wait(0, 200, 300, window, 2);
+    made.notify(1, 185, window, 0, 2);  // or before it
+    made.wait(2, 400, 500, window, 1);
+    made.notify(1, 515, window, 2, 1);  // but not on one host
+    made.wait(0, 600, 700, window, 3);
+    made.notify(1, 730, window, 0, 3);  // nor by more than that
+    const Analysis analysis = analyse(made.done());
+    if (error == 0) {
+      // The wait that began after its notify still has it.
+      ASSERT_EQ(analysis.notifies.size(), 1U);
+      continue;
+    }
+    ASSERT_EQ(analysis.notifies.size(), 2U);
+    for (const Flow& flow : analysis.notifies) EXPECT_GE(flow.arrived, flow.left);
+    EXPECT_EQ(analysis.notifies[0].left, 115);
+    EXPECT_EQ(analysis.notifies[1].left, 185);
+  }
+}
+
+TEST(FarNotifies, HaveTheValueThatTheirOwnerSaw) {
+  MadeTrace made;
+  made.make_hosts(5);
+  const Text window = made.text("flags");
+  for (const std::int64_t at : {10, 20, 30}) made.notify(0, at, window, 3, 1);  // who sends knows what it adds alone
+  made.notify(1, 12, window, 3, 2);                                             // of the same host
+  made.arrival(3, 11, window, 0, 1);
+  made.arrival(3, 25, window, 0, 3);
+  made.wait(3, 5, 26, window, 3);
+  Trace& trace = made.done();
+  join_far_notifies(trace);
+  std::vector<std::pair<std::int64_t, std::uint64_t>> values;
+  for (const Span& span : trace.spans) {
+    EXPECT_NE(span.kind, EventKind::arrival);
+    if (span.kind == EventKind::notify) values.emplace_back(span.begin, span.c);
+  }
+  // The last one did not arrive.
+  EXPECT_EQ(values, (std::vector<std::pair<std::int64_t, std::uint64_t>>{{10, 1}, {12, 2}, {20, 3}, {30, 1}}));
+  const Analysis analysis = analyse(trace);
+  ASSERT_EQ(analysis.notifies.size(), 1U);
+  EXPECT_EQ(analysis.notifies[0].left, 20);
+}
+
+TEST(Summary, NamesHostsWhereThereAreSeveral) {
+  MadeTrace made;
+  const Text kernel = made.text("work");
+  made.task(0, 0, 1, 0, 100, kernel);
+  made.task(1, 0, 1, 0, 100, kernel);
+  EXPECT_THAT(summary(made.done(), analyse(made.done())), Not(HasSubstr(" on b")));
+  made.make_hosts(1'500);
+  const std::string text = summary(made.done(), analyse(made.done()));
+  EXPECT_THAT(text, HasSubstr("rank 1 on b"));
+  EXPECT_THAT(text, HasSubstr("times may be wrong by 1.5 us"));
 }
 
 TEST(Analysis, ABarrierWaitsForTheLastOne) {

@@ -53,6 +53,19 @@ class MadeTrace {
     span.a = task;
     span.b = after;
   }
+  /// Somebody of another host has changed the signal.
+  void arrival(std::uint32_t owner, std::int64_t at, Text window, std::uint64_t from, std::int32_t after) {
+    Span& span = add(EventKind::arrival, owner, at, at);
+    span.object = window;
+    span.a = owner;
+    span.c = static_cast<std::uint32_t>(after);
+    span.d = from;
+  }
+  /// Rank 0 is on the first of two hosts, the others on the second, whose times may be wrong by `error`.
+  void make_hosts(std::int64_t error) {
+    trace_.hosts = {{"a", 0}, {"b", error}};
+    for (std::uint32_t rank = 1; rank < 8; ++rank) trace_.host_of_rank[rank] = 1;
+  }
   /// By begin, as a trace has them.
   [[nodiscard]] Trace& done() {
     std::ranges::stable_sort(trace_.spans, {}, &Span::begin);

@@ -1,11 +1,11 @@
-// Where what a check records lies until it is analysed.
+// Where what is recorded lies until somebody else has taken it.
 #pragma once
 
 #include <filesystem>
 
-namespace baton::check {
+namespace baton {
 
 /// What TMPDIR says; else memory, where writing costs a tenth of what it costs on a disk, if there is much of it.
 [[nodiscard]] std::filesystem::path recording_folder();
 
-}  // namespace baton::check
+}  // namespace baton

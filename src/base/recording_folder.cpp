@@ -1,10 +1,10 @@
-#include "check/recording_folder.hpp"
+#include "base/recording_folder.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 
-namespace baton::check {
+namespace baton {
 namespace {
 
 /// 16 million events.
@@ -22,4 +22,4 @@ std::filesystem::path recording_folder() {
   return !ignored && space.available >= kMuch ? memory : std::filesystem::temp_directory_path();
 }
 
-}  // namespace baton::check
+}  // namespace baton

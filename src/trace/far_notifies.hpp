@@ -1,0 +1,12 @@
+// Notifies that went to another host: who sends one does not know what the signal has by it.
+#pragma once
+
+#include "trace/trace.hpp"
+
+namespace baton::trace {
+
+/// Gives them the value that the owner of the signal recorded when they arrived. What one rank sends to one signal
+/// arrives in the order in which it was sent. Arrivals are not there any more then.
+void join_far_notifies(Trace& trace);
+
+}  // namespace baton::trace
