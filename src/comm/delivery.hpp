@@ -32,7 +32,7 @@ struct ExposedPart {
   std::uint64_t bytes = 0;
   std::uint64_t tag = 0;  // of the window, on the board of arrivals
   std::vector<FarMember> far;
-  TextId name = 0;        // of the window
+  TextId name = 0;  // of the window
 };
 
 /// Any thread may call any function.

@@ -349,10 +349,13 @@ std::vector<std::string> describe_all_ranks(World& world) {
   return lines;
 }
 
+std::string deadlock_sentence(std::string_view job) {
+  return fmt::format(
+      "no rank of \"{}\" can go on: all of them wait for each other, unless something outside of Baton notifies", job);
+}
+
 void tell_deadlock(World& world) {
-  log::warn(
-      "no rank of \"{}\" can go on: all of them wait for each other, unless something outside of Baton notifies\n  {}",
-      world.name(), fmt::join(describe_all_ranks(world), "\n  "));
+  log::warn("{}\n  {}", deadlock_sentence(world.name()), fmt::join(describe_all_ranks(world), "\n  "));
 }
 
 }  // namespace baton::comm

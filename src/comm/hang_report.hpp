@@ -52,7 +52,9 @@ struct HangReport {
 
 /// The lines of the caller's job, with the title.
 [[nodiscard]] std::vector<std::string> describe_all_ranks(World& world);
-/// A warning with them: no rank can go on.
+/// What is told of the job of this name when no rank can go on.
+[[nodiscard]] std::string deadlock_sentence(std::string_view job);
+/// A warning with both.
 void tell_deadlock(World& world);
 
 }  // namespace baton::comm

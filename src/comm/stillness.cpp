@@ -40,7 +40,7 @@ bool is_gone(wire::RankState state) { return state == wire::RankState::left || s
 
 std::optional<std::vector<std::int64_t>> JobSight::waits() const {
   std::vector<std::int64_t> began;
-  for (std::uint32_t rank = 0; rank < control_.rank_count; ++rank) {
+  for (std::uint32_t rank = first_; rank < end_; ++rank) {
     if (is_gone(state_of(control_, rank))) continue;
     const wire::RankBlock& block = wire::rank_block(control_, rank);
     const auto waits = read_waits(block);
@@ -60,12 +60,28 @@ std::optional<std::vector<SleepingThread>> JobSight::sleepers() const {
     if (!append_sleeping_threads(::getpid(), me, threads)) return std::nullopt;
     return threads;
   }
-  for (std::uint32_t rank = 0; rank < control_.rank_count; ++rank) {
+  for (std::uint32_t rank = first_; rank < end_; ++rank) {
     if (is_gone(state_of(control_, rank))) continue;
     const auto pid = static_cast<pid_t>(wire::rank_block(control_, rank).pid.load(std::memory_order_relaxed));
     if (!append_sleeping_threads(pid, me, threads)) return std::nullopt;
   }
   return threads;
+}
+
+std::optional<HostStillness> HostRanksSight::waits() const {
+  const auto began = JobSight(control_, first_, count_).waits();
+  if (!began) return std::nullopt;
+  HostStillness host{.found = Found::still, .waits = hash_of(*began)};
+  for (std::uint32_t rank = first_; rank < first_ + count_; ++rank) {
+    // Relaxed: read while those who count sleep.
+    host.sent += wire::rank_block(control_, rank).far_sent.load(std::memory_order_relaxed);
+    host.done += wire::rank_block(control_, rank).far_done.load(std::memory_order_relaxed);
+  }
+  return host;
+}
+
+std::optional<std::vector<SleepingThread>> HostRanksSight::sleepers() const {
+  return JobSight(control_, first_, count_).sleepers();
 }
 
 Deadline StillnessWatch::next() const noexcept {

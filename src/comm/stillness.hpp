@@ -12,6 +12,7 @@
 
 #include "base/deadline.hpp"
 #include "base/thread_states.hpp"
+#include "comm/hosts_stillness.hpp"
 #include "comm/stillness_look.hpp"
 #include "wire/control.hpp"
 
@@ -20,7 +21,10 @@ namespace baton::comm {
 /// What a job shows of itself, for look_for_stillness().
 class JobSight {
  public:
-  explicit JobSight(const wire::ControlHeader& control) noexcept : control_(control) {}
+  explicit JobSight(const wire::ControlHeader& control) noexcept : JobSight(control, 0, control.rank_count) {}
+  /// Of `count` ranks alone, from `first` on.
+  JobSight(const wire::ControlHeader& control, std::uint32_t first, std::uint32_t count) noexcept
+      : control_(control), first_(first), end_(first + count) {}
 
   /// When each wait of each rank began: two equal ones are of the same waits. Nothing if a rank is in none, or in one
   /// that ends soon by itself: that may be how it goes on.
@@ -29,6 +33,24 @@ class JobSight {
 
  private:
   const wire::ControlHeader& control_;
+  std::uint32_t first_;
+  std::uint32_t end_;
+};
+
+/// What one host of a job shows of its ranks, for look_for_stillness(): also how many messages they have sent to other
+/// hosts and dealt with.
+class HostRanksSight {
+ public:
+  HostRanksSight(const wire::ControlHeader& control, std::uint32_t first, std::uint32_t count) noexcept
+      : control_(control), first_(first), count_(count) {}
+
+  [[nodiscard]] std::optional<HostStillness> waits() const;
+  [[nodiscard]] std::optional<std::vector<SleepingThread>> sleepers() const;
+
+ private:
+  const wire::ControlHeader& control_;
+  std::uint32_t first_;
+  std::uint32_t count_;
 };
 
 /// The looks of one wait.

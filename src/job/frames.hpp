@@ -41,6 +41,7 @@ enum class FrameKind : std::uint32_t {
   heartbeat,    // both: nothing; there is always something that the other host has to acknowledge
   trace,        // agent: a part of what the ranks of the host recorded
   clock,        // launcher: what do your clocks show? agent: that
+  stillness,    // launcher: do all ranks sleep? agent: that, also unasked when it changes
 
   // Between the agents of a job that another launcher started, and the one of them where it gathers.
   attend = 32,  // agent: the version, and its host

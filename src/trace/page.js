@@ -1,6 +1,6 @@
 "use strict";
 const CLASSES = ["mark", "work", "waiting", "copying", "enclosing"];  // as EventClass
-const NAMES = 190, ROW = 16, THIN = 6, AXIS = 22, GAP = 5;  // pixels
+const ROW = 16, THIN = 6, AXIS = 22, GAP = 5;  // pixels
 const $ = id => document.getElementById(id);
 const canvas = $("view"), pen = canvas.getContext("2d");
 
@@ -85,6 +85,13 @@ for (let i = 0; i < HEAD.path; ++i) path.push({track: reader.next(), begin: read
 reader.bytes = null;
 
 // ---- what is seen
+
+const FONT = "11px system-ui, sans-serif";
+pen.font = FONT;
+/// Pixels from the left edge to the names of lanes, behind those of ranks, and to the times.
+const LANES = 16 + tracks.reduce((most, track, i) => i > 0 && track.rank === tracks[i - 1].rank ? most
+  : Math.max(most, Math.min(Math.ceil(pen.measureText(track.rank).width), 240)), 54);
+const NAMES = LANES + 120;
 
 const state = {from: 0, to: Math.max(HEAD.length, 1), scroll: 0, chosen: null, found: null, foundLabels: null, arrows: true, path: true};
 const total = () => tracks.length ? tracks[tracks.length - 1].top + tracks[tracks.length - 1].height : 0;
@@ -178,10 +185,10 @@ function drawNames(height) {
     }
     pen.fillStyle = first ? colours.text : colours.faint;
     if (track.height === ROW) {
-      pen.fillText(first ? track.rank : "", 8, y + 12);
-      if (track.depth === 0) pen.fillText(track.lane, 70, y + 12);
+      pen.fillText(first ? track.rank : "", 8, y + 12, LANES - 14);
+      if (track.depth === 0) pen.fillText(track.lane, LANES, y + 12);
     } else if (first) {
-      pen.fillText(track.rank, 8, y + 8);
+      pen.fillText(track.rank, 8, y + 8, NAMES - 14);
     }
   }
 }
@@ -248,7 +255,7 @@ function draw() {
   canvas.width = canvas.clientWidth * scale;
   canvas.height = height * scale;
   pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.font = "11px system-ui, sans-serif";
+  pen.font = FONT;
   pen.fillStyle = colours.ground;
   pen.fillRect(0, 0, canvas.clientWidth, height);
   pen.save();

@@ -15,7 +15,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 7;
+inline constexpr std::uint32_t kControlVersion = 8;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -123,7 +123,11 @@ struct alignas(kCacheLine) RankBlock {
   /// Waits that no record was free for, and those of them that are not patient.
   std::atomic<std::uint32_t> unlisted_waits;
   std::atomic<std::uint32_t> unlisted_impatient;
-  std::byte pad2[24 * kCacheLine - 24 - sizeof(NotifyRecord) - kWaitRecords * sizeof(WaitRecord)];
+  /// Messages that it has sent to other hosts, but for confirmations, and those of them that it has dealt with
+  /// (comm/hosts_stillness.hpp). Counted before the first, and after the last that somebody does because of one.
+  std::atomic<std::uint64_t> far_sent;
+  std::atomic<std::uint64_t> far_done;
+  std::byte pad2[24 * kCacheLine - 40 - sizeof(NotifyRecord) - kWaitRecords * sizeof(WaitRecord)];
   // Line 26 on: what its chip computes. Written by the thread that watches kernels.
   KernelRecord kernels[kKernelRecords];
   std::atomic<std::uint32_t> unlisted_kernels;

@@ -61,6 +61,7 @@ static_assert(offsetof(RankBlock, last_notify) == 144);
 static_assert(offsetof(RankBlock, waits) == 168);
 static_assert(offsetof(RankBlock, unlisted_waits) == 1608);
 static_assert(offsetof(RankBlock, unlisted_impatient) == 1612);
+static_assert(offsetof(RankBlock, far_sent) == 1616 && offsetof(RankBlock, far_done) == 1624);
 static_assert(offsetof(RankBlock, kernels) == 1664);
 static_assert(offsetof(RankBlock, unlisted_kernels) == 2624);
 

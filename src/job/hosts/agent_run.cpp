@@ -11,6 +11,7 @@
 
 #include "base/fail.hpp"
 #include "base/quote.hpp"
+#include "comm/stillness.hpp"
 #include "job/hosts/interfaces.hpp"
 #include "job/hosts/rank_sight.hpp"
 #include "job/hosts/trace_messages.hpp"
@@ -78,6 +79,7 @@ void AgentRun::finish() {
 void AgentRun::on_frame(FrameReader& frame) {
   switch (frame.kind()) {
     case FrameKind::heartbeat: break;
+    case FrameKind::stillness: answer_stillness(frame.get<std::uint64_t>()); break;
     case FrameKind::clock: {
       const ClockQuestion question = decode_clock_question(frame);
       launcher_.send(encode(ClockAnswer{question.sent_ns, read_clocks()}));
@@ -178,7 +180,8 @@ void AgentRun::start_ranks(JobOrder order) {
     trace_.emplace();
     plan.variables.push_back("BATON_TRACE=" + trace_->path());
   }
-  // On one host, ranks meet as they do without an agent.
+  // On one host, ranks meet as they do without an agent, and see themselves whether they all wait.
+  is_one_of_several_ = order.hosts.size() > 1;
   if (order.hosts.size() > 1) {
     plan.variables.push_back(fmt::format("BATON_HOST_COUNT={}", order.hosts.size()));
     plan.variables.push_back("BATON_AGENT=" + desk_->address());
@@ -240,6 +243,36 @@ void AgentRun::on_room(FrameReader& frame) {
 void AgentRun::on_heartbeat() {
   launcher_.send(FrameWriter(FrameKind::heartbeat).finish());
   if (trace_) trace_->look();
+  if (is_one_of_several_) watch_stillness();
+}
+
+void AgentRun::watch_stillness() {
+  const auto seen = control();
+  if (!seen) return;
+  const comm::HostRanksSight ranks(*seen->header, static_cast<std::uint32_t>(first_rank_),
+                                   static_cast<std::uint32_t>(count_));
+  comm::HostStillness now = ranks.waits().value_or(comm::HostStillness{});
+  // Waits that are as they were at the last heartbeat are worth a closer look, for which the launcher asks.
+  const bool same = now.found == comm::Found::still && now == std::exchange(seen_, now);
+  now = same ? now : comm::HostStillness{};
+  if (same) now.found = comm::Found::uneasy;
+  if (told_stillness_ == now) return;
+  told_stillness_ = now;
+  launcher_.send(encode(StillnessReport{.round = 0, .host = now}));
+}
+
+void AgentRun::answer_stillness(std::uint64_t round) {
+  comm::HostStillness host;
+  if (const auto seen = control()) {
+    const comm::HostRanksSight ranks(*seen->header, static_cast<std::uint32_t>(first_rank_),
+                                     static_cast<std::uint32_t>(count_));
+    const auto look = comm::look_for_stillness(ranks);
+    if (look.found == comm::Found::still) host = look.waits;
+    host.found = look.found;
+  }
+  // It says so again when they wait.
+  if (host.found == comm::Found::lively) told_stillness_.reset();
+  launcher_.send(encode(StillnessReport{.round = round, .host = host}));
 }
 
 void AgentRun::on_look() {

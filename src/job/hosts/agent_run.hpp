@@ -11,6 +11,7 @@
 #include "job/hosts/picture_keeper.hpp"
 #include "job/hosts/pipe_feeder.hpp"
 #include "job/hosts/rank_desk.hpp"
+#include "job/hosts/stillness_poll.hpp"
 #include "job/hosts/stream_sender.hpp"
 #include "job/hosts/timer.hpp"
 #include "job/hosts/trace_source.hpp"
@@ -49,6 +50,9 @@ class AgentRun final : private RankEvents, private RankOutput {
   void on_room(FrameReader& frame);
   void on_look();
   void on_heartbeat();
+  /// Tells the launcher if all ranks of this host begin to wait, or do no longer.
+  void watch_stillness();
+  void answer_stillness(std::uint64_t round);
   void on_signals();
   void end_everything();
   void finish();
@@ -66,6 +70,9 @@ class AgentRun final : private RankEvents, private RankOutput {
   std::map<int, Streams> streams_;    // by rank
   std::unique_ptr<PipeFeeder> input_;
   std::optional<TraceSource> trace_;
+  bool is_one_of_several_ = false;                     // hosts with ranks
+  comm::HostStillness seen_;                           // at the last heartbeat
+  std::optional<comm::HostStillness> told_stillness_;  // to the launcher
   int first_rank_ = 0;
   int count_ = 0;
   bool over_ = false;  // the launcher has no more orders

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
+#include "base/log.hpp"
+#include "comm/hang_report.hpp"
 #include "job/hosts/remote_ranks.hpp"
 
 namespace baton::job {
@@ -58,7 +62,13 @@ void RemoteRanks::end_look() {
     if (std::exchange(host.told, false)) send(host, end);
   }
   picture_.answer();
+  if (std::exchange(tells_deadlock_, false)) tell_deadlock();
   if (std::exchange(look_again_, false)) begin_look();
+}
+
+void RemoteRanks::tell_deadlock() {
+  log::warn("{}\n  {}\n  {}", comm::deadlock_sentence(plan_.order.job), comm::kHangReportTitle,
+            fmt::join(picture_.explain(), "\n  "));
 }
 
 void RemoteRanks::refresh(const Deadline& deadline) {

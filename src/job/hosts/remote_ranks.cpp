@@ -42,6 +42,15 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
     trace_.emplace(plan_.trace, names,
                    [this](std::uint32_t host, std::string_view frame) { send(hosts_[host], frame); });
   }
+  // On one host, ranks see it themselves. A node does not wait as its chips do.
+  if (hosts_.size() > 1 && plan_.order.node == 0) {
+    stillness_.emplace(
+        hosts_.size(), [this](std::uint64_t round) { pass_on(encode_stillness_question(round), nullptr); },
+        [this] {
+          tells_deadlock_ = true;
+          begin_look();
+        });
+  }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     Host& host = hosts_[i];
     host.share = plan_.order.hosts[i];
@@ -118,6 +127,10 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
       for (int i = 0; i < host.share.count; ++i)
         ranks_[static_cast<std::size_t>(host.share.first_rank) + static_cast<std::size_t>(i)].ended = true;
       host.live = 0;
+      if (stillness_) stillness_->forget(host.index);
+      break;
+    case FrameKind::stillness:
+      if (stillness_) stillness_->on_report(host.index, decode_stillness(frame));
       break;
     case FrameKind::clock:
       if (trace_) trace_->on_clock(host.index, decode_clock_answer(frame));
@@ -200,6 +213,7 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
   }
   host.live = 0;
   if (trace_) trace_->forget(host.index);
+  if (stillness_) stillness_->forget(host.index);
   end_look_if_done();
   for (int i = 0; i < host.share.count; ++i) {
     const int number = host.share.first_rank + i;
@@ -232,6 +246,7 @@ void RemoteRanks::on_tick() {
     if (trace_ && host.state == HostState::running) trace_->look_at_clock(host.index);
   }
   if (looking_ && look_deadline_.passed()) end_look();
+  if (stillness_ && ordered_ && any()) stillness_->on_tick();
   const bool late = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
     return host.state == HostState::starting && host.deadline.passed();
   });

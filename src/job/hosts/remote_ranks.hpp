@@ -16,6 +16,7 @@
 #include "job/hosts/messages.hpp"
 #include "job/hosts/picture_keeper.hpp"
 #include "job/hosts/pipe_feeder.hpp"
+#include "job/hosts/stillness_poll.hpp"
 #include "job/hosts/stream_sender.hpp"
 #include "job/hosts/timer.hpp"
 #include "job/hosts/trace_collector.hpp"
@@ -113,6 +114,7 @@ class RemoteRanks final : public RankProcesses {
   void begin_look();
   void end_look_if_done();
   void end_look();
+  void tell_deadlock();
 
   /// As many agents at a time as is of use; the others when some of these have come.
   void start_agents();
@@ -144,6 +146,8 @@ class RemoteRanks final : public RankProcesses {
   Deadline look_deadline_ = Deadline::never();
   std::vector<Host> hosts_;
   std::optional<TraceCollector> trace_;
+  std::optional<StillnessPoll> stillness_;
+  bool tells_deadlock_ = false;  // at the end of the look that goes on
   std::list<Connection> connections_;
   std::vector<Rank> ranks_;
   UniqueFd input_source_;  // until there is somebody to send it to

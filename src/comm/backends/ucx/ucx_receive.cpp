@@ -193,6 +193,8 @@ void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> 
     }
     case wire::PathKind::applied: break;
   }
+  // Relaxed: it is read while all who count sleep.
+  wire::rank_block(place_.control, place_.rank).far_done.fetch_add(1, std::memory_order_relaxed);
 }
 
 void UcxPath::answer_get(const wire::PathHeader& header) {

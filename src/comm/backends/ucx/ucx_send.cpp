@@ -17,12 +17,21 @@ wire::PathHeader UcxPath::header_for(wire::PathKind kind, std::uint32_t rank) co
   return header;
 }
 
+void UcxPath::count_sent(std::int64_t messages) noexcept {
+  // Relaxed: it is read while all who count sleep.
+  wire::rank_block(place_.control, place_.rank)
+      .far_sent.fetch_add(static_cast<std::uint64_t>(messages), std::memory_order_relaxed);
+}
+
 bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   Peer& peer = peers_[rank];
   if (is_gone(rank) || peer.failed.load(std::memory_order_relaxed) || !connect(peer, rank)) return false;
   if (peer.offered != nullptr) share_connection(peer);
   sending.path = this;
-  if (sending.header.kind != wire::PathKind::applied) sending.header.sequence = ++peer.sent;
+  if (sending.header.kind != wire::PathKind::applied) {
+    sending.header.sequence = ++peer.sent;
+    count_sent(1);
+  }
   sending.header.applied = peer.done_here;
   const wire::PathKind kind = sending.header.kind;
   const bool writes = kind == wire::PathKind::put || kind == wire::PathKind::sum || kind == wire::PathKind::scatter;
@@ -60,6 +69,8 @@ bool UcxPath::start_or_keep(std::uint32_t rank, Sending& sending) {
   Peer& peer = peers_[rank];
   if (!ask(rank)) return false;
   if (is_known(peer)) return start(rank, sending);
+  // What waits here is under way, too.
+  count_sent(1);
   peer.unsent.push_back(&sending);
   return true;
 }
@@ -80,12 +91,17 @@ void UcxPath::send_unsent() noexcept {
   for (const std::uint32_t rank : std::exchange(met_, {})) {
     for (Sending* sending : std::exchange(peers_[rank].unsent, {})) {
       // Without the peer there is nobody to see it.
-      if (!start(rank, *sending)) drop_unsent(*sending);
+      if (start(rank, *sending)) {
+        count_sent(-1);
+      } else {
+        drop_unsent(*sending);
+      }
     }
   }
 }
 
 void UcxPath::drop_unsent(Sending& sending) noexcept {
+  count_sent(-1);
   if (sending.header.kind == wire::PathKind::post) note_posts_done(1);
   sending.status = UCS_ERR_UNREACHABLE;
   // Pairs with the load in Message; sequentially consistent because the doorbell is rung after it. One that is its own

@@ -65,6 +65,7 @@ void UcxPath::Message::take_back() noexcept {
   {
     const std::lock_guard lock(path_.mutex_);
     is_started_ = std::erase(path_.peers_[rank_].unsent, sending_.get()) == 0;
+    if (!is_started_) path_.count_sent(-1);
   }
   if (is_started_ && !is_back()) path_.abandon(rank_, is_back);
   // UCX still has it, and says so once more.
