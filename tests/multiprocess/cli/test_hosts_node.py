@@ -18,7 +18,7 @@ SOURCE = os.environ["BATON_TEST_SOURCE"]
 ENVIRONMENT = {"UCX_TLS": "tcp,self", "BATON_JOIN_TIMEOUT": "60s"}
 
 NODE_TESTS = {  # of the suites of nodes, those with chips in processes, on as many hosts as there are
-    "node_tasks": "*Processes2:*Processes4:-*TracedNode*",  # their traces begin when the chips run already
+    "node_tasks": "*Processes2:*Processes4",
     "node_domains": "*Processes2:*Processes4",
     "node_failure": "NodeFailure*Processes4:NodeDeath*Processes2:NodeFork*Processes2",
     "node_deadline": "StoppedChip*:EndlessKernel*Processes2",
