@@ -4,13 +4,13 @@
 namespace baton::collectives {
 namespace {
 
-struct Sum {
+struct FloatSum {
   template <class T>
   static T of(T a, T b) {
     return a + b;
   }
 };
-struct Product {
+struct FloatProduct {
   template <class T>
   static T of(T a, T b) {
     return a * b;
@@ -21,8 +21,8 @@ struct Product {
 
 void reduce_floats(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                    ReduceOp op, std::uint32_t divisor) {
-  if (element == Element::float64) return reduce_stored<double, Sum, Product>(to, from, count, op, divisor);
-  reduce_stored<float, Sum, Product>(to, from, count, op, divisor);
+  if (element == Element::float64) return reduce_stored<double, FloatSum, FloatProduct>(to, from, count, op, divisor);
+  reduce_stored<float, FloatSum, FloatProduct>(to, from, count, op, divisor);
 }
 
 }  // namespace baton::collectives

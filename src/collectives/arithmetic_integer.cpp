@@ -10,13 +10,13 @@ namespace {
 template <class T>
 using Wrapping = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
 
-struct Sum {
+struct IntegerSum {
   template <class T>
   static T of(T a, T b) {
     return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
   }
 };
-struct Product {
+struct IntegerProduct {
   template <class T>
   static T of(T a, T b) {
     return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
@@ -28,14 +28,14 @@ struct Product {
 void reduce_integers(std::byte* to, std::span<const std::byte* const> from, std::size_t count, Element element,
                      ReduceOp op, std::uint32_t divisor) {
   switch (element) {
-    case Element::int8: return reduce_stored<std::int8_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::int16: return reduce_stored<std::int16_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::int32: return reduce_stored<std::int32_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::int64: return reduce_stored<std::int64_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::uint8: return reduce_stored<std::uint8_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::uint16: return reduce_stored<std::uint16_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::uint32: return reduce_stored<std::uint32_t, Sum, Product>(to, from, count, op, divisor);
-    case Element::uint64: return reduce_stored<std::uint64_t, Sum, Product>(to, from, count, op, divisor);
+    case Element::int8: return reduce_stored<std::int8_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::int16: return reduce_stored<std::int16_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::int32: return reduce_stored<std::int32_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::int64: return reduce_stored<std::int64_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::uint8: return reduce_stored<std::uint8_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::uint16: return reduce_stored<std::uint16_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::uint32: return reduce_stored<std::uint32_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
+    case Element::uint64: return reduce_stored<std::uint64_t, IntegerSum, IntegerProduct>(to, from, count, op, divisor);
     case Element::float64:
     case Element::float32:
     case Element::float16:

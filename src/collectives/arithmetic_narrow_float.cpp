@@ -6,10 +6,10 @@
 namespace baton::collectives {
 namespace {
 
-struct Sum {
+struct NarrowSum {
   static float of(float a, float b) { return a + b; }
 };
-struct Product {
+struct NarrowProduct {
   static float of(float a, float b) { return a * b; }
 };
 
@@ -64,8 +64,8 @@ void reduce_as(std::byte* to, std::span<const std::byte* const> from, std::size_
                std::uint32_t divisor) {
   switch (op) {
     case ReduceOp::sum:
-    case ReduceOp::avg: return reduce_converted<Format, Sum>(to, from, count, divisor);
-    case ReduceOp::prod: return reduce_converted<Format, Product>(to, from, count, divisor);
+    case ReduceOp::avg: return reduce_converted<Format, NarrowSum>(to, from, count, divisor);
+    case ReduceOp::prod: return reduce_converted<Format, NarrowProduct>(to, from, count, divisor);
     case ReduceOp::min: return reduce_converted<Format, Min>(to, from, count, divisor);
     case ReduceOp::max: return reduce_converted<Format, Max>(to, from, count, divisor);
     case ReduceOp::bit_and:

@@ -61,7 +61,7 @@ inline constexpr std::uint64_t kNibble = 0xfU;
 [[noreturn]] void throw_counts_differ(int from, std::uint64_t sent, Element element, int to, std::uint64_t expected);
 
 /// Mixes `value` into a hash of what a fingerprint does not hold.
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+[[nodiscard]] constexpr std::uint64_t hash_with(std::uint64_t hash, std::uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
   return hash ^ (hash >> 29U);
 }

@@ -31,7 +31,7 @@ std::vector<std::byte*> parts_of(const RawWindow& window, int ranks) {
 
 std::uint64_t place_hash(const RawWindow& window, const std::byte* address) {
   const std::uint64_t name = std::hash<std::string>{}(window.name());
-  return mix(mix(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
+  return hash_with(hash_with(name, window.bytes()), static_cast<std::uint64_t>(address - window.local()));
 }
 
 }  // namespace baton::collectives

@@ -45,7 +45,7 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
                       std::chrono::nanoseconds timeout) {
   ++calls_;
   fingerprint_ = fingerprint_of(call);
-  history_ = mix(mix(history_, fingerprint_), details);
+  history_ = hash_with(hash_with(history_, fingerprint_), details);
   contribution_bytes_ = contribution_bytes;
   timeout_ = timeout;
   all_have_begun_ = false;

@@ -22,27 +22,27 @@ MemoryMover::MemoryMover(const HostMover& host, const RawWindow& scratch, PeerMe
 WriteGate::Word& MemoryMover::writing(int of) const { return host_.at<WritingLine>(of, Layout::kWritingAt).writing; }
 
 void MemoryMover::read(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
-  constexpr std::size_t kBlock = HostMover::kBlockBytes;
+  constexpr std::size_t kPiece = HostMover::kBlockBytes;
   // An address of another process says nothing here.
   if (memory_.is_same_process(peer)) host_.note_read(from, bytes);
   host_.note_write(to, bytes);
-  for (std::size_t done = 0; done < bytes; done += kBlock) {
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
     if (done != 0) host_.look_up();
-    if (const int error = memory_.read(peer, from + done, to + done, std::min(kBlock, bytes - done)))
+    if (const int error = memory_.read(peer, from + done, to + done, std::min(kPiece, bytes - done)))
       throw_unreachable(peer, error);
   }
 }
 
 void MemoryMover::write(int peer, const std::byte* from, std::byte* to, std::size_t bytes) const {
   // The owner waits for one when it takes its memory back.
-  constexpr std::size_t kBlock = HostMover::kBlockBytes;
+  constexpr std::size_t kPiece = HostMover::kBlockBytes;
   WriteGate::Word& mine = writing(host_.rank());
   host_.note_read(from, bytes);
   if (memory_.is_same_process(peer)) host_.note_write(to, bytes);
-  for (std::size_t done = 0; done < bytes; done += kBlock) {
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
     if (done != 0) host_.look_up();
     if (!WriteGate::enter(host_.first_given_up(), mine, host_.call_number())) host_.throw_given_up();
-    const int error = memory_.write(peer, from + done, to + done, std::min(kBlock, bytes - done));
+    const int error = memory_.write(peer, from + done, to + done, std::min(kPiece, bytes - done));
     WriteGate::leave(mine);
     if (error != 0) throw_unreachable(peer, error);
   }

@@ -55,7 +55,7 @@ Shape shape_of(const Domain& me, const Request& request) {
 
 /// What all members must agree on besides the call.
 std::uint64_t details_of(const Plan& plan) {
-  return mix(static_cast<std::uint64_t>(plan.algorithm->algorithm), static_cast<std::uint64_t>(plan.direct));
+  return hash_with(static_cast<std::uint64_t>(plan.algorithm->algorithm), static_cast<std::uint64_t>(plan.direct));
 }
 
 Work whole(const Request& request) {
@@ -115,8 +115,8 @@ class Run {
     std::uint64_t hash = details_of(plan_);
     if (!plan_.direct) return hash;
     const DirectNeeds needs = direct_needs(call_.operation);
-    if (needs.input) hash = mix(hash, place_hash(*request_.in.window(), request_.in.address()));
-    if (needs.output) hash = mix(hash, place_hash(*request_.out.window(), request_.out.address()));
+    if (needs.input) hash = hash_with(hash, place_hash(*request_.in.window(), request_.in.address()));
+    if (needs.output) hash = hash_with(hash, place_hash(*request_.out.window(), request_.out.address()));
     return hash;
   }
 
@@ -315,7 +315,7 @@ void run_planned(const Domain& me, HostMover& host, Mover& mover, const Request&
       plan.algorithm->run(mover, whole(request));
       break;
     case Needs::memory:
-      host.begin(call, mix(details_of(plan), static_cast<std::uint64_t>(request.form)),
+      host.begin(call, hash_with(details_of(plan), static_cast<std::uint64_t>(request.form)),
                  told_bytes(request, host.size()), request.timeout);
       host.expect_traffic(traffic_of(call, host.size()));
       run_read(host, mover, request);

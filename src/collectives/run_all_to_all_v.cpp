@@ -33,8 +33,8 @@ class VectorRun {
     }
     const std::byte* where = request_.in.address();
     header_bytes_ = counts + sizeof where;
-    std::uint64_t details = mix(static_cast<std::uint64_t>(request_.algorithm), direct_ ? 1 : 0);
-    if (direct_) details = mix(details, place_hash(*request_.out.window(), request_.out.address()));
+    std::uint64_t details = hash_with(static_cast<std::uint64_t>(request_.algorithm), direct_ ? 1 : 0);
+    if (direct_) details = hash_with(details, place_hash(*request_.out.window(), request_.out.address()));
     const std::size_t data = std::accumulate(send_counts.begin(), send_counts.end(), std::size_t{0}) * bytes_;
     // Never beside a record, whatever this rank has: all must look for it in the same place.
     const std::size_t contribution = std::max(kInlineBytes + 1, header_bytes_ + (fits(data) ? data : 0));

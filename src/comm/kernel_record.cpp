@@ -7,7 +7,7 @@
 namespace baton::comm {
 namespace {
 
-constexpr int kReadAttempts = 100;
+constexpr int kKernelReadAttempts = 100;
 
 void write_kernel(wire::KernelRecord& record, const ComputingKernel& kernel) noexcept {
   const std::uint32_t version = record.version.load(std::memory_order_relaxed);
@@ -22,7 +22,7 @@ void write_kernel(wire::KernelRecord& record, const ComputingKernel& kernel) noe
 
 /// Its since_ns is 0 if nothing is shown, or it kept changing.
 ComputingKernel read_kernel(const wire::KernelRecord& record) {
-  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kKernelReadAttempts; ++attempt) {
     // Pairs with the last store of write_kernel().
     const std::uint32_t before = record.version.load(std::memory_order_acquire);
     if (before % 2 != 0) continue;

@@ -24,11 +24,6 @@ std::string_view suffix_of(CoreType core) noexcept {
   return "";
 }
 
-bool exists(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 }  // namespace
 
 bool is_ascend(std::string_view platform) noexcept { return platform == "a2a3" || platform == kA5; }
@@ -37,9 +32,9 @@ Compiler find_ccec(const std::string& search_path, const Cache& cache, const Dea
   std::istringstream folders(search_path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string path = folder + "/ccec";
-    if (!exists(path)) continue;
+    if (!is_there(path)) continue;
     Compiler ccec = find_compiler(path, search_path, cache, deadline);
-    if (!exists(linker_of(ccec))) {
+    if (!is_there(linker_of(ccec))) {
       throw Error(Code::unsupported, fmt::format("{} has no linker beside it: there is no {}", path, linker_of(ccec)),
                   {"both are in the compiler's folder of CANN"});
     }

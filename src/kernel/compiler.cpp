@@ -94,9 +94,8 @@ std::string ask_version(const std::vector<std::string>& words, const Cache& cach
   return end.output;
 }
 
-/// The entry of the environment with this name, whole; empty if there is none.
 /// Whether the environment's `entry`, NAME=VALUE, has one of these names.
-bool is_one_of(std::span<const std::string_view> names, std::string_view entry) {
+bool is_among(std::span<const std::string_view> names, std::string_view entry) {
   return std::ranges::find(names, entry.substr(0, entry.find('='))) != names.end();
 }
 
@@ -121,12 +120,17 @@ Compiler find_compiler(const std::optional<std::string>& wish, const std::string
   return compiler;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 std::vector<std::string> compiler_environment(const std::string& work) {
   // The first group is set below. The second makes a compiler write lists of files where nobody asked for them.
   constexpr std::string_view kDropped[] = {"LC_ALL", "LANGUAGE", "TMPDIR", "DEPENDENCIES_OUTPUT",
                                            "SUNPRO_DEPENDENCIES"};
   std::vector<std::string> out = environment_of_this_process();
-  std::erase_if(out, [&](const std::string& entry) { return is_one_of(kDropped, entry); });
+  std::erase_if(out, [&](const std::string& entry) { return is_among(kDropped, entry); });
   out.emplace_back("LC_ALL=C");
   out.push_back("TMPDIR=" + work);
   return out;
@@ -137,7 +141,7 @@ std::vector<std::string> meaningful_variables() {
       "CPATH",           "CPLUS_INCLUDE_PATH",   "LIBRARY_PATH",     "COMPILER_PATH",
       "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH"};
   std::vector<std::string> out = environment_of_this_process();
-  std::erase_if(out, [&](const std::string& entry) { return !is_one_of(kMeaningful, entry); });
+  std::erase_if(out, [&](const std::string& entry) { return !is_among(kMeaningful, entry); });
   std::ranges::sort(out);
   return out;
 }

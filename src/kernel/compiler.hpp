@@ -1,6 +1,7 @@
 // The C++ compiler of this machine.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Compiler {
 /// (PATH). What it says to --version is remembered in the cache. Throws Error (unsupported) if there is none.
 [[nodiscard]] Compiler find_compiler(const std::optional<std::string>& wish, const std::string& search_path,
                                      const Cache& cache, const Deadline& deadline);
+
+/// Whether there is a file of this name, as far as this process can see.
+[[nodiscard]] bool is_there(const std::filesystem::path& path);
 
 /// The environment of this process as a compiler gets it: messages in English, temporary files in `work`.
 [[nodiscard]] std::vector<std::string> compiler_environment(const std::string& work);

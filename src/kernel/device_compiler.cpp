@@ -14,11 +14,6 @@ namespace {
 
 constexpr int kOldestNvcc = 13;
 
-bool exists(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 std::vector<std::string> usual_places(const std::string& search_path, const std::string& include_root) {
   std::vector<std::string> places;
   std::istringstream folders(search_path);
@@ -52,12 +47,12 @@ Compiler find_nvcc(const Options& options, const std::string& search_path, const
   std::optional<std::string> chosen = options.nvcc;
   if (!chosen) {
     for (const std::string& place : usual_places(search_path, include_root)) {
-      if (!exists(place)) continue;
+      if (!is_there(place)) continue;
       chosen = place;
       break;
     }
   }
-  if (!chosen || (chosen->find('/') != std::string::npos && !exists(*chosen))) {
+  if (!chosen || (chosen->find('/') != std::string::npos && !is_there(*chosen))) {
     throw Error(Code::unsupported,
                 options.nvcc ? fmt::format("{}, which BATON_NVCC names, is not there", quote(*options.nvcc))
                              : "there is no nvcc, which compiles kernels for NVIDIA GPUs",

@@ -6,7 +6,7 @@
 #include "node/task_message.hpp"
 
 // The cores of this process; part of the kernel interface.
-extern "C" BatonCore* baton_core_current();
+extern "C" BatonCore* baton_core_current();  // NOLINT(readability-redundant-declaration)
 
 namespace baton::node {
 

@@ -8,7 +8,7 @@
 #include "kernel/signature.hpp"
 
 // The cores of this process; part of the kernel interface.
-extern "C" BatonCore* baton_core_current();
+extern "C" BatonCore* baton_core_current();  // NOLINT(readability-redundant-declaration)
 
 namespace baton {
 

@@ -12,7 +12,7 @@
 #include "chip/orchestration/tensors.hpp"
 
 // The cores of this process; part of the kernel interface.
-extern "C" BatonCore* baton_core_current();
+extern "C" BatonCore* baton_core_current();  // NOLINT(readability-redundant-declaration)
 
 namespace baton::orchestration {
 namespace {

@@ -8,7 +8,7 @@ namespace baton::chip {
 namespace {
 
 /// The report names this many tasks that did not run; the others are counted.
-constexpr std::size_t kNamed = 8;
+constexpr std::size_t kNamedHeld = 8;
 
 bool is_given_up(const std::exception_ptr& cause) {
   try {
@@ -57,11 +57,11 @@ void FailureLog::raise() const {
   std::ranges::sort(held, {}, &TaskNotRun::task);
   if (!held.empty()) {
     std::string names;
-    for (std::size_t i = 0; i < std::min(held.size(), kNamed); ++i) {
+    for (std::size_t i = 0; i < std::min(held.size(), kNamedHeld); ++i) {
       if (i > 0) names += ", ";
       names += describe_task(held[i].task, held[i].kernel, held[i].where);
     }
-    if (held.size() > kNamed) names += fmt::format(" and {} more", held.size() - kNamed);
+    if (held.size() > kNamedHeld) names += fmt::format(" and {} more", held.size() - kNamedHeld);
     notes.push_back(fmt::format("{} task{} did not run: {}", held.size(), held.size() == 1 ? "" : "s", names));
   }
   const auto given_up =

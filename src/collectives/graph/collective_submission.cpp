@@ -214,8 +214,8 @@ TaskId CollectiveSubmission::submit_window_slice(int slice) {
 
 std::uint64_t CollectiveSubmission::place_in_windows() const {
   std::uint64_t hash = 0;
-  if (needs_.input) hash = mix(hash, place_hash(*x_window_, address_of(x_)));
-  if (needs_.output) hash = mix(hash, place_hash(*y_window_, address_of(y_)));
+  if (needs_.input) hash = hash_with(hash, place_hash(*x_window_, address_of(x_)));
+  if (needs_.output) hash = hash_with(hash, place_hash(*y_window_, address_of(y_)));
   return (hash >> 32U) | 1U;
 }
 

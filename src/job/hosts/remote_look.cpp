@@ -12,7 +12,7 @@ namespace baton::job {
 namespace {
 
 // How long agents have to tell what their ranks do.
-constexpr std::chrono::milliseconds kLookPatience{400};
+constexpr std::chrono::milliseconds kRemoteLookPatience{400};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void RemoteRanks::begin_look() {
     return;
   }
   looking_ = true;
-  look_deadline_ = Deadline::after(kLookPatience);
+  look_deadline_ = Deadline::after(kRemoteLookPatience);
   for (Host& host : hosts_) {
     host.looked = host.state != HostState::running;
     host.told = std::exchange(host.asks, false);

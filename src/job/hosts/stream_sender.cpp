@@ -22,7 +22,7 @@ bool epoll_knows(int fd) {
 }
 
 /// Without touching flags that others share: whether read() returns at once.
-bool readable(int fd) {
+bool has_bytes(int fd) {
   pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&ready, 1, 0) > 0;
 }
@@ -79,7 +79,7 @@ void StreamSender::go_on() {
   while (from_ && room_ > 0) {
     std::size_t wanted = std::min<std::size_t>(bytes.size(), room_);
     if (draining_) wanted = std::min(wanted, left_to_drain_);
-    if (wanted == 0 || (draining_ && !readable(from_.get()))) {
+    if (wanted == 0 || (draining_ && !has_bytes(from_.get()))) {
       finish();
       return;
     }

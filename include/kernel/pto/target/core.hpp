@@ -255,7 +255,7 @@ struct BatonCore {
 __device__
 #endif
     BatonCore*
-    baton_core_current();
+    baton_core_current();  // NOLINT(readability-redundant-declaration): a runtime declares it, too
 }
 
 static_assert(sizeof(BatonPlace) == 24 && sizeof(BatonFailure) == 24 && sizeof(BatonBuffer) == 16);

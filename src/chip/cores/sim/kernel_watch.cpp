@@ -12,19 +12,17 @@
 namespace baton::chip {
 namespace {
 
-using std::chrono::nanoseconds;
-
 /// Looks at a kernel within its limit.
 constexpr int kLooks = 8;
-constexpr nanoseconds kShortest = std::chrono::milliseconds(1);
+constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(1);
 /// From when on a kernel is shown, and between looks at those that are.
-constexpr nanoseconds kLong = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kLongForAKernel = std::chrono::seconds(1);
 /// Between attempts to interrupt one: it may be in a function of its core or of another library, and return soon.
-constexpr nanoseconds kRetry = std::chrono::milliseconds(10);
+constexpr std::chrono::nanoseconds kRetry = std::chrono::milliseconds(10);
 /// After so long it is interrupted wherever it is.
-constexpr nanoseconds kPatience = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(2);
 /// After a first look at a kernel was asked for: its thread may need to get a processor.
-constexpr nanoseconds kAnswer = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds kAnswer = std::chrono::milliseconds(50);
 
 struct CodeRange {
   std::uintptr_t wanted;
@@ -74,7 +72,7 @@ KernelWatch::~KernelWatch() {
   thread_.join();
 }
 
-void KernelWatch::add(RunningKernel& kernel, nanoseconds limit, GlobalMemory& memory, std::string core) {
+void KernelWatch::add(RunningKernel& kernel, std::chrono::nanoseconds limit, GlobalMemory& memory, std::string core) {
   {
     const std::lock_guard lock(mutex_);
     watched_.push_back({.kernel = &kernel, .limit = limit, .memory = &memory, .core = std::move(core)});
@@ -93,7 +91,7 @@ void KernelWatch::remove(const RunningKernel& kernel) noexcept {
 
 void KernelWatch::watch() {
   std::unique_lock lock(mutex_);
-  nanoseconds next{0};
+  std::chrono::nanoseconds next{0};
   Clock::time_point last = Clock::now();
   while (!stop_) {
     if (watched_.empty()) {
@@ -103,19 +101,19 @@ void KernelWatch::watch() {
     }
     const Clock::time_point now = Clock::now();
     // A process that was stopped, or stood in a debugger, had no time to run its kernels.
-    next = look(std::min<nanoseconds>(now - std::exchange(last, now), 2 * next));
+    next = look(std::min<std::chrono::nanoseconds>(now - std::exchange(last, now), 2 * next));
   }
 }
 
-nanoseconds KernelWatch::look(nanoseconds passed) {
-  if (watched_.empty()) return nanoseconds(0);  // the next kernel begins its time then
-  nanoseconds next = nanoseconds::max();
+std::chrono::nanoseconds KernelWatch::look(std::chrono::nanoseconds passed) {
+  if (watched_.empty()) return std::chrono::nanoseconds(0);  // the next kernel begins its time then
+  std::chrono::nanoseconds next = std::chrono::nanoseconds::max();
   std::vector<Watched*> computing;
   std::vector<Watched*> waiting;
   for (Watched& one : watched_) {
-    next = std::min({next, std::max(one.limit / kLooks, kShortest), kLong});
+    next = std::min({next, std::max(one.limit / kLooks, kShortest), kLongForAKernel});
     const std::uint64_t turn = one.kernel->turn.load(std::memory_order_acquire);
-    one.age = turn == one.turn && turn % 2 != 0 ? one.age + passed : nanoseconds(0);
+    one.age = turn == one.turn && turn % 2 != 0 ? one.age + passed : std::chrono::nanoseconds(0);
     one.turn = turn;
     if (one.age < one.limit) continue;
     (one.kernel->inside_core.load(std::memory_order_relaxed) ? waiting : computing).push_back(&one);
@@ -125,7 +123,7 @@ nanoseconds KernelWatch::look(nanoseconds passed) {
   if (computing.empty()) computing.swap(waiting);
   for (const Watched* one : computing) mark_overdue(*one);
   // These may wait because another one has kept their thread: they get their time once more.
-  for (Watched* one : waiting) one->age = nanoseconds(0);
+  for (Watched* one : waiting) one->age = std::chrono::nanoseconds(0);
   interrupt_kernels();
   return std::min(next, kRetry);
 }
@@ -137,9 +135,9 @@ bool KernelWatch::look_at_long_ones() {
   for (Watched& one : watched_) {
     RunningKernel& kernel = *one.kernel;
     // One that waits tells what it waits for itself.
-    if (one.age < kLong || kernel.inside_core.load(std::memory_order_relaxed)) {
+    if (one.age < kLongForAKernel || kernel.inside_core.load(std::memory_order_relaxed)) {
       one.what.clear();
-      one.look_at = kLong;
+      one.look_at = kLongForAKernel;
       continue;
     }
     // Pairs with the store of the handler.
