@@ -5,6 +5,7 @@
 
 #include "base/actor.hpp"
 #include "base/fail.hpp"
+#include "base/fiber.hpp"
 #include "comm/allocation.hpp"
 #include "comm/barrier_protocol.hpp"
 #include "comm/checked_accesses.hpp"
@@ -20,6 +21,16 @@ namespace {
 
 /// Of the wait that reached its deadline last on this thread: nothing runs between that and the error about it.
 thread_local std::vector<std::string> expired_report;
+
+/// The awake rungs where each look at a path is a call of the system, which takes ten times as long as a look at
+/// memory: a moment, as long as an answer takes; then with room for others, who may be the ranks of other hosts.
+bool stay_awake_by_calls(FunctionRef<bool()> test) {
+  constexpr int kRungs = 3;
+  constexpr std::chrono::microseconds kLostTurn{200};
+  bool holds = look_for_a_moment(test);
+  for (int rung = 0; !holds && rung < kRungs; ++rung) holds = yield_until(test, kLostTurn);
+  return holds;
+}
 
 }  // namespace
 
@@ -197,6 +208,9 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
   WaitEntry entry;
   const void* const actor = current_actor();
   Path* const path = world_->path();
+  const bool looks_are_calls = path != nullptr && place.crowding == Crowding::spare && !on_fiber();
+  // The rungs of one host are made for looks that cost nothing.
+  if (looks_are_calls) place.crowding = Crowding::crowded;
   if (event.begin == 0 && events::tracing()) event.begin = ticks();
   std::int64_t since_ns = 0;
   // Pairs with the increment in announce_change(): a death after this load ends the wait below.
@@ -220,7 +234,7 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
       holds = test();
       return holds || control.changes.load(std::memory_order_seq_cst) != changes;
     };
-    woken = wait_until(place, changed, watch.next(), [&] {
+    const auto before_sleep = [&] {
       if (since_ns != 0) return;
       since_ns = monotonic_ns();
       WaitDescription written = describe_wait();
@@ -230,7 +244,9 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
       entry.begin(world_->block(world_->rank()), written, waiting_domain_);
       watch.begin();
       record_sleep(event);
-    });
+    };
+    const bool awake = looks_are_calls && stay_awake_by_calls(changed);
+    woken = awake || wait_until(place, changed, watch.next(), before_sleep);
     if (holds || (!woken && deadline.passed())) break;
     if (!woken && watch.look()) tell_deadlock(*world_);
     changes = control.changes.load(std::memory_order_seq_cst);
