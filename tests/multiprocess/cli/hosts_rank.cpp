@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
       }
     }
     say("met on " + me->host_name(me->host_of(rank)) + " at " + me->address());
-    if (what == "watch") ::pause();
+    if (what == "watch" || (what == "first leaves" && rank != 0)) ::pause();
     me->report_end({.rank = rank, .state = baton::wire::RankState::left, .kind = {}, .value = 0, .reason = {}});
   } catch (const std::exception& error) {
     say(error.what());

@@ -4,6 +4,7 @@ The hosts are network namespaces. torchrun, srun and MPICH are the variables tha
 
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -287,6 +288,30 @@ def test_a_killed_agent_is_told_on_all_hosts(make_gathering, meeting_rank):
     told = told_to(job, processes, set())
     assert told[0][1:4] + told[0][6:] == (1, 3, 0, f"host {job.lab.hosts[1]} closed the connection")
     assert told[1][1:4] + told[1][6:] == (0, 3, 0, "the agent of this host is gone")
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["its agent stays", "its agent is killed"])
+def test_the_others_go_on_when_the_host_of_rank_0_has_left(make_gathering, meeting_rank, killed):
+    job = make_gathering(3)
+    processes = job.start_all(job.torchrun, [0, 1, 2], meeting_rank, "first leaves")
+    assert processes[0].wait(LIMIT) == 0
+    for process in processes[1:]:
+        lines = [process.stdout.readline().decode() for _ in range(2)]
+        assert sum(line.startswith("end 0 state 2") for line in lines) == 1, lines
+    agents = {os.readlink(f"/proc/{pid}/ns/net"): pid for pid in job.agents()}
+    assert len(agents) == 3
+    if killed:  # as a launcher does with what is left of a step on its host
+        others = {os.readlink(f"/proc/{process.pid}/ns/net") for process in processes[1:]}
+        [root] = [pid for net, pid in agents.items() if net not in others]
+        os.kill(root, signal.SIGKILL)
+        # Nobody has died: there is nothing to tell.
+        assert not select.select([process.stdout for process in processes[1:]], [], [], 1.0)[0]
+    else:
+        processes[2].kill()
+        assert processes[1].stdout.readline().startswith(b"end 2 state 3 kind 1 value 9")
+    for process in processes[1:]:
+        process.kill()
+    job.assert_nothing_left()
 
 
 def test_nothing_stays_when_all_ranks_are_killed(make_gathering, meeting_rank):
