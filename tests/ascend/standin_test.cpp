@@ -1,56 +1,11 @@
-// The stand-in itself: what breaks a rule is refused.
-#include <cstdint>
+// The stand-in itself: what breaks a rule is refused. Start and end, handles, memory, communicators.
 #include <thread>
+#include <utility>
 
-#include "ascend_fixture.hpp"
-
-extern "C" {
-int aclInit(const char*);
-int aclFinalize();
-int aclrtSetDevice(std::int32_t);
-int aclrtResetDevice(std::int32_t);
-int aclrtGetDevice(std::int32_t*);
-int aclrtCreateStream(void**);
-int aclrtDestroyStream(void*);
-int aclrtSynchronizeStreamWithTimeout(void*, std::int32_t);
-int aclrtSetStreamFailureMode(void*, std::uint64_t);
-int aclrtCreateEventExWithFlag(void**, std::uint32_t);
-int aclrtStreamWaitEvent(void*, void*);
-int aclrtDestroyEvent(void*);
-int aclrtMalloc(void**, std::size_t, std::int32_t);
-int aclrtFree(void*);
-int aclrtMemcpy(void*, std::size_t, const void*, std::size_t, std::int32_t);
-int aclrtDeviceEnablePeerAccess(std::int32_t, std::uint32_t);
-int aclrtDeviceDisablePeerAccess(std::int32_t);
-int aclrtMallocPhysical(void**, std::size_t, const void*, std::uint64_t);
-int aclrtFreePhysical(void*);
-int aclrtReserveMemAddress(void**, std::size_t, std::size_t, void*, std::uint64_t);
-int aclrtReleaseMemAddress(void*);
-int aclrtMapMem(void*, std::size_t, std::size_t, void*, std::uint64_t);
-int aclrtUnmapMem(void*);
-int aclrtMemSetAccess(void*, std::size_t, void*, std::size_t);
-int aclrtMemExportToShareableHandle(void*, std::int32_t, std::uint64_t, std::uint64_t*);
-int aclrtMemSetPidToShareableHandle(std::uint64_t, std::int32_t*, std::size_t);
-int aclrtMemImportFromShareableHandle(std::uint64_t, std::int32_t, void**);
-const char* aclGetRecentErrMsg();
-int HcclGetRootInfo(void*);
-int HcclCommInitRootInfo(std::uint32_t, const void*, std::uint32_t, void**);
-int HcclCommDestroy(void*);
-}
+#include "vendor_functions.hpp"
 
 namespace baton::test {
 namespace {
-
-/// With device 0; rules are broken on purpose.
-class StandIn : public testing::Test {
- protected:
-  void SetUp() override {
-    standin::reset();
-    ASSERT_EQ(aclInit(nullptr), 0);
-    ASSERT_EQ(aclrtSetDevice(0), 0);
-  }
-  void TearDown() override { standin::reset(); }
-};
 
 TEST_F(StandIn, WantsInitFirstAndOnce) {
   EXPECT_EQ(aclInit(nullptr), 100002);
@@ -59,6 +14,22 @@ TEST_F(StandIn, WantsInitFirstAndOnce) {
   EXPECT_EQ(aclFinalize(), 0);
   EXPECT_EQ(aclFinalize(), 100037);
   EXPECT_EQ(aclrtSetDevice(0), 100001);
+}
+
+TEST_F(StandIn, CountsWhoUsesADevice) {
+  void* stream = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&stream), 0);
+  ASSERT_EQ(aclrtSetDevice(0), 0);
+  EXPECT_EQ(aclrtResetDevice(0), 0);
+  EXPECT_THAT(standin::alive(), testing::Contains("a stream"));
+  EXPECT_EQ(aclrtResetDevice(0), 0);
+  EXPECT_THAT(standin::alive(), testing::IsEmpty());
+  EXPECT_EQ(aclrtResetDevice(0), 107001);
+}
+
+TEST_F(StandIn, TellsOfAnEndWithDevicesThatAreSet) {
+  EXPECT_EQ(aclFinalize(), 0);
+  EXPECT_TRUE(is_violated("aclFinalize while device 0 is set"));
 }
 
 TEST_F(StandIn, WantsADeviceOnEachThread) {
@@ -78,14 +49,34 @@ TEST_F(StandIn, KnowsDeadAndForeignHandles) {
   ASSERT_EQ(aclrtSetDevice(0), 0);
   EXPECT_EQ(aclrtDestroyStream(stream), 0);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(stream, -1), 107017);
+  EXPECT_EQ(aclrtDestroyStream(nullptr), 100000) << "the default stream";
+  void* next = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&next), 0);
+  EXPECT_NE(next, stream);
+  void* event = nullptr;
+  ASSERT_EQ(aclrtCreateEventExWithFlag(&event, 1), 0);
+  ASSERT_EQ(aclrtSetDevice(1), 0);
+  EXPECT_EQ(aclrtDestroyEvent(event), 107003);
+  void* of_device_1 = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&of_device_1), 0);
+  EXPECT_EQ(aclrtRecordEvent(event, of_device_1), 107003);
+  EXPECT_EQ(aclrtStreamWaitEvent(of_device_1, event), 107003);
 }
 
 TEST_F(StandIn, TellsOfWhatIsLeftBehindWhenTheDeviceGoes) {
   void* memory = nullptr;
   ASSERT_EQ(aclrtMalloc(&memory, 10, 0), 0);
   EXPECT_THAT(standin::alive(), testing::Contains("10 bytes of device 0"));
+  void* event = nullptr;
+  void* stream = nullptr;
+  void* place = nullptr;
+  ASSERT_EQ(aclrtCreateEventExWithFlag(&event, 1), 0);
+  ASSERT_EQ(aclrtCreateStream(&stream), 0);
+  ASSERT_EQ(aclrtReserveMemAddress(&place, kUnit, 0, nullptr, 0), 0);
   ASSERT_EQ(aclrtResetDevice(0), 0);
-  EXPECT_THAT(standin::violations(), testing::Contains("memory was left behind on device 0"));
+  EXPECT_THAT(standin::violations(),
+              testing::UnorderedElementsAre("memory was left behind on device 0", "an event was left behind",
+                                            "reserved addresses was left behind"));
 }
 
 TEST_F(StandIn, ChecksMemory) {
@@ -117,11 +108,6 @@ TEST_F(StandIn, ChecksStreamsAndEvents) {
   EXPECT_EQ(aclrtStreamWaitEvent(stream, event), 107017);
 }
 
-constexpr std::size_t kUnit = std::size_t{2} << 20U;
-/// aclrtPhysicalMemProp and aclrtMemAccessDesc, of device 0.
-constexpr std::uint32_t kMemory[8] = {0, 0, 5, 0, 1, 0, 0, 0};
-std::uint32_t full_access[6] = {3, 0, 1, 0, 0, 0};
-
 TEST_F(StandIn, ChecksPhysicalMemoryAndItsAddresses) {
   void* memory = nullptr;
   void* place = nullptr;
@@ -132,6 +118,7 @@ TEST_F(StandIn, ChecksPhysicalMemoryAndItsAddresses) {
   EXPECT_EQ(aclrtReserveMemAddress(&place, kUnit, 1, nullptr, 0), 107000) << "with an alignment";
   ASSERT_EQ(aclrtReserveMemAddress(&place, kUnit, 0, nullptr, 0), 0);
   EXPECT_EQ(aclrtMapMem(place, kUnit, 1, memory, 0), 107000) << "with an offset";
+  EXPECT_EQ(aclrtMapMem(place, kUnit, 0, memory, 1), 107000) << "with flags";
   EXPECT_EQ(aclrtMapMem(place, 2 * kUnit, 0, memory, 0), 107000) << "of another size";
   EXPECT_EQ(aclrtMemSetAccess(place, kUnit, full_access, 1), 107000) << "not mapped";
   ASSERT_EQ(aclrtMapMem(place, kUnit, 0, memory, 0), 0);
@@ -145,6 +132,7 @@ TEST_F(StandIn, ChecksPhysicalMemoryAndItsAddresses) {
   EXPECT_EQ(aclrtFree(place), 100000) << "not of aclrtMalloc";
   EXPECT_EQ(aclrtUnmapMem(place), 0);
   EXPECT_EQ(aclrtUnmapMem(place), 107017);
+  EXPECT_EQ(aclrtReleaseMemAddress(place), 107000) << "before what was mapped there is freed";
   EXPECT_EQ(aclrtFreePhysical(memory), 0);
   EXPECT_EQ(aclrtFreePhysical(memory), 107017);
   EXPECT_THAT(standin::alive(), testing::Contains("reserved addresses"));
@@ -174,12 +162,16 @@ TEST_F(StandIn, ChecksCommunicators) {
   void* communicator = nullptr;
   ASSERT_EQ(HcclGetRootInfo(root), 0);
   EXPECT_EQ(HcclCommInitRootInfo(1, root, 1, &communicator), 1) << "no such rank";
+  const char last = std::exchange(root[sizeof root - 1], 0);
+  EXPECT_EQ(HcclCommInitRootInfo(1, root, 0, &communicator), 1) << "not all bytes";
+  root[sizeof root - 1] = last;
   ASSERT_EQ(HcclCommInitRootInfo(1, root, 0, &communicator), 0);
   void* other = nullptr;
   // It has switched the context of this thread.
   EXPECT_EQ(aclrtMallocPhysical(&other, kUnit, kMemory, 0), 107002);
   ASSERT_EQ(aclrtSetDevice(0), 0);
   EXPECT_EQ(HcclCommInitRootInfo(1, root, 0, &other), 9) << "the rank is taken";
+  EXPECT_EQ(HcclCommInitRootInfo(2, root, 1, &other), 9) << "of another number of ranks";
   EXPECT_THAT(standin::alive(), testing::Contains("a communicator"));
   EXPECT_EQ(HcclCommDestroy(communicator), 0);
   EXPECT_EQ(HcclCommDestroy(communicator), 2);

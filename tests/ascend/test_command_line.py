@@ -54,6 +54,14 @@ def test_doctor_names_all_functions_that_a_library_lacks(tmp_path):
     assert "aclInit" not in said
 
 
+def test_doctor_names_a_version_that_does_not_fit():
+    code, said = run("doctor", "-p", "a2a3", lib=STANDIN / "lib", STANDIN_VERSION="2")
+    assert code == 1
+    assert "does not fit: libacl_rt.so has version 2.17.0 of the interface, and 1 is wanted" in said and f"{STANDIN}/lib/libacl_rt.so" in said
+    code, said = run("doctor", "-p", "a2a3", lib=STANDIN / "lib", STANDIN_FAIL="aclrtGetVersion:1=107000")
+    assert code == 1 and "aclrtGetVersion: 107000 (parameter): aclrtGetVersion fails because a test wants it" in said
+
+
 def test_doctor_says_why_a_library_cannot_be_loaded(tmp_path):
     (tmp_path / "libacl_rt.so").write_text("no library")
     code, said = run("doctor", "-p", "a2a3", lib=tmp_path)
@@ -82,10 +90,10 @@ def test_the_page_lists_every_function_that_is_loaded_by_its_chapter():
     page = (root / "docs/how-to/run-on-ascend.md").read_text()
     platform = root / "src/platform/ascend"
     loaded = {(chapter, name) for chapter, name in re.findall(r'X\("([\d-]+)", (\w+),', (platform / "cann.hpp").read_text())}
-    more = set(re.findall(r'library\.find\(\w+, "(\w+)"\)', (platform / "cann.cpp").read_text()))
+    more = set(re.findall(r'library_\.find\w*\(\w+, "(\w+)"\)', (platform / "cann.cpp").read_text()))
     communication = set(re.findall(r"X\((Hccl\w+),", (platform / "hccl.hpp").read_text()))
     listed = {(row[1], name) for row in re.findall(r"^(\| ([\d-]+) \|.*)$", page, re.M) for name in re.findall(r"`(\w+)`", row[0])}
-    assert len(loaded) > 40 and more == {"aclrtGetSocName", "aclGetRecentErrMsg"} and len(communication) == 3
+    assert len(loaded) > 40 and more == {"aclrtGetSocName", "aclGetRecentErrMsg", "aclrtGetVersion"} and len(communication) == 3
     assert {name for _, name in listed} == {name for _, name in loaded} | more
     assert loaded <= listed
     assert communication == set(re.findall(r"`(Hccl\w+)`", page))

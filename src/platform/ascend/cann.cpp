@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "platform/ascend/vendor_library.hpp"
-
 namespace baton::ascend {
 namespace {
 
 constexpr const char* kNames[] = {"libacl_rt.so", "libascendcl.so"};
+/// The first number of the version of the interface, which grows when something changes for those who use it.
+constexpr std::int32_t kMajorVersion = 1;
 
 /// Numbers of the runtime that say more than "system".
 struct Known {
@@ -71,14 +71,24 @@ const Cann& Cann::get() {
   return cann;
 }
 
-Cann::Cann() {
-  VendorLibrary library("runtime of Ascend chips", kNames);
-#define BATON_CANN_FIND(page, name, parameters) library.find(name, #name);
+Cann::Cann() : library_("runtime of Ascend chips", kNames) {
+#define BATON_CANN_FIND(page, name, parameters) library_.find(name, #name);
   BATON_CANN_FUNCTIONS(BATON_CANN_FIND)
 #undef BATON_CANN_FIND
-  library.find(aclrtGetSocName, "aclrtGetSocName");
-  library.find(aclGetRecentErrMsg, "aclGetRecentErrMsg");
-  library.check_all_found();
+  library_.find(aclrtGetSocName, "aclrtGetSocName");
+  library_.find(aclGetRecentErrMsg, "aclGetRecentErrMsg");
+  library_.find_if_there(aclrtGetVersion, "aclrtGetVersion");
+  library_.check_all_found();
+}
+
+void Cann::check_version() const {
+  if (aclrtGetVersion == nullptr) return;
+  std::int32_t major = 0;
+  std::int32_t minor = 0;
+  std::int32_t patch = 0;
+  check("aclrtGetVersion", aclrtGetVersion(&major, &minor, &patch));
+  if (major == kMajorVersion) return;
+  library_.refuse(fmt::format("version {}.{}.{} of the interface, and {} is wanted", major, minor, patch, kMajorVersion));
 }
 
 Error Cann::error(const char* function, Result result) const {

@@ -11,6 +11,8 @@
 
 #include <baton/error.hpp>
 
+#include "platform/ascend/vendor_library.hpp"
+
 namespace baton::ascend {
 
 using Result = int;
@@ -162,9 +164,16 @@ struct Cann {
 #undef BATON_CANN_MEMBER
   const char* (*aclrtGetSocName)();
   const char* (*aclGetRecentErrMsg)();
+  /// Chapter 24, which says that others take its place: it may be missing.
+  Result (*aclrtGetVersion)(std::int32_t* major, std::int32_t* minor, std::int32_t* patch);
+
+  /// Throws Error (unsupported) if the interface has changed since this was written. Once the runtime has started.
+  void check_version() const;
 
  private:
   Cann();
+
+  VendorLibrary library_;
 };
 
 /// What ends goes on to its end: the first failure is thrown when all is done.

@@ -28,6 +28,12 @@ void Runtime::enter() {
     const Result result = cann.aclInit(nullptr);
     if (result != kRepeatedInit) cann.check("aclInit", result);
     process().started_here = result == 0;
+    try {
+      cann.check_version();
+    } catch (...) {
+      if (process().started_here) static_cast<void>(cann.aclFinalize());  // what began this is told
+      throw;
+    }
   }
   ++process().devices;
 }

@@ -27,18 +27,23 @@ VendorLibrary::VendorLibrary(const char* what, std::span<const char* const> name
               std::move(notes));
 }
 
+void* VendorLibrary::symbol(const char* function) const { return ::dlsym(handle_, function); }
+
 void* VendorLibrary::look_up(const char* function) {
-  void* const found = ::dlsym(handle_, function);
+  void* const found = symbol(function);
   if (found == nullptr) missing_.emplace_back(function);
   return found;
 }
 
 void VendorLibrary::check_all_found() const {
-  if (missing_.empty()) return;
+  if (!missing_.empty()) refuse(fmt::format("no {}", fmt::join(missing_, ", ")));
+}
+
+void VendorLibrary::refuse(const std::string& what) const {
   const link_map* file = nullptr;
   const bool known = ::dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&file)) == 0 && file != nullptr;
   throw Error(
-      Code::unsupported, fmt::format("the {} does not fit: {} has no {}", what_, name_, fmt::join(missing_, ", ")),
+      Code::unsupported, fmt::format("the {} does not fit: {} has {}", what_, name_, what),
       {fmt::format("this platform is written for CANN 9; what was loaded is {}", known ? file->l_name : name_)});
 }
 

@@ -31,6 +31,8 @@ STANDIN_API void separate(int device, int other);
 /// The architecture that devices tell, 2201 or 3510.
 STANDIN_API void set_architecture(std::int64_t number);
 
+/// How many threads wait for a stream now.
+STANDIN_API int waiting_threads();
 /// How often each function was called since reset().
 STANDIN_API std::map<std::string, int> calls();
 /// What broke a rule: calls that were refused, and what was alive when its device or process ended.

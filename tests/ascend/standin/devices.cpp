@@ -125,6 +125,16 @@ STANDIN_API int aclrtGetDeviceCount(std::uint32_t* out) {
   });
 }
 
+STANDIN_API int aclrtGetVersion(std::int32_t* major, std::int32_t* minor, std::int32_t* patch) {
+  return call("aclrtGetVersion", Needs::init, [&](State&, Lock&) {
+    const char* const wanted = std::getenv("STANDIN_VERSION");
+    *major = wanted == nullptr ? 1 : std::atoi(wanted);
+    *minor = 17;
+    *patch = 0;
+    return int{kOk};
+  });
+}
+
 STANDIN_API const char* aclrtGetSocName() {
   static_cast<void>(counted("aclrtGetSocName"));
   return State::get().architecture == 3510 ? "StandIn950" : "StandIn910";

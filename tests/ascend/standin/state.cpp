@@ -188,6 +188,14 @@ void set_architecture(std::int64_t number) {
   state.architecture = number;
 }
 
+int waiting_threads() {
+  const State& state = State::get();
+  const Lock lock(State::get().mutex);
+  int count = 0;
+  for (const auto& [handle, stream] : state.streams) count += stream->waiting;
+  return count;
+}
+
 std::map<std::string, int> calls() {
   State& state = State::get();
   const Lock lock(state.mutex);

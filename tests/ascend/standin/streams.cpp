@@ -140,8 +140,11 @@ std::shared_ptr<Event> event_of(State& state, const void* handle, const char* fu
 
 int destroy_stream(const char* function, void* handle, Wait wait) {
   return call(function, Needs::context, [&](State& state, Lock& lock) {
+    if (handle == nullptr) return violate(kParameter, std::string(function) + " of the default stream");
     int code = kOk;
-    if (stream_of(state, handle, function, code) == nullptr) return code;
+    const Stream* const given = stream_of(state, handle, function, code);
+    if (given == nullptr) return code;
+    if (given->waiting != 0) return violate(kBadParameter, std::string(function) + " while another thread waits for it");
     const auto found = state.streams.find(number_of(handle));
     const std::unique_ptr<Stream> stream = std::move(found->second);
     state.streams.erase(found);
@@ -190,12 +193,15 @@ STANDIN_API int aclrtSynchronizeStreamWithTimeout(void* handle, std::int32_t lim
     if (stream == nullptr) return code;
     if (limit_ms == 0 || limit_ms < -1) return violate(kBadParameter, "a limit of 0 ms, or less than -1");
     const auto done = [&] { return stream->is_idle(); };
+    ++stream->waiting;
+    bool in_time = true;
     if (limit_ms == -1) {
       state.changed.wait(lock, done);
-    } else if (!state.changed.wait_for(lock, std::chrono::milliseconds(limit_ms), done)) {
-      return refuse(kSyncTimeout, "the stream has not ended in time");
+    } else {
+      in_time = state.changed.wait_for(lock, std::chrono::milliseconds(limit_ms), done);
     }
-    return stream->take_error();
+    --stream->waiting;
+    return in_time ? stream->take_error() : refuse(kSyncTimeout, "the stream has not ended in time");
   });
 }
 

@@ -41,6 +41,7 @@ class Stream {
   void abort();
 
   const std::uint64_t context;
+  int waiting = 0;  // threads that synchronise with it
   bool mode_is_set = false;
   bool stops = false;
 

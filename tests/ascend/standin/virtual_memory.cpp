@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "memory.hpp"
@@ -58,6 +59,8 @@ struct Reservation {
   std::size_t bytes = 0;
   std::uint64_t context = 0;
   std::shared_ptr<Physical> mapped;
+  std::weak_ptr<Physical> before;  // what was mapped last
+  std::optional<bool> imported;    // whether what is, or was, mapped here belongs to another process
   bool accessible = false;
 };
 
@@ -202,7 +205,7 @@ STANDIN_API int aclrtReserveMemAddress(void** out, std::size_t bytes, std::size_
       return violate(kBadParameter, "aclrtReserveMemAddress: size, alignment or flags are wrong");
     }
     std::byte* const begin = current_device(state)->arena.take(bytes);
-    reservations[begin] = {.bytes = bytes, .context = current_context(), .mapped = {}};
+    reservations[begin] = {.bytes = bytes, .context = current_context(), .mapped = {}, .before = {}, .imported = {}};
     *out = begin;
     return int{kOk};
   });
@@ -213,6 +216,9 @@ STANDIN_API int aclrtReleaseMemAddress(void* address) {
     const auto found = reservations.find(static_cast<std::byte*>(address));
     if (found == reservations.end()) return violate(kBadHandle, "aclrtReleaseMemAddress of what is not reserved");
     if (found->second.mapped) return violate(kBadParameter, "aclrtReleaseMemAddress before aclrtUnmapMem");
+    if (!found->second.before.expired()) {
+      return violate(kBadParameter, "aclrtReleaseMemAddress before aclrtFreePhysical of what was mapped there");
+    }
     reservations.erase(found);
     return int{kOk};
   });
@@ -230,12 +236,16 @@ STANDIN_API int aclrtMapMem(void* address, std::size_t bytes, std::size_t offset
         place->second.mapped || place->second.context != current_context()) {
       return violate(kBadParameter, "aclrtMapMem: another size, device, offset or flags, or mapped already");
     }
+    if (place->second.imported.value_or(memory->imported) != memory->imported) {
+      return violate(kBadParameter, "aclrtMapMem of memory of this process and of others at the same addresses");
+    }
     const Device& device = *current_device(state);
     if (!memory->of_fabric && memory->shared->device != device.id && !device.peers.contains(memory->shared->device)) {
       return violate(kBadParameter, "aclrtMapMem of memory of a device that this one may not reach");
     }
     ::mmap(address, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, static_cast<off_t>(Shared::kBytes));
     place->second.mapped = memory;
+    place->second.imported = memory->imported;
     ++memory->mappings;
     return int{kOk};
   });
@@ -250,6 +260,7 @@ STANDIN_API int aclrtUnmapMem(void* address) {
     if (is_busy(state, *current_device(state))) return violate(kBadParameter, "aclrtUnmapMem while kernels run");
     hide(place->first, place->second.bytes);
     --place->second.mapped->mappings;
+    place->second.before = place->second.mapped;
     place->second.mapped.reset();
     place->second.accessible = false;
     return int{kOk};
@@ -366,6 +377,9 @@ STANDIN_API int aclrtMemImportFromShareableHandleV2(void* shareable, std::int32_
     const auto* path = static_cast<const char*>(shareable);
     if (type != kFabric || flags != 0 || path[kFabricBytes - 1] != 0) {
       return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of another type, or without all bytes");
+    }
+    if (std::atoi(path + std::string_view("/proc/").size()) == ::getpid()) {
+      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 in the same process");
     }
     const int file = ::open(path, O_RDWR | O_CLOEXEC);
     if (file < 0) return violate(kBadHandle, "aclrtMemImportFromShareableHandleV2 of nothing");
