@@ -60,6 +60,8 @@ def live(me, options):
 
 
 def run(options, report):
+    if not options.platform.endswith("sim"):
+        raise example.Refused(f"-p {options.platform}: here the host plays an engine in memory of the chip: a2a3sim or a5sim")
     example.kernels(__file__, options)  # compiled once, before the ranks need them
     with report.timed(f"async_completion of {options.count} elements"):
         outcomes = ranks.run(options, live)

@@ -10,6 +10,12 @@ BATON_KERNEL(produce, In<float> in, Out<float> out, int32_t* counter, CommContex
   pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
 }
 
+/// Adds 1 to a counter of another rank.
+BATON_KERNEL(tell, int32_t* counter, CommContext* context, int32_t rank) {
+  const pto::comm::Signal there(pto::comm::CommRemotePtr(context, counter, rank));
+  pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+}
+
 /// result = out + the notifications of this round: a counter is never reset, `before` is what it had.
 BATON_KERNEL(consume, In<float> out, Out<float> result, int32_t* counter, int32_t before) {
   const auto notified = static_cast<float>(*counter - before);

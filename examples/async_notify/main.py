@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "common"))
 import example
 import ranks
 
-LATE = 1  # the rank that notifies after all others have submitted their graphs
+LATE = 1  # the rank that notifies after all others have told it that their graphs run
 
 
 def input_of(rank, epoch, options):
@@ -21,25 +21,25 @@ def input_of(rank, epoch, options):
 def live(me, options):
     """What one rank does; gives its result of each round."""
     kernels = example.kernels(__file__, options)
-    counter, ready = me.signals("counter"), me.signals("ready")
     results = []
     with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
+        counter, ready = (chip.window(me, name, 1, "int32") for name in ("counter", "ready"))
         for epoch in range(1, options.repeat + 1):
-            given, result = input_of(me.rank, epoch, options), np.zeros(options.count, "f4")
-            out = chip.alloc(options.count)
+            given = chip.tensor(input_of(me.rank, epoch, options))
+            out, result = chip.alloc(options.count), chip.alloc(options.count)
 
             def orchestration(graph):
                 start = []
                 if me.rank == LATE:
-                    start = [graph.submit_notification_wait(ready, epoch * (me.size - 1))]
+                    start = [graph.submit_notification_wait(ready.tensor(), epoch * (me.size - 1))]
                 graph.submit(kernels["produce"], given, out, counter.tensor().address, counter.context, tokens=start)
-                notified = graph.submit_notification_wait(counter, epoch)
+                notified = graph.submit_notification_wait(counter.tensor(), epoch)
                 graph.submit(kernels["consume"], out, result, counter.tensor().address, epoch - 1, tokens=[notified])
                 if me.rank != LATE:
-                    ready.notify(LATE)
+                    graph.submit(kernels["tell"], ready.tensor().address, ready.context, LATE)
 
             chip.run(orchestration)
-            results.append(result)
+            results.append(chip.copy_out(result))
             me.barrier()  # everybody has read its counter: the next round may notify
     return results
 

@@ -42,14 +42,14 @@ def live(me, options):
     kernels = example.kernels(__file__, options)
     rows, epochs = shares(options.count, options.chunks), range(1, options.repeat + 1)
     first, last = shares(options.hidden, me.size)[me.rank:me.rank + 2]
-    partial = me.window("partial", [options.count, options.width])
-    signals = me.signals("chunks", 2 * options.chunks)
 
     def signal(name, chunk):
         at = ("shown", "taken").index(name) * options.chunks + chunk
         return signals.tensor()[at:at + 1]
 
     with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
+        partial = chip.window(me, "partial", [options.count, options.width])
+        signals = chip.window(me, "chunks", 2 * options.chunks, "int32")
         given = [data_of(options, epoch) for epoch in epochs]
         x = [chip.tensor(data[0]) for data in given]
         w1 = [chip.tensor(np.ascontiguousarray(data[1][:, first:last])) for data in given]  # columns of the first layer
@@ -76,7 +76,7 @@ def live(me, options):
         chip.run(lambda graph: [submit_chunk(graph, k, epoch, chunk) for k, epoch in enumerate(epochs)
                                 for chunk in range(options.chunks)])
         me.barrier()  # nobody leaves while others may still read its window
-        return [result.numpy().copy() for result in y]
+        return [chip.copy_out(result) for result in y]
 
 
 def run(options, report):

@@ -28,14 +28,14 @@ def live(me, options):
     """What one rank does; gives, for each round, how many rows each of its experts got from each rank, and the rows."""
     kernels, problem = kernels_of(options), moe.problem_of(options)
     sizes = moe.Sizes(kernels, problem)
-    window = me.window("moe", sizes.window_bytes, "uint8")
-    place, context = window.tensor().address, window.context
-
-    def counter(name):
-        first = sizes.counter_bytes[name]
-        return window.tensor()[first:first + 4].reinterpret("int32")
-
     with baton.Chip(options.platform, domain=me, clusters=1, threads=1) as chip:
+        window = chip.window(me, "moe", sizes.window_bytes, "uint8")
+        place, context = window.tensor().address, window.context
+
+        def counter(name):
+            first = sizes.counter_bytes[name]
+            return window.tensor()[first:first + 4].reinterpret("int32")
+
         numbers = chip.tensor(problem.array())
         plan = chip.alloc(sizes.plan_ints, "int32")
         outbox = chip.alloc([sizes.sent_rows, options.width], options.dtype)
@@ -47,12 +47,13 @@ def live(me, options):
             chip.copy_in(memory.reinterpret("uint16" if options.dtype == "bfloat16" else "float32"),
                          moe.padded(tokens_of(me.rank, epoch, options), options.count))
         chosen = [moe.choices(options, me.rank, epoch) for epoch in epochs]
+        experts = [chip.tensor(moe.padded(choices, options.count)) for choices in chosen]
 
         def orchestration(graph):
             """All rounds in one graph: signals keep them apart, on this rank and among ranks."""
             for k, epoch in enumerate(epochs):
-                graph.submit(kernels["prepare"], numbers, tokens[k], moe.padded(chosen[k], options.count), plan, outbox,
-                             place, context, len(chosen[k]))
+                graph.submit(kernels["prepare"], numbers, tokens[k], experts[k], plan, outbox, place, context,
+                             len(chosen[k]))
                 room = graph.submit_notification_wait(counter("rows_taken"),
                                                       sizes.per_round["rows_taken"] * (epoch - 1))
                 graph.submit(kernels["send_rows"], numbers, plan, outbox, place, context, epoch, tokens=[room])
@@ -65,9 +66,9 @@ def live(me, options):
         me.barrier()  # nobody leaves while others may still tell it that rows were taken
         results = []
         for k, _ in enumerate(epochs):
-            starts = blocks[k].numpy()[:problem.experts + 1].copy()
-            bits = rows[k].reinterpret("uint16" if options.dtype == "bfloat16" else "float32").numpy()
-            results.append((np.diff(starts).reshape(options.experts, options.ranks), bits[:starts[-1]].copy()))
+            starts = chip.copy_out(blocks[k])[:problem.experts + 1]
+            bits = chip.copy_out(rows[k].reinterpret("uint16" if options.dtype == "bfloat16" else "float32"))
+            results.append((np.diff(starts).reshape(options.experts, options.ranks), bits[:starts[-1]]))
         return results
 
 

@@ -94,8 +94,8 @@ class Rank:
         self.layers = [[chip.tensor(array) for array in layer.part(columns, hidden).arrays()]
                        for layer in layers_of(options)]
         # Two sums over the ranks in each layer, each with a place of its own in the window, and two signals.
-        self.partial = me.window("partial", [2 * LAYERS, options.count, options.width])
-        self.signals = me.signals("sums", 4 * LAYERS)
+        self.partial = chip.window(me, "partial", [2 * LAYERS, options.count, options.width])
+        self.signals = chip.window(me, "sums", 4 * LAYERS, "int32")
         self.hidden = hidden.stop - hidden.start
 
     def new(self, *shape):
@@ -156,7 +156,7 @@ def live(me, options):
         inputs = [chip.tensor(input_of(options, epoch)) for epoch in epochs]
         chip.run(lambda graph: results.extend(rank.run(graph, x, epoch) for epoch, x in zip(epochs, inputs)))
         me.barrier()  # nobody leaves while others may still read its window
-        return [result.numpy().copy() for result in results]
+        return [chip.copy_out(result) for result in results]
 
 
 def run(options, report):

@@ -33,7 +33,7 @@ from baton._core import IN, INOUT, NO_DEP, OUT, SCALAR, CapturedGraph, Graph, Ke
 from baton._errors import Code, Error
 from baton._kernels import kernel, kernels
 from baton._chip_program import ChipProgram
-from baton._chip import Chip, view
+from baton._chip import Chip, ChipWindow, view
 from baton._chip_worker import ChipWorker
 from baton._check import RaceError, check
 from baton._collectives import Collectives
@@ -48,7 +48,7 @@ from baton import comm
 __version__ = _core.__version__
 
 __all__ = [
-    "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipProgram", "ChipWorker", "Code", "Collectives",
+    "IN", "INOUT", "NO_DEP", "OUT", "SCALAR", "CapturedGraph", "Chip", "ChipProgram", "ChipWindow", "ChipWorker", "Code", "Collectives",
     "CommBufferSpec", "Domain", "DomainHandle", "DomainMember", "Error", "Graph", "Kernel", "LibraryOrchestration",
     "Orchestration", "RaceError", "Signals", "TaskArgs", "TaskConfig", "TaskProfile", "Tensor", "TensorArgType", "Window",
     "Worker", "check", "comm", "format_device_list", "join", "kernel", "kernels", "parse_device_list", "run_ranks",

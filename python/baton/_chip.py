@@ -18,6 +18,36 @@ def view(array: Any, *, writable: bool = False) -> Tensor:
     return _core.view(array, writable)
 
 
+class ChipWindow:
+    """A window where the kernels of a chip find it: memory of the chip, or of the host where the chip is simulated. Made
+    by Chip.window(); copy_in() and copy_out() of the chip reach this rank's part from the host."""
+
+    def __init__(self, core: _core.RawChipWindow, rank: int, shape: Sequence[int], dtype: str):
+        self._core, self._rank, self._shape, self._dtype = core, rank, shape, dtype
+
+    @property
+    def name(self) -> str:
+        """What it was called when it was made."""
+        return self._core.name
+
+    @property
+    def context(self) -> int:
+        """The address of the CommContext that kernels receive."""
+        return self._core.context
+
+    def tensor(self, rank: int | None = None) -> Tensor:
+        """The part of a rank, this one's if none is given. As signals (int32), for graph.submit_notification_wait()."""
+        part = self._core.part(self._rank if rank is None else rank)
+        return part.reinterpret(self._dtype).reshape(list(self._shape))
+
+    def release(self) -> None:
+        """Gives this rank's part back when the peers have given up theirs. Raises Error while arrays use it."""
+        self._core.release()
+
+    def __repr__(self) -> str:
+        return f'<baton.ChipWindow "{self.name}" {self._dtype}{self._shape} on rank {self._rank}>'
+
+
 class Chip:
     """A chip in this process: cores, memory, and the runtime that runs graphs on them.
 
@@ -96,6 +126,17 @@ class Chip:
         made = self._core.alloc(list(source.shape), source.dtype, name)
         self._core.copy_in(made, array)
         return made
+
+    def window(self, domain: Any, name: str, shape: int | Sequence[int], dtype: Any = "float32") -> ChipWindow:
+        """Zeroed memory of the same size for every member of a domain, which the kernels of all members reach, whatever the
+        platform: unlike Domain.window(), which is memory of the host. For a chip of that rank (domain=). Collective over
+        the domain, in the same order everywhere."""
+        named, extents = dtype_name(dtype), shape_of(shape)
+        nbytes = numpy_dtype(named).itemsize
+        for extent in extents:
+            nbytes *= extent
+        core = self._core.window(getattr(domain, "_core", domain), name, nbytes)
+        return ChipWindow(core, domain.rank, extents, named)
 
     def free(self, tensor: Tensor) -> None:
         """Gives memory back now. Raises Error while arrays still use it."""

@@ -88,6 +88,7 @@ def to_numpy(tensor):
     """An array over the memory of a tensor, without a copy."""
     import numpy
     if tensor.dtype != "bfloat16":
+        memoryview(tensor)  # says why there is none; NumPy would try other ways, and speak of those
         return numpy.asarray(tensor)
     return numpy.asarray(tensor.reinterpret("uint16")).view(numpy_dtype("bfloat16"))
 

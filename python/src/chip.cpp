@@ -13,6 +13,7 @@
 #include "bind.hpp"
 #include "captured.hpp"
 #include "chip_host.hpp"
+#include "chip_windows.hpp"
 #include "gil.hpp"
 #include "graph.hpp"
 #include "kernel.hpp"
@@ -185,7 +186,16 @@ void bind_chip(nb::module_& module) {
       .def(
           "drawing", [](const Captured& captured) { return captured.get().drawing(); },
           "Tasks and edges in the language of Graphviz.");
+  nb::class_<ChipWindowHandle>(module, "RawChipWindow")
+      .def_prop_ro("nbytes", [](const ChipWindowHandle& window) { return window.get().bytes(); })
+      .def_prop_ro("name", [](const ChipWindowHandle& window) { return window.get().name(); })
+      .def_prop_ro(
+          "context",
+          [](const ChipWindowHandle& window) { return reinterpret_cast<std::uint64_t>(window.get().context()); })
+      .def("part", &ChipWindowHandle::part)
+      .def("release", &ChipWindowHandle::release);
   nb::class_<ChipHost>(module, "Chip")
+      .def("window", open_window)
       .def("alloc", [](ChipHost& host, const std::vector<std::int64_t>& shape, const std::string& dtype,
                        const std::string& name) { return host.alloc(dtype_named(dtype), shape, name); })
       .def("free", &ChipHost::free)

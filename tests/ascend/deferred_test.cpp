@@ -123,7 +123,9 @@ TEST_F(AscendDeferred, AnAsynchronousCopyIsAnErrorThatNamesWhatIsMissing) {
   const Error error = error_of_task("get_kernel", {{Access::in, counter_}, {Access::out, seen_}});
   EXPECT_EQ(error.code(), Code::invalid_argument) << error.what();
   EXPECT_THAT(error.what(), HasSubstr("kernel 'get_kernel'"));
-  EXPECT_THAT(error.what(), HasSubstr("an asynchronous copy, for which platform a2a3 has no DMA engine"));
+  EXPECT_THAT(error.what(),
+              HasSubstr("an asynchronous copy, for which platform a2a3 has no DMA engine: let the kernel copy "
+                        "itself, with TGET or TPUT"));
   EXPECT_THAT(error.what(), HasSubstr("deferred_test.cpp"));
 }
 
@@ -134,7 +136,8 @@ TEST_F(AscendDeferred, AnOrchestrationThatAsksForAnEngineIsToldSo) {
   const Tensor tensors[] = {counter_, seen_};
   const Error error = error_of([&] { program.run(*chip_, ChipArgs(tensors, {})); });
   EXPECT_EQ(error.code(), Code::unsupported) << error.what();
-  EXPECT_THAT(error.what(), HasSubstr("chips of this platform have no DMA engine for asynchronous copies"));
+  EXPECT_THAT(error.what(), HasSubstr("chips of this platform have no DMA engine for asynchronous copies: let kernels "
+                                      "copy, with TGET or TPUT"));
 }
 
 }  // namespace

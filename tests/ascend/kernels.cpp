@@ -1,32 +1,8 @@
 // Kernels that run on simulated cores and, on platforms a2a3 and a5, on the stand-in of a chip.
 #include <baton_kernel.hpp>
 
-namespace {
-
-constexpr int kTile = 1024;
-using Line = pto::Tile<pto::TileType::Vec, float, 1, kTile, pto::BLayout::RowMajor, 1, pto::DYNAMIC>;
-
-}  // namespace
-
 #if !defined(__DAV_CUBE__)
-BATON_KERNEL(add, In<float> a, In<float> b, Out<float> out) {
-  const auto count = static_cast<unsigned>(out.size());
-  Line x(count);
-  Line y(count);
-  TASSIGN(x, 0);
-  TASSIGN(y, kTile * sizeof(float));
-  auto a_line = a.line();
-  auto b_line = b.line();
-  auto out_line = out.line();
-  TLOAD(x, a_line);
-  TLOAD(y, b_line);
-  set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-  wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-  TADD(x, x, y);
-  set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-  wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-  TSTORE(out_line, x);
-}
+#include "../support/add_kernel.hpp"
 
 /// Each block writes its number.
 BATON_KERNEL(number_blocks, Out<int32_t> out) {

@@ -53,7 +53,8 @@ class StandInQueue : public StandIn {
   void set_digit(std::int64_t digit) const {
     Arguments arguments{};
     arguments.tensor.buffer = {reinterpret_cast<std::uint64_t>(cell_), sizeof digit};
-    arguments.slots[0] = reinterpret_cast<std::int64_t>(memory_) + static_cast<std::int64_t>(offsetof(Arguments, tensor));
+    arguments.slots[0] =
+        reinterpret_cast<std::int64_t>(memory_) + static_cast<std::int64_t>(offsetof(Arguments, tensor));
     arguments.slots[1] = digit;
     ASSERT_EQ(aclrtMemcpy(memory_, sizeof arguments, &arguments, sizeof arguments, 1), 0);
   }

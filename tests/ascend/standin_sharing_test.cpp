@@ -98,6 +98,28 @@ TEST_F(StandInSharing, WantsTheExporterToFreeLast) {
   EXPECT_EQ(aclrtFreePhysical(memory), 0);
 }
 
+TEST_F(StandInSharing, ForgetsImportersThatHaveDied) {
+  // Its number is not on the list, so what it imports is for all.
+  char handle[128] = {};
+  void* memory = nullptr;
+  ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemory, 0), 0);
+  ASSERT_EQ(aclrtMemExportToShareableHandleV2(memory, 1, 2, handle), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    standin::reset();
+    void* imported = nullptr;
+    const bool is_fine = aclInit(nullptr) == 0 && aclrtSetDevice(1) == 0 &&
+                         aclrtMemImportFromShareableHandleV2(handle, 2, 0, &imported) == 0;
+    ::_exit(is_fine ? 0 : 1);
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(other), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(ended.si_status, 0);
+  EXPECT_EQ(aclrtFreePhysical(memory), 0);
+  EXPECT_FALSE(is_violated("before that of the importers"));
+  EXPECT_EQ(::waitpid(other, nullptr, 0), other);
+}
+
 TEST_F(StandInSharing, MapsMemoryOfADeviceThatMayBeReached) {
   void* memory = nullptr;
   void* place = nullptr;

@@ -1,4 +1,4 @@
-"""Examples on Ascend chips of the stand-in: collectives in kernels, overlapping domains.
+"""Examples on Ascend chips of the stand-in.
 
 STANDIN_FOLDER has bin and lib of the stand-in, STANDIN_INCLUDE Baton's headers."""
 
@@ -52,6 +52,42 @@ def test_domains(name, tmp_path):
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_tasks_that_are_complete_later(ranks, tmp_path):
     check(["deferred_notify", "-n", "100", "--repeat", "3"], ranks, tmp_path)
+
+
+@pytest.mark.parametrize("call, ranks", [
+    (["vector_add", "-n", "9000"], 1), (["async_notify"], 5), (["ffn_tp"], 3), (["ffn_block", "-n", "33", "--late"], 4),
+    (["transformer", "-n", "20", "--width", "32"], 2), (["moe_dispatch"], 8),
+    (["moe_dispatch_combine", "-n", "12", "--width", "64"], 3)], ids=lambda it: it[0] if isinstance(it, list) else str(it))
+def test_chips_with_graphs_of_their_own_and_layers(call, ranks, tmp_path):
+    check(call, ranks, tmp_path)
+
+
+HOST_WINDOW = """
+import array, os, baton
+me = baton.join(f"shm:ascend-host-window-{os.getpid()}", 0, 1)
+ready = me.signals("ready")
+with baton.Chip("a2a3", domain=me) as chip:
+    mine = chip.window(me, "mine", 4, "int32")
+    chip.copy_in(mine.tensor(), array.array("i", [1, 2, 3, 4]))
+    assert list(chip.copy_out(mine.tensor(0)[2:])) == [3, 4]
+    try:
+        chip.run(lambda graph: graph.submit_notification_wait(ready.tensor(), 1))
+    except baton.Error as error:
+        print(error)
+    mine.release()
+"""
+
+
+def test_a_window_of_the_host_is_out_of_reach(tmp_path):
+    environment = os.environ | {"LD_LIBRARY_PATH": f"{STANDIN / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    done = subprocess.run([sys.executable, "-c", HOST_WINDOW], capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert 'byte 0 of "ready", a window of the host: kernels of this chip reach those of Chip::window()' in done.stdout
+
+
+def test_what_needs_memory_of_the_host_says_so(tmp_path):
+    code, said, _ = run(["async_completion"], 2, tmp_path)
+    assert code == 2 and "-p a2a3: here the host plays an engine" in said
 
 
 def test_asynchronous_copies_are_refused_by_name(tmp_path):

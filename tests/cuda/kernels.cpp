@@ -1,31 +1,7 @@
 // Kernels that run on simulated cores and on a GPU: of the tests, and of bench/cuda.
 #include <baton_kernel.hpp>
 
-namespace {
-
-constexpr int kTile = 4096;
-using Line = pto::Tile<pto::TileType::Vec, float, 1, kTile, pto::BLayout::RowMajor, 1, pto::DYNAMIC>;
-
-}  // namespace
-
-BATON_KERNEL(add, In<float> a, In<float> b, Out<float> out) {
-  const auto count = static_cast<unsigned>(out.size());
-  Line x(count);
-  Line y(count);
-  TASSIGN(x, 0);
-  TASSIGN(y, kTile * sizeof(float));
-  auto a_line = a.line();
-  auto b_line = b.line();
-  auto out_line = out.line();
-  TLOAD(x, a_line);
-  TLOAD(y, b_line);
-  set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-  wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-  TADD(x, x, y);
-  set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-  wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-  TSTORE(out_line, x);
-}
+#include "../support/add_kernel.hpp"
 
 /// The same for long vectors, of which each block takes its share of tiles: while one is added, the next ones are on
 /// their way.

@@ -15,7 +15,8 @@ enum class Sending : int32_t {
   awaited,   // the kernel, which goes on when they are: for kernels that notify afterwards
 };
 
-/// A queue of a DMA engine. What it reads is left alone until the task is complete, which finish() makes sure of.
+/// A queue of a DMA engine, or, on a chip that has none, the core itself. What it reads is left alone until the task is
+/// complete, which finish() makes sure of.
 class Courier {
  public:
   /// `args` are those of the kernel. What the kernel wrote before may be sent.
@@ -23,13 +24,12 @@ class Courier {
     pipe_barrier(PIPE_ALL);
     pto::Tile<pto::TileType::Vec, uint8_t, 1, pto::comm::sdma::UB_ALIGN_SIZE> scratch;
     TASSIGN(scratch, 0);
-    if (!pto::comm::BuildAsyncSession(scratch, get_dma_workspace(args, 0), session_)) {
-      kernel::fail(kernel::place_of("moe::Courier", where), BATON_KERNEL_UNSUPPORTED, "this chip has no DMA engine");
-    }
+    has_engine_ = pto::comm::BuildAsyncSession(scratch, get_dma_workspace(args, 0), session_);
   }
 
   template <typename Element>
   AICORE void put(Element* to, const Element* from, int64_t count) {
+    if (!has_engine_) return copy_line(to, from, count);
     make_room();
     auto source = line_at(from, count);
     auto target = line_at(to, count);
@@ -38,10 +38,15 @@ class Courier {
   /// Adds 1 to the signal when these bytes, and those of all earlier puts, have arrived.
   template <typename Element>
   AICORE void put_and_notify(Element* to, const Element* from, int64_t count, int32_t* signal) {
+    const pto::comm::Signal there(signal);
+    if (!has_engine_) {
+      copy_line(to, from, count);
+      pto::comm::TNOTIFY(there, 1, pto::comm::NotifyOp::AtomicAdd);
+      return;
+    }
     make_room();
     auto source = line_at(from, count);
     auto target = line_at(to, count);
-    const pto::comm::Signal there(signal);
     last_ = pto::comm::TPUT_ASYNC(target, source, session_, there, 1, pto::comm::NotifyOp::AtomicAdd);
   }
 
@@ -69,6 +74,7 @@ class Courier {
 
   int64_t* args_;
   kernel::Where where_;
+  bool has_engine_ = false;
   pto::comm::AsyncSession session_;
   pto::comm::AsyncEvent last_;
   int open_ = 0;

@@ -26,14 +26,15 @@ std::uint32_t owner_of(const comm::WindowPlace& place) {
 
 }  // namespace
 
-std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me) {
+std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me, HostWindows host_windows) {
   const auto& state = comm::DomainAccess::state(me);
   if (state == nullptr) fail(Code::invalid_argument, "a chip cannot be a rank of no domain");
-  return std::make_unique<WindowMemory>(state->world_pointer());
+  return std::make_unique<WindowMemory>(state->world_pointer(), host_windows);
 }
 
 std::optional<Extent> WindowMemory::extent_of(const void* begin, std::size_t bytes) const {
   if (const auto buffer = LocalMemory::extent_of(begin, bytes)) return buffer;
+  if (host_windows_ == HostWindows::out_of_reach) return std::nullopt;
   const auto place = comm::find_window(*world_, begin, bytes);
   if (!place) return std::nullopt;
   return Extent{reinterpret_cast<std::uintptr_t>(begin) - place->offset, place->window->bytes()};
@@ -46,6 +47,11 @@ std::string WindowMemory::describe_nearest(const void* address) const {
                        far->window->domain().describe_member(static_cast<std::uint32_t>(far->rank)));
   }
   const std::string buffer = describe_near_buffer(address);
+  const auto place = comm::find_window(*world_, address, 1);
+  if (buffer.empty() && place && host_windows_ == HostWindows::out_of_reach) {
+    return fmt::format("byte {} of \"{}\", a window of the host: kernels of this chip reach those of Chip::window()",
+                       place->offset, place->window->name());
+  }
   const std::string window = buffer.empty() ? comm::describe_nearest_window(address) : buffer;
   return window.empty() ? LocalMemory::describe_nearest(address) : window;
 }

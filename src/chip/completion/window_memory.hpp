@@ -17,12 +17,16 @@
 
 namespace baton::chip {
 
+/// Whether kernels reach windows of the host (Domain::window()).
+enum class HostWindows : std::uint8_t { reached, out_of_reach };
+
 class WindowMemory final : public LocalMemory {
  public:
   /// A chip that is `world`'s rank.
-  explicit WindowMemory(std::shared_ptr<comm::World> world)
+  WindowMemory(std::shared_ptr<comm::World> world, HostWindows host_windows)
       : LocalMemory(world->rank()),
         world_(std::move(world)),
+        host_windows_(host_windows),
         written_(world_->path() == nullptr ? 0 : world_->size()) {}
 
   [[nodiscard]] int rank() const noexcept override { return static_cast<int>(world_->rank()); }
@@ -73,6 +77,7 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] int job_processors() const noexcept { return static_cast<int>(world_->control().processors); }
 
   std::shared_ptr<comm::World> world_;
+  HostWindows host_windows_;
   // What was written to other hosts, numbered: how much there was, how much of it is known to have arrived, and the
   // last of each rank. Relaxed: who tells others of what it wrote has noted it before.
   std::atomic<std::uint64_t> writes_{0};
@@ -82,6 +87,6 @@ class WindowMemory final : public LocalMemory {
 };
 
 /// The memory of a chip that is the rank of `me`.
-[[nodiscard]] std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me);
+[[nodiscard]] std::unique_ptr<LocalMemory> memory_of_rank(const Domain& me, HostWindows host_windows);
 
 }  // namespace baton::chip

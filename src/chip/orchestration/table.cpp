@@ -136,7 +136,9 @@ std::uint64_t dma_workspace() {
       [](Run& run) {
         void* const workspace = run.graph().dma_workspace();
         if (workspace == nullptr) {
-          baton::fail(Code::unsupported, "chips of this platform have no DMA engine for asynchronous copies");
+          baton::fail(
+              Code::unsupported,
+              "chips of this platform have no DMA engine for asynchronous copies: let kernels copy, with TGET or TPUT");
         }
         return reinterpret_cast<std::uint64_t>(workspace);
       },

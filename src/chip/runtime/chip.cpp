@@ -4,6 +4,7 @@
 
 #include "base/fail.hpp"
 #include "chip/completion/window_memory.hpp"
+#include "chip/cores/profile.hpp"
 #include "chip/runtime/chip_state.hpp"
 
 namespace baton {
@@ -11,7 +12,11 @@ namespace baton {
 Chip::Chip(const ChipOptions& options)
     : state_(std::make_unique<chip::ChipState>(options, std::make_unique<chip::LocalMemory>(), std::nullopt)) {}
 Chip::Chip(const ChipOptions& options, const Domain* me)
-    : state_(std::make_unique<chip::ChipState>(options, chip::memory_of_rank(*me), me->rank())) {}
+    : state_(std::make_unique<chip::ChipState>(
+          options,
+          chip::memory_of_rank(
+              *me, chip::is_simulated(options.platform) ? chip::HostWindows::reached : chip::HostWindows::out_of_reach),
+          me->rank())) {}
 Chip::~Chip() = default;
 
 Tensor Chip::alloc(DType dtype, std::initializer_list<std::int64_t> shape, std::string_view name) {

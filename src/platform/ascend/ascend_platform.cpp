@@ -27,15 +27,6 @@ namespace {
 using baton::platforms::guarded;
 using baton::platforms::last_error;
 
-/// With the chip of `npu`.
-template <class Body>
-int guarded(const baton::ascend::Npu& npu, Body&& body) noexcept {
-  return guarded([&] {
-    npu.make_current();
-    body();
-  });
-}
-
 }  // namespace
 
 extern "C" {

@@ -88,7 +88,8 @@ void Cann::check_version() const {
   std::int32_t patch = 0;
   check("aclrtGetVersion", aclrtGetVersion(&major, &minor, &patch));
   if (major == kMajorVersion) return;
-  library_.refuse(fmt::format("version {}.{}.{} of the interface, and {} is wanted", major, minor, patch, kMajorVersion));
+  library_.refuse(
+      fmt::format("version {}.{}.{} of the interface, and {} is wanted", major, minor, patch, kMajorVersion));
 }
 
 Error Cann::error(const char* function, Result result) const {

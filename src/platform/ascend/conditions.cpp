@@ -31,7 +31,8 @@ std::vector<DeferredCompletionEntry> entries_of(const GraphTask& task, const Con
   if (error != 0 || count > DEFERRED_COMPLETION_CAPACITY || queued < 0) {
     fail(task, Code::invalid_argument,
          fmt::format("it registered a completion condition that makes no sense (error {}): a null address, an unknown "
-                     "type, a zero cookie, or an asynchronous copy, for which platform {} has no DMA engine",
+                     "type, a zero cookie, or an asynchronous copy, for which platform {} has no DMA engine: "
+                     "let the kernel copy itself, with TGET or TPUT",
                      error, kGeneration.platform));
   }
   std::vector<DeferredCompletionEntry> entries(block.slab.entries, block.slab.entries + count);

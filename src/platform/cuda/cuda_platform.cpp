@@ -32,15 +32,6 @@ using baton::platforms::last_error;
 /// A task of three cores.
 constexpr int kCoresOfCluster = 3;
 
-/// With the GPU of `device`.
-template <class Body>
-int guarded(const baton::cuda::Gpu& gpu, Body&& body) noexcept {
-  return guarded([&] {
-    gpu.make_current();
-    body();
-  });
-}
-
 }  // namespace
 
 extern "C" {

@@ -33,4 +33,13 @@ int guarded(Body&& body) noexcept {
   }
 }
 
+/// The same on a thread that works with `device` from then on.
+template <class Device, class Body>
+int guarded(const Device& device, Body&& body) noexcept {
+  return guarded([&] {
+    device.make_current();
+    body();
+  });
+}
+
 }  // namespace baton::platforms

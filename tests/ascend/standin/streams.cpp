@@ -144,7 +144,8 @@ int destroy_stream(const char* function, void* handle, Wait wait) {
     int code = kOk;
     const Stream* const given = stream_of(state, handle, function, code);
     if (given == nullptr) return code;
-    if (given->waiting != 0) return violate(kBadParameter, std::string(function) + " while another thread waits for it");
+    if (given->waiting != 0)
+      return violate(kBadParameter, std::string(function) + " while another thread waits for it");
     const auto found = state.streams.find(number_of(handle));
     const std::unique_ptr<Stream> stream = std::move(found->second);
     state.streams.erase(found);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -28,8 +30,9 @@ constexpr std::int64_t kWithFabric = 2201;
 struct Shared {
   static constexpr std::size_t kBytes = std::size_t{1} << 16U;
   static constexpr std::uint32_t kPids = 8192;
+  static constexpr std::uint32_t kImporters = 4096;
 
-  std::atomic<std::uint32_t> importers;
+  std::atomic<std::int32_t> importers[kImporters];  // processes; 0: nobody
   std::atomic<std::uint32_t> freed;
   std::int32_t device;
   std::uint32_t open_to_all;
@@ -38,6 +41,34 @@ struct Shared {
   std::int32_t pids[kPids];
 };
 static_assert(sizeof(Shared) <= Shared::kBytes);
+
+/// This process imports the memory. False if too many do.
+bool add_importer(Shared& shared) {
+  for (auto& importer : shared.importers) {
+    std::int32_t nobody = 0;
+    if (importer.compare_exchange_strong(nobody, ::getpid())) return true;
+  }
+  return false;
+}
+void remove_importer(Shared& shared) {
+  for (auto& importer : shared.importers) {
+    std::int32_t self = ::getpid();
+    if (importer.compare_exchange_strong(self, 0)) return;
+  }
+}
+
+/// A process that has ended, and that nobody has waited for yet, imports nothing.
+bool is_running(std::int32_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t end = text.rfind(')');
+  return end != std::string::npos && end + 2 < text.size() && text[end + 2] != 'Z' && text[end + 2] != 'X';
+}
+bool has_importers(const Shared& shared) {
+  return std::any_of(std::begin(shared.importers), std::end(shared.importers),
+                     [](const auto& importer) { return importer.load() != 0 && is_running(importer.load()); });
+}
 
 struct Physical {
   std::uint64_t context = 0;
@@ -139,7 +170,7 @@ void drop_mappings(std::uint64_t context) {
   });
   std::erase_if(physical, [&](const auto& entry) {
     if (!ends(entry.second->context)) return false;
-    if (entry.second->imported) entry.second->shared->importers.fetch_sub(1);
+    if (entry.second->imported) remove_importer(*entry.second->shared);
     return true;
   });
 }
@@ -186,9 +217,9 @@ STANDIN_API int aclrtFreePhysical(void* handle) {
     Physical& memory = *found->second;
     if (memory.mappings != 0) return violate(kBadParameter, "aclrtFreePhysical before aclrtUnmapMem");
     if (memory.imported) {
-      memory.shared->importers.fetch_sub(1);
+      remove_importer(*memory.shared);
     } else {
-      if (memory.shared->importers.load() != 0) {
+      if (has_importers(*memory.shared)) {
         state.violations.emplace_back("aclrtFreePhysical of the owner before that of the importers");
       }
       memory.shared->freed.store(1);
@@ -343,9 +374,9 @@ STANDIN_API int aclrtMemImportFromShareableHandle(std::uint64_t shareable, std::
     if (shared.freed.load() != 0 || (shared.open_to_all == 0 && !listed)) {
       return violate(kBadParameter, "aclrtMemImportFromShareableHandle of freed memory, or by a stranger");
     }
+    if (!add_importer(*memory->shared)) return refuse(kNoMemory, "aclrtMemImportFromShareableHandle: too many");
     memory->imported = true;
     memory->origin = shareable;
-    memory->shared->importers.fetch_add(1);
     *out = state.new_handle();
     physical.emplace(number_of(*out), std::move(memory));
     return int{kOk};
@@ -387,9 +418,9 @@ STANDIN_API int aclrtMemImportFromShareableHandleV2(void* shareable, std::int32_
     if (memory->shared->freed.load() != 0 || memory->shared->open_to_all == 0) {
       return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of freed memory, or by a stranger");
     }
+    if (!add_importer(*memory->shared)) return refuse(kNoMemory, "aclrtMemImportFromShareableHandleV2: too many");
     memory->imported = true;
     memory->of_fabric = true;
-    memory->shared->importers.fetch_add(1);
     *out = state.new_handle();
     physical.emplace(number_of(*out), std::move(memory));
     return int{kOk};

@@ -23,6 +23,12 @@ NODE_TESTS = {  # of the suites of nodes, those with chips in processes, on as m
     "node_failure": "NodeFailure*Processes4:NodeDeath*Processes2:NodeFork*Processes2",
     "node_deadline": "StoppedChip*:EndlessKernel*Processes2",
 }
+# The folder of the stand-ins for libraries and compiler of Ascend chips; where it is given, those chips are what is tested.
+STANDIN = os.environ.get("BATON_TEST_STANDIN")
+ASCEND_TESTS = {
+    "ascend_node": "*Processes2:-*TracedNode*",
+    "ascend_node_collectives": "*Processes3",
+}
 CPP_EXAMPLES = ["allreduce"]
 PYTHON_EXAMPLES = sorted(
     name for name in os.listdir(f"{SOURCE}/examples")
@@ -80,6 +86,19 @@ def test_the_tests_of_nodes(node, suite):
     code, out, err = node.run(program, f"--gtest_filter={NODE_TESTS[suite]}", **more)
     assert code == 0, out + err
     assert re.search(r"\[  PASSED  \] [1-9]\d* tests", out)
+    node.baton.assert_nothing_left()
+
+
+@pytest.mark.skipif(not STANDIN, reason="not asked for")
+@pytest.mark.parametrize("suite", ASCEND_TESTS)
+def test_nodes_of_ascend_chips(node, suite, tmp_path):
+    program = os.path.join(os.environ["BATON_TEST_PROGRAMS"], suite)
+    log = tmp_path / "log"
+    code, out, err = node.run(program, f"--gtest_filter={ASCEND_TESTS[suite]}", STANDIN_LOG=str(log),
+                              BATON_CACHE_DIR=f"{STANDIN}/cache")
+    assert code == 0, out + err
+    assert re.search(r"\[  PASSED  \] [1-9]\d* tests", out)
+    assert set(log.read_text().splitlines()) == {"ended"}  # no rule of the stand-in was broken, and nothing was left behind
     node.baton.assert_nothing_left()
 
 
