@@ -21,6 +21,7 @@ namespace baton::test {
 namespace {
 
 bool is_inherited(std::string_view entry) {
+  if (entry.starts_with("BATON_CACHE_DIR=")) return true;  // kernels are compiled once for all
   for (const std::string_view prefix : {"BATON_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_",
                                         "RANK=", "WORLD_SIZE=", "MASTER_PORT=", "TORCHELASTIC_"}) {
     if (entry.starts_with(prefix)) return false;

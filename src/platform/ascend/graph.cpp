@@ -142,7 +142,7 @@ void Graph::upload() {
     task.conditions = task.may_defer() ? conditions : 0;
     for (std::uint32_t i = 0; i < task.parts(); ++i) {
       const std::uint64_t at = memory_ + bytes.size();
-      const std::uint32_t core = task.kernel->cores ? i % kCoresOfCluster : 0;
+      const std::size_t core = task.kernel->cores ? i % kCoresOfCluster : 0;
       block.local.block_idx = static_cast<std::int32_t>(task.kernel->cores ? i / kCoresOfCluster : i);
       block.global.sub_block_id = core == 2 ? 1 : 0;
       block.address = task.kernel->cores ? static_cast<std::int64_t>((*task.kernel->cores)[core]) : 0;

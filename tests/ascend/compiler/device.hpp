@@ -2,8 +2,13 @@
 // the way in for simulated cores.
 #pragma once
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <climits>
 #include <cstdint>
 
 #include <intrinsic.h>
@@ -23,35 +28,52 @@ __attribute__((visibility("default"))) extern int standin_stop;
 int standin_stop = 0;
 }
 
-/// A wait as on a chip: the core looks until it sees the value. Who notifies may be another process, which wakes
-/// nobody.
+/// A wait as on a chip: the core looks until it sees the value. A kernel that notifies, of this process or another one,
+/// wakes it; a plain store is seen at the next look. Each look lets other cores of this thread go on.
 inline void standin_wait(BatonCore* core, const int32_t* signal, int32_t value, uint32_t comparison,
                          const BatonPlace* place) {
-  while (core->table->test(core, signal, value, comparison, place) == 0) {
+  constexpr int kLooks = 30;  // until all cores of the thread seem to wait
+  constexpr timespec kLimit{0, 1'000'000};
+  for (int looks = 0;; ++looks) {
+    const int32_t seen = __atomic_load_n(signal, __ATOMIC_ACQUIRE);
+    if (core->table->test(core, signal, value, comparison, place) != 0) return;
     // Written by the thread that resets; nothing else is handed over.
     if (__atomic_load_n(&standin_stop, __ATOMIC_RELAXED) != 0) {
       const BatonFailure failure{BATON_KERNEL_WAIT_TIMEOUT, 0, place, "the device is reset"};
       core->table->fail(core, &failure);
     }
-    ::sched_yield();
+    if (looks < kLooks) {
+      ::sched_yield();
+    } else {
+      ::syscall(SYS_futex, signal, FUTEX_WAIT, seen, &kLimit, nullptr, 0);
+    }
   }
 }
 
-/// Lets the waits of a core be such, as long as it lives.
+struct StandinTable : BatonCoreTable {
+  const BatonCoreTable* given;
+};
+
+inline void standin_notify(BatonCore* core, int32_t* signal, int32_t value, uint32_t op, const BatonPlace* place) {
+  static_cast<const StandinTable*>(core->table)->given->notify(core, signal, value, op, place);
+  ::syscall(SYS_futex, signal, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// Lets a core wait and notify so, as long as it lives.
 class StandinWaits {
  public:
-  explicit StandinWaits(BatonCore& core) : core_(core), given_(core.table), table_(*core.table) {
+  explicit StandinWaits(BatonCore& core) : core_(core), table_{*core.table, core.table} {
     table_.wait = standin_wait;
+    table_.notify = standin_notify;
     core_.table = &table_;
   }
   StandinWaits(const StandinWaits&) = delete;
   StandinWaits& operator=(const StandinWaits&) = delete;
-  ~StandinWaits() { core_.table = given_; }
+  ~StandinWaits() { core_.table = table_.given; }
 
  private:
   BatonCore& core_;
-  const BatonCoreTable* given_;
-  BatonCoreTable table_;
+  StandinTable table_;
 };
 
 extern "C" {
