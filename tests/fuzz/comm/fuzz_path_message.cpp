@@ -28,7 +28,7 @@ struct Target {
         ::mmap(nullptr, 3 * kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     part = room + kBytes;
     FUZZ_REQUIRE(::mprotect(part, kBytes, PROT_READ | PROT_WRITE) == 0);
-    delivery.expose(kWindow, {std::make_shared<comm::SharedMemory>(room, 3 * kBytes), part, kBytes, 5});
+    delivery.expose(kWindow, {std::make_shared<comm::SharedMemory>(room, 3 * kBytes), part, kBytes, 5, {}});
   }
 };
 
