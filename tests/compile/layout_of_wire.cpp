@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 7);
+static_assert(kControlVersion == 8);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
