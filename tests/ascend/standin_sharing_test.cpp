@@ -8,9 +8,6 @@
 namespace baton::test {
 namespace {
 
-/// aclrtPhysicalMemProp of device 1.
-constexpr std::uint32_t kOfDevice1[8] = {0, 0, 5, 1, 1, 0, 0, 0};
-
 struct Handles {
   std::uint64_t listed;    // for the other process
   std::uint64_t unlisted;  // for somebody else
@@ -56,8 +53,9 @@ class StandInSharing : public StandIn {
     void* memory[2] = {};
     Handles handles{};
     std::int32_t stranger = 1;
-    if (aclInit(nullptr) != 0 || aclrtSetDevice(1) != 0 || aclrtMallocPhysical(&memory[0], kUnit, kOfDevice1, 0) != 0 ||
-        aclrtMallocPhysical(&memory[1], kUnit, kOfDevice1, 0) != 0 ||
+    if (aclInit(nullptr) != 0 || aclrtSetDevice(1) != 0 ||
+        aclrtMallocPhysical(&memory[0], kUnit, kMemoryOfDevice1, 0) != 0 ||
+        aclrtMallocPhysical(&memory[1], kUnit, kMemoryOfDevice1, 0) != 0 ||
         aclrtMemExportToShareableHandle(memory[0], 0, 0, &handles.listed) != 0 ||
         aclrtMemExportToShareableHandle(memory[1], 0, 0, &handles.unlisted) != 0 ||
         aclrtMemSetPidToShareableHandle(handles.listed, &importer, 1) != 0 ||
@@ -140,7 +138,7 @@ TEST_F(StandInSharing, MapsAtAddressesOfTheSameDevice) {
   void* place = nullptr;
   ASSERT_EQ(aclrtReserveMemAddress(&place, kUnit, 0, nullptr, 0), 0);
   ASSERT_EQ(aclrtSetDevice(1), 0);
-  ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kOfDevice1, 0), 0);
+  ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemoryOfDevice1, 0), 0);
   EXPECT_EQ(aclrtMapMem(place, kUnit, 0, memory, 0), 107000);
 }
 

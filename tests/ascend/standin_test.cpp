@@ -111,9 +111,8 @@ TEST_F(StandIn, ChecksStreamsAndEvents) {
 TEST_F(StandIn, ChecksPhysicalMemoryAndItsAddresses) {
   void* memory = nullptr;
   void* place = nullptr;
-  constexpr std::uint32_t kOfDevice1[8] = {0, 0, 5, 1, 1, 0, 0, 0};
   EXPECT_EQ(aclrtMallocPhysical(&memory, kUnit + 1, kMemory, 0), 107000) << "no whole units";
-  EXPECT_EQ(aclrtMallocPhysical(&memory, kUnit, kOfDevice1, 0), 107000) << "of another device";
+  EXPECT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemoryOfDevice1, 0), 107000) << "of another device";
   ASSERT_EQ(aclrtMallocPhysical(&memory, kUnit, kMemory, 0), 0);
   EXPECT_EQ(aclrtReserveMemAddress(&place, kUnit, 1, nullptr, 0), 107000) << "with an alignment";
   ASSERT_EQ(aclrtReserveMemAddress(&place, kUnit, 0, nullptr, 0), 0);

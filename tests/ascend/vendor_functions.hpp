@@ -71,6 +71,8 @@ class StandIn : public testing::Test {
 inline constexpr std::size_t kUnit = std::size_t{2} << 20U;
 /// aclrtPhysicalMemProp and aclrtMemAccessDesc, of device 0.
 inline constexpr std::uint32_t kMemory[8] = {0, 0, 5, 0, 1, 0, 0, 0};
+/// The same of device 1.
+inline constexpr std::uint32_t kMemoryOfDevice1[8] = {0, 0, 5, 1, 1, 0, 0, 0};
 inline std::uint32_t full_access[6] = {3, 0, 1, 0, 0, 0};
 
 }  // namespace baton::test
