@@ -124,7 +124,7 @@ constexpr Row kOptions[] = {
     // Of the next two join() reads for itself what it needs: options are shown, a token is not.
     {{"BATON_JOB_TOKEN", "64 hexadecimal digits", "",
       "The secret of a job on several hosts that mpirun, srun or torchrun started: equal at all its ranks."},
-     [](Options&, const OptionInfo&, std::string_view) {}},
+     [](Options&, const OptionInfo& i, std::string_view text) { static_cast<void>(parse_name(i.name, text, i.form)); }},
     {{"BATON_MEET", "a host, or a host and a port such as node1:4711", "",
       "The host of rank 0 of such a job; without it, what its launcher says."},
      [](Options&, const OptionInfo& i, std::string_view text) { static_cast<void>(parse_name(i.name, text, i.form)); }},

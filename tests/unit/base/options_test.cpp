@@ -173,7 +173,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 36U);
+  EXPECT_EQ(names.size(), 38U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {

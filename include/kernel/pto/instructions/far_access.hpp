@@ -83,7 +83,8 @@ class FarPieces {
   PTO_COLD AICORE void send(uint32_t change) {
     if (count_ == 0) return;
     // They follow the distances, of which there may be fewer than there is room for.
-    memmove(distances_ + count_ * kDistance, pieces_, count_ * piece_bytes_);
+    unsigned char* const to = distances_ + count_ * kDistance;
+    for (uint64_t i = 0; i < count_ * piece_bytes_; ++i) to[i] = pieces_[i];
     send_pieces(place_, {tensor_, distances_, count_, static_cast<uint32_t>(piece_bytes_), change});
   }
 
