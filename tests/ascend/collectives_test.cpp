@@ -124,10 +124,11 @@ SCENARIO(EveryAlgorithm, kUpToEight) {
   DeviceRank rank(me, (kMostElements + 8) * 8 * ranks, ranks * 1000);
   int round = 0;
   for (const auto& [operation, algorithm] : chip_algorithms()) {
+    ++round;
     check_call(rank,
                {.operation = operation,
                 .count = 130,
-                .root = ++round % me.size(),
+                .root = round % me.size(),
                 .memory = Memory::windows,
                 .algorithm = algorithm},
                round);

@@ -57,7 +57,7 @@ TEST_F(AscendProfile, TellsWhenEachTaskRan) {
   });
   const TaskProfile profile = chip.task_profile();
   ASSERT_EQ(profile.records.size(), 4U);
-  for (const std::uint64_t task : {1, 2}) {
+  for (const std::uint64_t task : {1U, 2U}) {
     const TaskRecord& one = record(profile, task);
     EXPECT_EQ(one.outcome, TaskOutcome::done);
     EXPECT_EQ(one.core, task == 1 ? 1 : 0);  // vector, cube

@@ -23,7 +23,7 @@ enum class HostWindows : std::uint8_t { reached, out_of_reach };
 class WindowMemory final : public LocalMemory {
  public:
   /// A chip that is `world`'s rank.
-  WindowMemory(std::shared_ptr<comm::World> world, HostWindows host_windows = HostWindows::reached)
+  explicit WindowMemory(std::shared_ptr<comm::World> world, HostWindows host_windows = HostWindows::reached)
       : LocalMemory(world->rank()),
         world_(std::move(world)),
         host_windows_(host_windows),

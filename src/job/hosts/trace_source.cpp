@@ -36,6 +36,8 @@ UniqueFd make_file() {
 }  // namespace
 
 struct TraceSource::Open {
+  Open(std::uint32_t number, FileMapping mapping) : chunk(number), memory(std::move(mapping)) {}
+
   std::uint32_t chunk;
   FileMapping memory;
   std::uint64_t sent = 0;  // events or bytes

@@ -35,7 +35,7 @@ SCENARIO(PointersReachRanksOfTheSameHost, {.sizes = {4, 5}, .hostings = kHosts})
   for (int rank = 0; rank < me.size(); ++rank) {
     REQUIRE_EQUAL(window.is_mapped(rank), is_same_host(rank, me.rank()));
     if (window.is_mapped(rank)) {
-      window.peer(rank)[me.rank() % 4] = 1;
+      window.peer(rank)[static_cast<std::size_t>(me.rank() % 4)] = 1;
       continue;
     }
     const std::string host(1, static_cast<char>('a' + test::hosts_of_ranks()[static_cast<std::size_t>(rank)]));

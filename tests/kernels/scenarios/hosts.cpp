@@ -59,7 +59,7 @@ SCENARIO(AWaitForAnotherHostsSignalIsAnError, {.sizes = {2}, .hostings = {Hostin
 // those that are added, or compared, meet what others leave there.
 SCENARIO(KernelsScatterIntoWindows, {.sizes = {2, 3}}) {
   constexpr std::size_t kRows = 8, kCols = 16, kPlaces = 64, kApart = 24, kRoom = kPlaces * kApart;
-  enum : std::int64_t { kReplace, kAdd, kLarger, kSmaller, kOperations };
+  enum : std::int64_t { kReplaced, kAdded, kLarger, kSmaller, kOperations };
   const auto window = me.window<float>("places", kRoom);
   const auto indices = me.window<std::int32_t>("indices", kRows * kCols);
   ChipRank chip(me);
@@ -75,7 +75,7 @@ SCENARIO(KernelsScatterIntoWindows, {.sizes = {2, 3}}) {
     values[i] = value(me.rank(), i);
   }
   for (std::int64_t rows = 0; rows < 2; ++rows) {
-    for (std::int64_t op = kReplace; op < kOperations; ++op) {
+    for (std::int64_t op = kReplaced; op < kOperations; ++op) {
       std::vector<float> wanted(kRoom);
       for (std::size_t i = 0; i < kRoom; ++i)
         window[i] = wanted[i] = static_cast<float>(i % 7) + 1000.0F * static_cast<float>(peer);
@@ -90,8 +90,8 @@ SCENARIO(KernelsScatterIntoWindows, {.sizes = {2, 3}}) {
             rows == 0 ? static_cast<std::size_t>(at) : static_cast<std::size_t>(at) * kApart + i % kCols;
         const float given = value(giver, i);
         float& here = wanted[place];
-        here = op == kReplace  ? given
-               : op == kAdd    ? here + given
+        here = op == kReplaced ? given
+               : op == kAdded  ? here + given
                : op == kLarger ? std::max(here, given)
                                : std::min(here, given);
       }

@@ -41,7 +41,7 @@ TEST(Clocks, ATaskIsBehindTheConditionsOfTheOneBeforeItWhicheverTimesTheyHave) {
   const Recorded recorded = record([] {
     const Recording all;
     const auto ended = task_token(kChip, 1, TaskMoment::ended);
-    for (const std::uint64_t task : {1, 2}) {
+    for (const std::uint64_t task : {1U, 2U}) {
       all.add(1, EventKind::hand, 0, 0, task_token(kChip, task, TaskMoment::submitted));
     }
     all.add(2, EventKind::edge, 0, all.first + 2, 2, 1, kChip);
@@ -72,7 +72,7 @@ TEST(Clocks, WhoWaitsForAllTasksIsBehindThemWhicheverTimesTheyHave) {
   const CheckedBytes written{.memory = kData, .how = static_cast<std::uint8_t>(CheckedUse::write), .last = 8};
   const Recorded recorded = record([&] {
     const Recording all;
-    for (const std::uint64_t task : {1, 2}) {
+    for (const std::uint64_t task : {1U, 2U}) {
       const std::uint64_t now = 100 * task;
       const Activity kernel = kKernel + task;
       all.add(now, EventKind::hand, 0, 0, task_token(kChip, task, TaskMoment::submitted));

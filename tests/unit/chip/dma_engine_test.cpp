@@ -110,6 +110,8 @@ TEST(DmaEngine, WhoeverKeepsTrackOfWordsIsToldOfRecords) {
 class FarMemory final : public LocalMemory {
  public:
   struct Moving {
+    Moving(void* target, const void* source, std::size_t count) : to(target), from(source), bytes(count) {}
+
     void* to;
     const void* from;
     std::size_t bytes;

@@ -141,7 +141,9 @@ void trap_kernel(int64_t*) { __builtin_trap(); }
 
 // args: scalar: what to throw, by number
 void throw_kernel(int64_t* args) {
-  struct Stop {};
+  struct Stop {
+    int reason = 0;
+  };
   switch (args[0]) {
     case 0: throw 5;
     case 1: throw "out of luck";

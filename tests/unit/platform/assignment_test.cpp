@@ -93,7 +93,7 @@ TEST(Assignment, KeepsTheOrderOfRandomTasksWhoeverGoesFirst) {
       for (std::size_t i = 0; number > 0 && i < generator() % 6; ++i)
         predecessors.push_back(static_cast<std::uint32_t>(generator() % number));
       std::ranges::sort(predecessors);
-      predecessors.erase(std::ranges::unique(predecessors).begin(), predecessors.end());
+      predecessors.erase(std::unique(predecessors.begin(), predecessors.end()), predecessors.end());
       const std::uint32_t blocks = generator() % 6 == 0 ? static_cast<std::uint32_t>(1 + generator() % cores) : 1;
       assignment.begin_task();
       const std::size_t first = blocks == 1 ? assignment.core_for(machine, predecessors) : assignment.cores_for(blocks);

@@ -60,7 +60,7 @@ TEST(Placement, KeepsTheOrderOfRandomGraphsWhoeverGoesFirst) {
         before[task].push_back(static_cast<std::uint32_t>(generator() % task));
       }
       std::ranges::sort(before[task]);
-      before[task].erase(std::ranges::unique(before[task]).begin(), before[task].end());
+      before[task].erase(std::unique(before[task].begin(), before[task].end()), before[task].end());
     }
     const Placement placement = place(before, blocks, cores);
     for (unsigned order = 0; order < 5; ++order) {

@@ -10,7 +10,7 @@ namespace cache_line_t {
 constexpr int ENTIRE_DATA_CACHE = 1;
 }
 typedef int mem_dsb_t;
-static inline void dcci(...) {}
+[[maybe_unused]] static inline void dcci(...) {}
 static inline void dsb(mem_dsb_t) {}
 
 using namespace pto;
@@ -21,7 +21,7 @@ extern "C" __aicore__ __attribute__((always_inline)) void kernel_entry(__gm__ in
   auto* places = reinterpret_cast<__gm__ int32_t*>(reinterpret_cast<__gm__ Tensor*>(args[2])->buffer.addr);
   const int64_t valid = args[3];
   set_mask_norm();
-  set_vector_mask(-1, -1);
+  set_vector_mask(static_cast<uint64_t>(-1), static_cast<uint64_t>(-1));
 
   using Row = Tile<TileType::Vec, float, 1, 512, BLayout::RowMajor, -1, -1>;
   using Padded = Tile<TileType::Vec, float, 1, 512, BLayout::RowMajor, -1, -1, SLayout::NoneBox, 512, PadValue::Min>;
