@@ -27,6 +27,7 @@ void compare_clocks(GpuClock& clock, ClockWords& words, Function tell_time, Stre
     // Pairs with tell_time().
     std::atomic_ref(at->asked).store(question, std::memory_order_release);
     std::int64_t answered = asked;
+    // Pairs with the device's release of the answer.
     while (std::atomic_ref(at->answered).load(std::memory_order_acquire) < question) {
       answered = GpuClock::host_now();
       if (answered - asked <= kLookNs) continue;
