@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import sys
+import time
 
 from harness import build, machine, mpi, programs
 from harness.beside import busy_programs
@@ -29,6 +30,7 @@ examples:
   {program} collectives --case 'windows/allreduce/*' --json results.json
   {program} comm --case 'barrier*/8' --beside 2   the same, while others have work for both processors
   {program} --html page.html --from results.json
+  {program} hosts --json grid.json --resume --within 120   a large suite in pieces; repeat until nothing is left
 
 docs/how-to/benchmark.md says more."""
 
@@ -68,6 +70,10 @@ def parser(program):
     result.add_argument("--repeats", type=int, metavar="N", help=f"rounds ({REPEATS}, or {QUICK_REPEATS} with --quick)")
     result.add_argument("--beside", type=int, default=0, metavar="N",
                         help="N busy programs run beside what is measured, on the processors in turns (0)")
+    result.add_argument("--within", type=float, metavar="SECONDS",
+                        help="begins no case later than this: the rest is for the next run, with --resume")
+    result.add_argument("--resume", action="store_true",
+                        help="cases that are in the file of --json are not measured again; the others are added to it")
     result.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     result.add_argument("--json", metavar="PATH",
                         help="where the results go (BUILD/bench/SUITE.json); those of several suites are a list")
@@ -103,11 +109,14 @@ def plan_for(options):
     )
 
 
-def measure(cases, repeats, run, table, progress):
-    """All rows, printed as they come. Stops early, with what there is, when interrupted."""
+def measure(cases, repeats, run, table, progress, begun_in_time):
+    """All rows, printed as they come. Stops early, with what there is, when interrupted or when the time is over."""
     results = []
     try:
         for case in cases:
+            if not begun_in_time():
+                say(f"the time is over, {len(cases) - len(results)} of {len(cases)} cases are left")
+                break
             result = result_of(case, race(case, repeats, run, progress))
             progress.clear()
             table.row(result)
@@ -116,6 +125,20 @@ def measure(cases, repeats, run, table, progress):
         progress.clear()
         say("interrupted; the finished cases are kept")
     return results
+
+
+def recorded_documents(path):
+    """By suite, what is in a file of results; nothing if there is no such file."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        recorded = json.load(file)
+    return {document["header"]["suite"]: document for document in (recorded if isinstance(recorded, list) else [recorded])}
+
+
+def with_earlier(document, earlier):
+    """The results of both, those of `earlier` first. Its header stays: it says when the first piece was measured."""
+    return document if earlier is None else earlier | {"results": [*earlier["results"], *document["results"]]}
 
 
 def save(path, documents):
@@ -174,6 +197,9 @@ def run(options):
     if options.beside < 0:
         say(f"--beside {options.beside}: at least 0")
         return 2
+    if options.resume and options.json is None:
+        say("--resume goes with --json, which says where the results are")
+        return 2
     if options.recorded is not None:
         return draw_recorded(options)
     modules = [loaded(name) for name in ([options.suite] if options.suite else suites())]
@@ -207,10 +233,21 @@ def measure_suites(chosen, options):
     """Measures one suite after the other. Returns the exit status."""
     repeats = options.repeats or (QUICK_REPEATS if options.quick else REPEATS)
     documents, complete = [], True
+    try:
+        earlier = recorded_documents(options.json) if options.resume else {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        say(f"--resume: no results of the benchmarks in {options.json}: {error}")
+        return 2
+    deadline = None if options.within is None else time.monotonic() + options.within
     for suite, cases in chosen.items():
+        done = {result["case"] for result in earlier.get(cases[0].suite, {"results": []})["results"]}
+        cases = [case for case in cases if case.name not in done]
+        if not cases:
+            say(f"all cases of {suite.SUITE} that were asked for are in {options.json}")
+            continue
         if len(chosen) > 1:
             say(f"suite {len(documents) + 1} of {len(chosen)}: {cases[0].suite}")
-        documents.append(measure_suite(suite, cases, repeats, options))
+        documents.append(measure_suite(suite, cases, repeats, options, deadline))
         results = documents[-1]["results"]
         complete = complete and not any(failed(result) for result in results)
         if options.json is None:
@@ -218,14 +255,16 @@ def measure_suites(chosen, options):
         if len(results) < len(cases):  # interrupted
             complete = False
             break
-    if options.json is not None:
-        save(options.json, documents)
+    if options.json is not None and documents:
+        merged = {document["header"]["suite"]: with_earlier(document, earlier.get(document["header"]["suite"]))
+                  for document in documents}
+        save(options.json, list((earlier | merged).values()))
     if options.html is not None:
         draw(options.html, documents)
     return 0 if complete else 1
 
 
-def measure_suite(suite, cases, repeats, options):
+def measure_suite(suite, cases, repeats, options, deadline):
     """The object for the JSON file."""
     name = cases[0].suite
     built = build.build_facts(options.build_dir)
@@ -239,7 +278,8 @@ def measure_suite(suite, cases, repeats, options):
     # A suite may need something that is there while it is measured.
     around = getattr(suite, "surroundings", contextlib.nullcontext)()
     with around, busy_programs(options.beside):
-        results = measure(cases, repeats, programs.run, table, progress)
+        results = measure(cases, repeats, programs.run, table, progress,
+                          lambda: deadline is None or time.monotonic() < deadline)
     table.foot()
     return {"header": header, "results": results}
 

@@ -189,3 +189,20 @@ def test_a_reader_that_goes_away_gets_no_traceback(argument):
                           timeout=60)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_suite_is_measured_in_pieces(programs, tmp_path, capsys):
+    for name in ("ours", "floor"):
+        programs.add(name, 100)
+    grid = str(tmp_path / "grid.json")
+    options = ("--quick", "--case", "put/*", "--repeats", "1", "--json", grid, "--resume")
+    assert run(programs, "--quick", "--case", "put/8", "--repeats", "1", "--json", grid) == 0
+    assert run(programs, *options, "--within", "0") == 1
+    assert "cases are left" in capsys.readouterr().err
+    assert run(programs, *options) == 0
+    with open(grid, encoding="utf-8") as file:
+        names = [result["case"] for result in json.load(file)["results"]]
+    assert names[0] == "put/8" and len(names) == len(set(names)) > 1
+    assert run(programs, *options) == 0
+    assert "all cases" in capsys.readouterr().err
+    assert run(programs, "--resume") == 2
