@@ -55,6 +55,38 @@ def test_a_cut_host_is_not_reached_until_it_is_mended(make_lab):
         assert connect(lab, lab.hosts[0], target, port, 60)
 
 
+ANSWER = """
+import socket
+with socket.create_server(("", 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    peer, address = server.accept()
+    peer.sendall(peer.recv(1))
+"""
+ASK = """
+import socket, sys, time
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=60) as peer:
+    began = time.monotonic()
+    peer.sendall(b"x")
+    peer.recv(1)
+    print(time.monotonic() - began)
+"""
+
+
+def test_what_is_sent_with_a_delay_comes_later(make_lab):
+    lab = make_lab(2)
+    target, way_s = addresses(lab)[lab.hosts[1]], 0.03
+    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", ANSWER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as answering:
+        port = answering.stdout.readline().strip()
+        ask = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[0], sys.executable, "-c", ASK, target, port]
+        asked = lab.call("delay", str(int(1e6 * way_s)), *ask)
+    assert asked.returncode == 0, asked.stderr
+    assert float(asked.stdout) >= 2 * way_s
+    assert addresses(lab)[lab.hosts[1]] == target
+    assert "cut" not in lab.call("status").stdout
+    assert lab.call("delay", "1", "false").returncode == 1
+
+
 def test_up_again_changes_nothing_and_down_removes_all(make_lab):
     lab = make_lab(2)
     inode = os.stat(f"/run/netns/{lab.hosts[0]}").st_ino
