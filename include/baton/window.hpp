@@ -17,6 +17,7 @@
 namespace baton {
 
 class Domain;
+class Transfer;  // bytes on their way, by themselves
 
 namespace comm {
 class WindowState;
@@ -83,6 +84,12 @@ class BATON_API RawWindow {
   /// put, then advance() of the word at `word` of the same part, which a waiter sees after the bytes.
   void put_advance(int peer, std::size_t offset, const void* source, std::size_t count_bytes, std::size_t word,
                    std::uint64_t value) const;
+  /// The same, which goes on by itself: until finish() returns the bytes at `source` must not change. Null if they may
+  /// change at once.
+  [[nodiscard]] std::unique_ptr<Transfer> start_put_advance(int peer, std::size_t offset, const void* source,
+                                                            std::size_t count_bytes, std::size_t word,
+                                                            std::uint64_t value) const;
+  void finish(Transfer& transfer) const;
   /// Blocks until the word at `offset` of this rank's own part, which `from` advances, is at least `value`; false at
   /// the deadline. Throws peer_died as soon as any member is dead, peer_left as soon as `from` has left. An acquire.
   [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,

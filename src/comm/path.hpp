@@ -68,11 +68,13 @@ class Path {
   /// Complete when it returns. Throws peer_left if the rank has left, released if it does not know the window any
   /// more.
   virtual void get(const FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) = 0;
-  /// The same, of bytes alone, that go on by themselves. Never block; what goes wrong is told at their end.
+  /// The same as put() and get(), but they go on by themselves. Never block; what goes wrong is told at their end.
   [[nodiscard]] virtual std::unique_ptr<Transfer> start_put(const FarPlace& to, const void* source, std::size_t bytes,
-                                                            const Deadline& deadline) = 0;
+                                                            const FarSignal& signal, const Deadline& deadline) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> start_get(const FarPlace& from, void* target, std::size_t bytes,
                                                             const Deadline& deadline) = 0;
+  /// Waits until it is over, and ends it.
+  virtual void finish(Transfer& transfer) = 0;
   /// A short message for who listens to `topic` at `rank` (Delivery::listen()); nothing if the rank is gone. Waits for
   /// nobody.
   virtual void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) = 0;

@@ -97,6 +97,14 @@ void RawWindow::put_advance(int peer, std::size_t offset, const void* source, st
   state().put_advance(peer, offset, source, count_bytes, word, value);
 }
 
+std::unique_ptr<Transfer> RawWindow::start_put_advance(int peer, std::size_t offset, const void* source,
+                                                       std::size_t count_bytes, std::size_t word,
+                                                       std::uint64_t value) const {
+  return state().start_put_advance(peer, offset, source, count_bytes, word, value);
+}
+
+void RawWindow::finish(Transfer& transfer) const { state().finish(transfer); }
+
 bool RawWindow::is_told_within(int from, std::size_t offset, std::uint64_t value,
                                std::chrono::nanoseconds timeout) const {
   return state().is_told_within(from, offset, value, timeout);

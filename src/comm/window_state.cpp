@@ -184,7 +184,7 @@ void WindowState::fetch(int peer, std::size_t offset, void* target, std::size_t 
 std::unique_ptr<Transfer> WindowState::start_send(int peer, std::size_t offset, const void* source,
                                                   std::size_t count) const {
   static_cast<void>(checked("put", peer, offset, count));
-  return path_->start_put(far_place(peer, offset), source, count, far_deadline());
+  return path_->start_put(far_place(peer, offset), source, count, {}, far_deadline());
 }
 
 std::unique_ptr<Transfer> WindowState::start_fetch(int peer, std::size_t offset, void* target,

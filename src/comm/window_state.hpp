@@ -77,6 +77,10 @@ class WindowState {
                                     std::chrono::nanoseconds timeout) const;
   void put_advance(int peer, std::size_t offset, const void* source, std::size_t count, std::size_t word,
                    std::uint64_t value) const;
+  [[nodiscard]] std::unique_ptr<Transfer> start_put_advance(int peer, std::size_t offset, const void* source,
+                                                            std::size_t count, std::size_t word,
+                                                            std::uint64_t value) const;
+  void finish(Transfer& transfer) const { path_->finish(transfer); }
   [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,
                                     std::chrono::nanoseconds timeout) const;
 

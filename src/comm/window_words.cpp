@@ -47,6 +47,20 @@ void WindowState::put_advance(int peer, std::size_t offset, const void* source, 
              {wire::SignalChange::advance, key_, word, static_cast<std::int64_t>(value)}, far_deadline());
 }
 
+std::unique_ptr<Transfer> WindowState::start_put_advance(int peer, std::size_t offset, const void* source,
+                                                         std::size_t count, std::size_t word,
+                                                         std::uint64_t value) const {
+  // What is far, checked and recorded alike.
+  if (!is_far(peer) || is_checked() || events::tracing()) {
+    put_advance(peer, offset, source, count, word, value);
+    return nullptr;
+  }
+  static_cast<void>(checked("put", peer, offset, count));
+  static_cast<void>(growing_word("advance", peer, word));
+  return path_->start_put(far_place(peer, offset), source, count,
+                          {wire::SignalChange::advance, key_, word, static_cast<std::int64_t>(value)}, far_deadline());
+}
+
 WaitDescription WindowState::describe_reaching(int owner, Needed needed) const {
   const std::uint64_t who = needed == Needed::owner ? static_cast<std::uint64_t>(owner) : kAllRanks;
   return {wire::Operation::in_collective, domain_->name(), who, WaitCmp::ge, 0, 0};

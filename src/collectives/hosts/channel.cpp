@@ -18,16 +18,21 @@ std::size_t arrived_at(const ChannelLayout& layout, std::size_t channel, std::ui
 
 }  // namespace
 
-void Channel::send(const RawWindow& window, const ChannelLayout& layout, const std::byte* data, std::size_t bytes,
-                   std::uint64_t stamp, WaitTold wait) {
+std::unique_ptr<Transfer> Channel::send(const RawWindow& window, const ChannelLayout& layout, const std::byte* data,
+                                        std::size_t bytes, std::uint64_t stamp, WaitTold wait) {
+  // Those that go in one piece are gone at once, nearly always.
+  constexpr std::size_t kGoneAtOnce = std::size_t{8} * 1024;
   if (sent_ - known_taken_ == ChannelLayout::kSlots) {
     const std::size_t taken = layout.lines_of(here_) + offsetof(Lines, taken);
     wait(peer_, taken, known_taken_ + 1);
     known_taken_ = load_own(window, taken);
   }
   const std::uint64_t number = ++sent_;
-  window.put_advance(peer_, layout.slot(there_, number), data, bytes, arrived_at(layout, there_, number),
-                     stamped(number, stamp));
+  const std::size_t word = arrived_at(layout, there_, number);
+  if (bytes > kGoneAtOnce)
+    return window.start_put_advance(peer_, layout.slot(there_, number), data, bytes, word, stamped(number, stamp));
+  window.put_advance(peer_, layout.slot(there_, number), data, bytes, word, stamped(number, stamp));
+  return nullptr;
 }
 
 Channel::Message Channel::receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait) const {

@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include <baton/window.hpp>
 
 #include "base/function_ref.hpp"
+#include "base/transfer.hpp"
 #include "collectives/scratch.hpp"
 
 namespace baton::collectives {
@@ -52,9 +54,10 @@ class Channel {
 
   [[nodiscard]] int peer() const noexcept { return peer_; }
 
-  /// At most slot_bytes. When it returns `data` may change. Waits for room.
-  void send(const RawWindow& window, const ChannelLayout& layout, const std::byte* data, std::size_t bytes,
-            std::uint64_t stamp, WaitTold wait);
+  /// At most slot_bytes. Waits for room. `data` must not change until what is returned was finished; null: it may.
+  [[nodiscard]] std::unique_ptr<Transfer> send(const RawWindow& window, const ChannelLayout& layout,
+                                               const std::byte* data, std::size_t bytes, std::uint64_t stamp,
+                                               WaitTold wait);
 
   struct Message {
     const std::byte* data;  // until release()

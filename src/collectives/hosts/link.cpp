@@ -78,9 +78,15 @@ void Link::begin(const Call& call, std::uint64_t details, std::chrono::nanosecon
 }
 
 void Link::send(int host, const std::byte* data, std::size_t bytes) {
-  channel(host).send(window_, lanes_, data, bytes, history_, [this](int from, std::size_t offset, std::uint64_t value) {
-    wait_told(from, offset, value, timeout_);
-  });
+  std::unique_ptr<Transfer> transfer = channel(host).send(
+      window_, lanes_, data, bytes, history_,
+      [this](int from, std::size_t offset, std::uint64_t value) { wait_told(from, offset, value, timeout_); });
+  if (transfer != nullptr) sending_.push_back(std::move(transfer));
+}
+
+void Link::settle() {
+  for (const std::unique_ptr<Transfer>& transfer : sending_) window_.finish(*transfer);
+  sending_.clear();
 }
 
 const std::byte* Link::receive(int host) {
@@ -174,9 +180,10 @@ void Link::send_mail(int to, const std::byte* data, std::size_t bytes, std::uint
     const std::size_t now = std::min(chunk, bytes - done);
     std::memcpy(letter_.data(), &fingerprint, sizeof fingerprint);
     if (now != 0) std::memcpy(letter_.data() + kMailHead, data + done, now);
-    to_rank_[static_cast<std::size_t>(to)].send(
+    const std::unique_ptr<Transfer> transfer = to_rank_[static_cast<std::size_t>(to)].send(
         window_, mail_, letter_.data(), kMailHead + now, 0,
         [&](int from, std::size_t offset, std::uint64_t value) { wait_told(from, offset, value, timeout); });
+    if (transfer != nullptr) window_.finish(*transfer);
     done += now;
   } while (done < bytes);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,9 +30,10 @@ class Link {
   /// Begins the next call. `details` is what must agree and is not in `call`.
   void begin(const Call& call, std::uint64_t details, std::chrono::nanoseconds timeout);
 
-  /// To, and from, the rank of `host` that carries this rank's lane. A message has at most message_bytes(). `data` may
-  /// change when send() returns; what receive() returns stays until release().
+  /// To, and from, the rank of `host` that carries this rank's lane. A message has at most message_bytes(). `data` must
+  /// not change until settle() has returned; what receive() returns stays until release().
   void send(int host, const std::byte* data, std::size_t bytes);
+  void settle();
   [[nodiscard]] const std::byte* receive(int host);
   void release(int host) { channel(host).release(window_, lanes_); }
   [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }
@@ -93,6 +95,7 @@ class Link {
   std::vector<std::optional<Channel>> to_host_;  // none to the own one, none if this rank carries no lane
   std::vector<Channel> to_rank_;
   std::vector<std::byte> letter_;
+  std::vector<std::unique_ptr<Transfer>> sending_;
   std::uint64_t calls_ = 0;
   std::uint64_t history_ = 0;
   std::chrono::nanoseconds timeout_{0};

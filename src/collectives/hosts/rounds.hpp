@@ -57,6 +57,7 @@ class Rounds {
         if (index != here_.rank()) here_.wait_step(index, 1);
       }
       cross();
+      link_.settle();
       here_.step();
     }
     for (int lane = 0; lane < lanes_; ++lane) {
@@ -92,6 +93,9 @@ class Rounds {
   }
   /// The same of what all hosts have: the others send it. The order is that of the hosts, on all of them.
   void combine_hosts(std::byte* to, std::size_t count) {
+    for_each_other_host([&](int host) { static_cast<void>(link_.receive(host)); });
+    // What was there before may be on its way.
+    link_.settle();
     here_.combine(
         to, map_.hosts(), [&](int host) { return host == map_.here() ? to : link_.receive(host); }, count, work(),
         call().op == ReduceOp::avg ? static_cast<std::uint32_t>(map_.size()) : 1);

@@ -22,13 +22,14 @@ class Wire final : public comm::Path {
   void scatter(const comm::FarPlace&, const comm::FarPieces&, const Deadline&) override {}
   void get(const comm::FarPlace&, void*, std::size_t, const Deadline&) override {}
   [[nodiscard]] std::unique_ptr<Transfer> start_put(const comm::FarPlace&, const void*, std::size_t,
-                                                    const Deadline&) override {
+                                                    const comm::FarSignal&, const Deadline&) override {
     return nullptr;
   }
   [[nodiscard]] std::unique_ptr<Transfer> start_get(const comm::FarPlace&, void*, std::size_t,
                                                     const Deadline&) override {
     return nullptr;
   }
+  void finish(Transfer&) override {}
   void post(std::uint32_t, wire::AllocationKey topic, std::span<const std::byte> bytes) override {
     EXPECT_EQ(topic, kFarTopic);
     posts.emplace_back(bytes.begin(), bytes.end());

@@ -17,6 +17,11 @@ void change_defaults() {
       {"UCX_MEM_EVENTS", "n"},
       // Above this number of ranks UCX would not take TCP.
       {"UCX_TCP_MAX_NUM_EPS", "inf"},
+      // A payload up to this size follows its header at once, in one piece. Its rendezvous has each side wait for the
+      // other, again and again where ranks share processors (docs/investigations/latency-between-hosts.md).
+      {"UCX_RNDV_THRESH", "1m"},
+      {"UCX_TCP_RX_SEG_SIZE", "576k"},
+      {"UCX_TCP_TX_SEG_SIZE", "64k"},
       // A host that does not answer must not hold up what is said to others.
       {"UCX_TCP_CONN_NB", "y"},
       {"UCX_WARN_UNUSED_ENV_VARS", "n"},

@@ -1,8 +1,8 @@
 // The paths of one rank to the ranks of other hosts: active messages of UCX.
 //
 // A put with its signal is one message; the receiver checks where it wants to go, copies, changes the signal and wakes
-// who waits. UCX moves large payloads by its rendezvous protocol straight into the window. Messages of a rank are dealt
-// with one after the other: what comes while a large payload is on its way waits for it.
+// who waits. UCX moves payloads of more than 1 MiB by its rendezvous protocol straight into the window. Messages of a
+// rank are dealt with one after the other: what comes while a large payload is on its way waits for it.
 #pragma once
 
 #include <atomic>
@@ -52,9 +52,10 @@ class UcxPath final : public comm::Path {
   void scatter(const comm::FarPlace& to, const comm::FarPieces& pieces, const Deadline& deadline) override;
   void get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) override;
   [[nodiscard]] std::unique_ptr<Transfer> start_put(const comm::FarPlace& to, const void* source, std::size_t bytes,
-                                                    const Deadline& deadline) override;
+                                                    const comm::FarSignal& signal, const Deadline& deadline) override;
   [[nodiscard]] std::unique_ptr<Transfer> start_get(const comm::FarPlace& from, void* target, std::size_t bytes,
                                                     const Deadline& deadline) override;
+  void finish(Transfer& transfer) override;
   void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) override;
   [[nodiscard]] bool flush(comm::Flushed what, const Deadline& deadline) override;
   void progress() noexcept override;
@@ -138,6 +139,8 @@ class UcxPath final : public comm::Path {
   };
 
   [[nodiscard]] wire::PathHeader header_for(wire::PathKind kind, std::uint32_t rank) const noexcept;
+  [[nodiscard]] wire::PathHeader put_header(const comm::FarPlace& to, std::size_t bytes,
+                                            const comm::FarSignal& signal) const noexcept;
   [[nodiscard]] std::string describe(std::uint32_t rank) const;
   [[nodiscard]] bool is_gone(std::uint32_t rank) const noexcept;
   /// Whether nothing comes from this rank any more: it is gone, or the connection to it broke.

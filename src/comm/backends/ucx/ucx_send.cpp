@@ -17,6 +17,19 @@ wire::PathHeader UcxPath::header_for(wire::PathKind kind, std::uint32_t rank) co
   return header;
 }
 
+wire::PathHeader UcxPath::put_header(const comm::FarPlace& to, std::size_t bytes,
+                                     const comm::FarSignal& signal) const noexcept {
+  wire::PathHeader header = header_for(wire::PathKind::put, to.rank);
+  header.window = to.window;
+  header.offset = to.offset;
+  header.bytes = bytes;
+  header.change = signal.change;
+  header.signals = signal.window;
+  header.signal_offset = signal.offset;
+  header.value = signal.value;
+  return header;
+}
+
 void UcxPath::count_sent(std::int64_t messages) noexcept {
   // Relaxed: it is read while all who count sleep.
   wire::rank_block(place_.control, place_.rank)
@@ -143,14 +156,7 @@ void UcxPath::put(const comm::FarPlace& to, const void* source, std::size_t byte
                   const Deadline& deadline) {
   if (bytes == 0 && signal.change == wire::SignalChange::none) return;
   Sending sending;
-  sending.header = header_for(wire::PathKind::put, to.rank);
-  sending.header.window = to.window;
-  sending.header.offset = to.offset;
-  sending.header.bytes = bytes;
-  sending.header.change = signal.change;
-  sending.header.signals = signal.window;
-  sending.header.signal_offset = signal.offset;
-  sending.header.value = signal.value;
+  sending.header = put_header(to, bytes, signal);
   sending.payload = source;
   static_cast<void>(send(to.rank, sending, bytes == 0 ? "a notify" : "a put", deadline));
 }
@@ -185,17 +191,21 @@ void UcxPath::scatter(const comm::FarPlace& to, const comm::FarPieces& pieces, c
 void UcxPath::get(const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline) {
   if (bytes == 0) return;
   Get get(*this, from, target, bytes, deadline);
-  while (!get.is_over()) {
-    const Deadline latest = Deadline::at(get.latest());
-    const auto is_settled = [&] { return get.is_over() || get.latest() != latest.when(); };
+  finish(get);
+}
+
+void UcxPath::finish(Transfer& transfer) {
+  while (!transfer.is_over()) {
+    const Deadline latest = Deadline::at(transfer.latest());
+    const auto is_settled = [&] { return transfer.is_over() || transfer.latest() != latest.when(); };
     static_cast<void>(wait_until(parking_, is_settled, latest, [] {}));
   }
-  get.end();
+  transfer.end();
 }
 
 std::unique_ptr<Transfer> UcxPath::start_put(const comm::FarPlace& to, const void* source, std::size_t bytes,
-                                             const Deadline& deadline) {
-  return std::make_unique<Put>(*this, to, source, bytes, deadline);
+                                             const comm::FarSignal& signal, const Deadline& deadline) {
+  return std::make_unique<Put>(*this, to, source, bytes, signal, deadline);
 }
 
 std::unique_ptr<Transfer> UcxPath::start_get(const comm::FarPlace& from, void* target, std::size_t bytes,

@@ -6,17 +6,10 @@
 
 namespace baton::ucx {
 
-UcxPath::Message::Message(UcxPath& path, wire::PathKind kind, const comm::FarPlace& place, const char* what,
+UcxPath::Message::Message(UcxPath& path, const wire::PathHeader& header, std::uint32_t rank, const char* what,
                           std::uint64_t bytes, const Deadline& deadline)
-    : path_(path),
-      rank_(place.rank),
-      what_(what),
-      bytes_(bytes),
-      deadline_(deadline),
-      sending_(std::make_unique<Sending>()) {
-  sending_->header = path.header_for(kind, rank_);
-  sending_->header.window = place.window;
-  sending_->header.offset = place.offset;
+    : path_(path), rank_(rank), what_(what), bytes_(bytes), deadline_(deadline), sending_(std::make_unique<Sending>()) {
+  sending_->header = header;
 }
 
 void UcxPath::Message::start() {
@@ -74,9 +67,8 @@ void UcxPath::Message::take_back() noexcept {
 }
 
 UcxPath::Put::Put(UcxPath& path, const comm::FarPlace& to, const void* source, std::size_t bytes,
-                  const Deadline& deadline)
-    : Message(path, wire::PathKind::put, to, "a put", bytes, deadline) {
-  sending().header.bytes = bytes;
+                  const comm::FarSignal& signal, const Deadline& deadline)
+    : Message(path, path.put_header(to, bytes, signal), to.rank, "a put", bytes, deadline) {
   sending().payload = source;
   start();
 }
@@ -86,7 +78,9 @@ void UcxPath::Put::end() {
 }
 
 UcxPath::Get::Get(UcxPath& path, const comm::FarPlace& from, void* target, std::size_t bytes, const Deadline& deadline)
-    : Message(path, wire::PathKind::get, from, "a get", bytes, deadline) {
+    : Message(path, path.header_for(wire::PathKind::get, from.rank), from.rank, "a get", bytes, deadline) {
+  sending().header.window = from.window;
+  sending().header.offset = from.offset;
   getting_->target = static_cast<std::byte*>(target);
   getting_->bytes = bytes;
   sending().header.value = static_cast<std::int64_t>(bytes);

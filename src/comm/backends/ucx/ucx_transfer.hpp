@@ -12,7 +12,7 @@ namespace baton::ucx {
 class UcxPath::Message : public Transfer {
  public:
   /// `what` is how errors call it.
-  Message(UcxPath& path, wire::PathKind kind, const comm::FarPlace& place, const char* what, std::uint64_t bytes,
+  Message(UcxPath& path, const wire::PathHeader& header, std::uint32_t rank, const char* what, std::uint64_t bytes,
           const Deadline& deadline);
   ~Message() override { take_back(); }
 
@@ -47,7 +47,8 @@ class UcxPath::Message : public Transfer {
 
 class UcxPath::Put final : public Message {
  public:
-  Put(UcxPath& path, const comm::FarPlace& to, const void* source, std::size_t bytes, const Deadline& deadline);
+  Put(UcxPath& path, const comm::FarPlace& to, const void* source, std::size_t bytes, const comm::FarSignal& signal,
+      const Deadline& deadline);
   void end() override;
 };
 
