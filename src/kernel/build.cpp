@@ -68,8 +68,10 @@ std::optional<std::vector<HashedFile>> hash_included(const Recipe& recipe, const
     for (const std::string& name : parse_dependencies(*makefile)) paths.insert(absolute(name));
   }
   std::vector<HashedFile> included;
+  // Of a text some compilers list the name that it was given, which is no file.
+  const std::string given = absolute(recipe.source);
   for (const std::string& path : paths) {
-    if (path.starts_with(work.path() + "/") || path == recipe.source) continue;
+    if (path.starts_with(work.path() + "/") || path == given) continue;
     const auto stamp = stamp_of(path);
     auto file = hash_file(path);
     if (!stamp || !file || stamp->changed_ns >= start_ns || path.find('\n') != std::string::npos) return std::nullopt;

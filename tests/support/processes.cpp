@@ -21,7 +21,8 @@ namespace baton::test {
 namespace {
 
 bool is_inherited(std::string_view entry) {
-  if (entry.starts_with("BATON_CACHE_DIR=")) return true;  // kernels are compiled once for all
+  // Kernels are compiled once for all.
+  if (entry.starts_with("BATON_CACHE_DIR=") || entry.starts_with("BATON_INCLUDE_DIR=")) return true;
   for (const std::string_view prefix : {"BATON_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_",
                                         "RANK=", "WORLD_SIZE=", "MASTER_PORT=", "TORCHELASTIC_"}) {
     if (entry.starts_with(prefix)) return false;

@@ -56,7 +56,7 @@ SCENARIO(APayloadIsSeenWithItsSignal, {.sizes = {2, 3, 4, 8}}) {
   const auto room = chip.room<float>(me, "payload", kCount);
   const auto signals = chip.room<std::int32_t>(me, "signals", 2);
   Numbers line(chip, kCount, "line"), wrong(chip, 1, "wrong");
-  chip.run("talk:hand_round", {line, wrong, room.context(), room.at(), signals.at(), scaled(50)});
+  chip.run("talk:hand_round", {line, wrong, room.context(), room.at(), signals.context(), signals.at(), scaled(50)});
   REQUIRE_EQUAL(wrong[0], 0.0F);
 }
 

@@ -83,30 +83,31 @@ extern "C" __aicore__ void add_to_one(__gm__ int64_t* args) {
   comm::TWAIT(here, static_cast<int32_t>(args[2]) * static_cast<int32_t>(ctx->rankNum), comm::WaitCmp::EQ);
 }
 
-// line, wrong (one float); context, part of floats, signals (full, taken), rounds: each round a line goes to the right,
-// with a signal behind it. Whoever sees the signal sees the line.
+// line, wrong (one float); context, part of floats; context, signals (full, taken); rounds: each round a line goes to
+// the right, with a signal behind it. Whoever sees the signal sees the line.
 extern "C" __aicore__ void hand_round(__gm__ int64_t* args) {
   float* line = data_of(args[0]);
   const int64_t count = count_of(args[0]);
   auto* ctx = context_of(args[2]);
   auto* part = reinterpret_cast<__gm__ float*>(args[3]);
+  auto* ctx_of_signals = context_of(args[4]);
   const int ranks = static_cast<int>(ctx->rankNum);
   const int right = (static_cast<int>(ctx->rankId) + 1) % ranks;
   const int left = (static_cast<int>(ctx->rankId) + ranks - 1) % ranks;
   float wrong = 0;
-  for (int32_t round = 1; round <= static_cast<int32_t>(args[5]); ++round) {
+  for (int32_t round = 1; round <= static_cast<int32_t>(args[6]); ++round) {
     for (int64_t i = 0; i < count; ++i) line[i] = static_cast<float>(round);
     dcci(line, ENTIRE_DATA_CACHE, CACHELINE_OUT);
     dsb(DSB_DDR);
     put_line(CommRemotePtr(ctx, part, right), line, count);
-    comm::Signal full(CommRemotePtr(ctx, words_of(args[4]), right));
+    comm::Signal full(CommRemotePtr(ctx_of_signals, words_of(args[5]), right));
     comm::TNOTIFY(full, 1, comm::NotifyOp::AtomicAdd);
-    comm::Signal mine(words_of(args[4]));
+    comm::Signal mine(words_of(args[5]));
     comm::TWAIT(mine, round, comm::WaitCmp::GE);
     for (int64_t i = 0; i < count; ++i) wrong += part[i] == static_cast<float>(round) ? 0.0f : 1.0f;
-    comm::Signal taken(CommRemotePtr(ctx, words_of(args[4]) + 1, left));
+    comm::Signal taken(CommRemotePtr(ctx_of_signals, words_of(args[5]) + 1, left));
     comm::TNOTIFY(taken, 1, comm::NotifyOp::AtomicAdd);
-    comm::Signal free(words_of(args[4]) + 1);
+    comm::Signal free(words_of(args[5]) + 1);
     comm::TWAIT(free, round, comm::WaitCmp::GE);
   }
   data_of(args[1])[0] = wrong;

@@ -151,6 +151,16 @@ TEST_F(Compile, AChangedHeaderCompilesAgainAndTheOldStateIsStillThere) {
   EXPECT_EQ(compilations(), 2);
 }
 
+TEST_F(Compile, ATextIsRememberedAlsoIfTheCompilerListsTheNameThatItWasGiven) {
+  // As nvcc does.
+  use_script_as_compiler(
+      "c++ \"$@\" || exit\n"
+      "while [ $# -gt 1 ]; do [ \"$1\" = -MF ] && sed -i '1s/: /: named.cpp /' \"$2\"; shift; done\n"
+      "exit 0");
+  EXPECT_EQ(compile_text("named.cpp", kernel_that_writes(3)).origin, Origin::compiled);
+  EXPECT_EQ(compile_text("named.cpp", kernel_that_writes(3)).origin, Origin::cache);
+}
+
 TEST_F(Compile, AHeaderThatWasOnlyTouchedDoesNotCompileAgain) {
   use_script_as_compiler();
   write("value.hpp", "#define VALUE 1\n");
