@@ -22,7 +22,7 @@ test-torch: setup ## the tests of baton.torch, with a PyTorch from the package i
 
 test-cuda: ## the tests that need an NVIDIA GPU; without one they are skipped, and say why
 	@scripts/build release cuda_tests
-	@build/tests/cuda_compile_all
+	@build/tests/cuda_compile_all & build/tests/cuda_compile_all strict && wait $$!
 	@ctest --preset release -R '^cuda_'
 	@build/venv/bin/python -m pytest -q -rs -p no:cacheprovider tests/python/test_cuda.py || [ $$? = 5 ]
 

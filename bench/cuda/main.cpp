@@ -66,6 +66,10 @@ void measure_rows(const Arguments& arguments) {
   print_time_of(bench::cuda::rows(arguments.method, bytes, arguments.share), arguments, 1);
 }
 
+void measure_decoder(const Arguments& arguments) {
+  print_time_of(bench::cuda::decoder_layers(arguments.method, arguments.tasks), arguments, arguments.tasks);
+}
+
 void measure_copy(const Arguments& arguments) {
   print_time_of(bench::cuda::cuda_copy(static_cast<std::int64_t>(arguments.bytes)), arguments, 1);
 }
@@ -79,6 +83,7 @@ int main(int argc, char** argv) {
                          {"copy", measure_copy},
                          {"matmul", measure_matmul},
                          {"rows", measure_rows},
+                         {"decoder", measure_decoder},
                          {"parts", bench::cuda::measure_parts},
                          {"put", bench::cuda::measure_put},
                          {"experts", bench::cuda::measure_experts}});

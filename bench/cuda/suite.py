@@ -19,6 +19,8 @@ QUICK_ADD_BYTES = 1 << 28
 STREAMS = {"chain": 2_000, "stencil": 100, "cells": 20_000}
 # Softmax and layer norm of rows: a copy of as many bytes is their floor.
 ROW_KERNELS = ("softmax_rows", "layer_norm_rows")
+# Of a decoder that makes one token.
+DECODER_LAYERS = 8
 # A GPU that is one chip, or several that work at once.
 PARTS = (1, 2, 4, 8)
 # Between two chips of one GPU, with a signal.
@@ -51,6 +53,7 @@ def cases(plan):
         print(f"{SUITE}: there is no cuBLAS (libcublas.so); products of matrices have no peer", file=sys.stderr)
     found += [suite.matmul(way, side) for side in MATMUL_SIDES for way in ("ours", "unchecked")]
     found += [suite.rows(kernel, share) for share in SHARES for kernel in ROW_KERNELS]
+    found += [suite.decoder()]
     found += [suite.parts(chips) for chips in PARTS]
     found += [suite.put(size) for size in PUT_BYTES]
     found += [suite.experts(what) for what in ("dispatch", "layer")]
@@ -123,6 +126,12 @@ class CudaSuite:
         floor = Floor({"copy": self._command("copy", bytes=size)}, lambda part: part["copy"], "a copy of the rows")
         contenders = (Contender(OURS, kernel, self._command("rows", method=kernel, share=share, bytes=size)),)
         return Case(SUITE, f"{kernel}/{share}", contenders, floor, bytes=2 * size, in_quick=True)
+
+    def decoder(self):
+        """Times are for a layer: submitted task by task, beside the same layers captured."""
+        contenders = [Contender(name, method, self._command("decoder", method=method, tasks=DECODER_LAYERS))
+                      for name, method in ((OURS, "streamed"), ("captured", "captured"))]
+        return Case(SUITE, f"decoder/{DECODER_LAYERS}", contenders, in_quick=True)
 
     def parts(self, chips):
         """The same sum by all chips together, whatever their number."""

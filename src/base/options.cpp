@@ -77,7 +77,9 @@ constexpr Row kOptions[] = {
       "How large the cache of kernels may grow before those that were not used for longest are removed."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.cache_bytes = parse_bytes(i.name, text); }},
     {{"BATON_PIPES", kPipeOrderForm, "program",
-      "Which order simulated cores keep between pipes: that of the source, or only what flags and barriers promise."},
+      "Which order simulated cores, and kernels that are compiled for GPUs, keep between pipes: that of the source, or "
+      "only "
+      "what flags and barriers promise."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.pipes = parse_pipe_order(i.name, text); }},
     {{"BATON_IN_PLACE", kInPlaceForm, "auto",
       "Which tasks the thread of an orchestration runs itself: those that are shorter than their way to another "

@@ -74,6 +74,7 @@ std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options
   std::vector<std::string> flags = {"-std=c++20", "-O3",          "-rdc=true",         "-cubin",
                                     "-lineinfo",  "--fmad=false", "-maxrregcount=128", "-arch=" + options.cuda_arch};
   flags.emplace_back(request.core == CoreType::cube ? "-D__DAV_CUBE__" : "-D__DAV_VEC__");
+  if (options.pipes == PipeOrder::strict) flags.emplace_back("-DPTO_STRICT_PIPES");
   for (const std::string& define : request.defines) flags.push_back("-D" + define);
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
   flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",

@@ -1,9 +1,10 @@
 // Compiles all kernels that the tests of platform cuda, and bench/cuda, use, as many at once as there are processors:
-// each takes many seconds, and a test would wait for one after the other. Without a GPU only with the argument
-// "anyway".
+// each takes many seconds, and a test would wait for one after the other. With the argument "strict" those that are
+// compiled for strict pipes. Without a GPU only with the argument "anyway".
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -40,12 +41,22 @@ KernelSource collective(const DeviceTask& task) {
   return {.source = source.name + ".cpp", .text = std::move(source.text), .platform = "cuda"};
 }
 
-/// What is needed first comes first.
+/// Those of cuda_faults and cuda_strict.
+std::vector<KernelSource> with_strict_pipes() {
+  return {file("tests/cuda/kernels.cpp"), file("tests/unit/chip/order_kernels.cpp"),
+          cube_file("tests/unit/chip/order_kernels.cpp", {})};
+}
+
+/// What takes longest comes first: nothing else takes as long.
 std::vector<KernelSource> all() {
   std::vector<KernelSource> sources = {
-      file("tests/cuda/kernels.cpp"),         file("tests/cuda/row_kernels.cpp"),
-      file("tests/cuda/cluster_kernels.cpp"), cube_file("tests/cuda/cluster_kernels.cpp", {}),
-      file("tests/cuda/talk_kernels.cpp"),    file("examples/allreduce/allreduce.cpp"),
+      file("examples/allreduce/allreduce.cpp"),
+      file("tests/cuda/kernels.cpp"),
+      file("tests/cuda/row_kernels.cpp"),
+      file("tests/cuda/cluster_kernels.cpp"),
+      cube_file("tests/cuda/cluster_kernels.cpp", {}),
+      file("tests/cuda/talk_kernels.cpp"),
+      file("tests/cuda/decoder_kernels.cpp"),
   };
   for (const char* const element : {"bfloat16_t", "half"}) {
     for (const char* const name : {"tests/cuda/matmul_kernels.cpp", "tests/cuda/matrix_kernels.cpp"}) {
@@ -83,12 +94,18 @@ std::vector<KernelSource> all() {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  const bool anyway = argument_count == 2 && std::string_view(arguments[1]) == "anyway";
+  const auto asked_for = [&](std::string_view word) {
+    return std::any_of(arguments + 1, arguments + argument_count, [word](const char* one) { return word == one; });
+  };
+  const bool anyway = asked_for("anyway");
+  const bool strict = asked_for("strict");
+  // Before anybody asks for the options of this process.
+  if (strict) ::setenv("BATON_PIPES", "strict", 1);
   if (const auto& why = baton::test::missing_gpu(); why && !anyway) {
     std::printf("nothing is compiled: %s\n", why->c_str());
     return 0;
   }
-  const std::vector<KernelSource> sources = all();
+  const std::vector<KernelSource> sources = strict ? with_strict_pipes() : all();
   std::atomic<std::size_t> next{0};
   std::atomic<int> failed{0};
   const auto work = [&] {

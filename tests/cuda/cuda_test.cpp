@@ -201,6 +201,37 @@ TEST_F(Cuda, BlocksKnowTheirNumbersAndMayMeet) {
   for (std::uint32_t i = 0; i < blocks; ++i) EXPECT_EQ(result[i], static_cast<std::int32_t>(i * 1000 + blocks));
 }
 
+TEST_F(Cuda, ATaskWithACompletionQueueIsCompleteWhenItsConditionsHold) {
+  constexpr std::int64_t kSteps = 2000;
+  constexpr std::int64_t kTooMany = 65;
+  Chip chip({.platform = "cuda"});
+  const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
+  const Tensor seen = chip.alloc<std::int32_t>({1}, "seen");
+  const auto submit = [&](Graph& graph, std::int64_t times) {
+    const baton::Argument untouched(baton::Access::no_dependency, counter);
+    const baton::TaskId waits = graph.submit_arguments(
+        kernel("await_in_queue"), std::vector<baton::Argument>{untouched, number(kSteps), number(times)},
+        {.completion_queue = true});
+    graph.submit(kernel("count_slowly"), {inout(counter), number(kSteps)});
+    graph.submit(kernel("copy_word"), {{baton::Access::no_dependency, counter}, out(seen)}, {.after = {waits}});
+  };
+  std::vector<std::int32_t> result(1);
+  baton::CapturedGraph captured = chip.capture([&](Graph& graph) { submit(graph, 1); });
+  for (const bool is_captured : {false, true}) {
+    chip.copy_in<std::int32_t>(counter, result = {0});
+    if (is_captured) {
+      chip.run(captured);
+    } else {
+      chip.run([&](Graph& graph) { submit(graph, 64); });
+    }
+    chip.copy_out<std::int32_t>(seen, result);
+    EXPECT_EQ(result[0], kSteps) << (is_captured ? "captured" : "task by task");
+  }
+  const baton::Error error = error_of([&] { chip.run([&](Graph& graph) { submit(graph, kTooMany); }); });
+  EXPECT_EQ(error.code(), baton::Code::too_many_conditions) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("registered 65 completion conditions in a queue with room for 64"));
+}
+
 TEST_F(Cuda, CapturedGraphsRunManyTimesWithOtherBuffers) {
   Chip chip({.platform = "cuda"});
   const Tensor counter = chip.alloc<std::int32_t>({64}, "counter");

@@ -1,7 +1,7 @@
 // Kernels that fail, one after the other, on one chip: each is reported within a second, with its kernel and the line.
 //
-// As many as FAULTS says (10,000), or fit into 25 seconds; those that cost a process its GPU are a few, in processes of
-// their own.
+// Kernels are compiled for strict pipes, which find missing flags. As many as FAULTS says (10,000), or fit into 25
+// seconds; those that cost a process its GPU are a few, in processes of their own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Before anybody asks for the options of this process.
 const int kShortWaits = ::setenv("BATON_WAIT_TIMEOUT", "50ms", 1);
+const int kStrictPipes = ::setenv("BATON_PIPES", "strict", 1);
 constexpr std::chrono::seconds kLimit{1};
 constexpr int kUsualFaults = 10'000;
 constexpr std::chrono::seconds kEnough{25};
@@ -119,7 +120,7 @@ TEST_F(CudaFaults, EachIsReportedWithinASecondWithKernelAndLine) {
   const Tensor word = chip.alloc<std::int32_t>({1}, "word");
   const Tensor counter = chip.alloc<std::int32_t>({1}, "counter");
   const std::vector<Fault> faults = {
-      // A tile that does not fit, memory of nobody, and a signal that is lost.
+      // A tile that does not fit, memory of nobody, a missing flag, and a signal that is lost.
       {"too_much", Code::out_of_range,
        [&](Graph& graph) {
          graph.submit(kernel("too_much"), {{Access::in, a}});
@@ -127,6 +128,10 @@ TEST_F(CudaFaults, EachIsReportedWithinASecondWithKernelAndLine) {
       {"stray", Code::out_of_range,
        [&](Graph& graph) {
          graph.submit(kernel("stray"), {{Access::in, a}});
+       }},
+      {"forgetful", Code::pipe_order,
+       [&](Graph& graph) {
+         graph.submit(kernel("forgetful"), {{Access::in, a}});
        }},
       {"lonely", Code::wait_timeout,
        [&](Graph& graph) {
@@ -138,7 +143,7 @@ TEST_F(CudaFaults, EachIsReportedWithinASecondWithKernelAndLine) {
   const auto begin = Clock::now();
   for (int i = 0; i < count && !HasFailure() && (wanted != nullptr || Clock::now() - begin < kEnough); ++i) {
     // Waits take their time until they end: seldom.
-    const Fault& fault = i % 50 == 49 ? faults[2] : faults[static_cast<std::size_t>(i % 2)];
+    const Fault& fault = i % 50 == 49 ? faults[3] : faults[static_cast<std::size_t>(i % 3)];
     took.push_back(inject(chip, fault, i, i % 3 == 2));
     EXPECT_LT(took.back(), kLimit) << "fault " << i << " in " << fault.kernel;
     if (i % 10 != 0) continue;

@@ -1,4 +1,5 @@
 // Kernels that run on simulated cores and on a GPU: of the tests, and of bench/cuda.
+#include <pto_cq_kernel_api.h>
 #include <baton_kernel.hpp>
 
 #include "../support/add_kernel.hpp"
@@ -67,6 +68,15 @@ BATON_KERNEL(stray, In<float> a) {
   typename decltype(a)::Line line(a.data() + a.size(), typename decltype(a)::Line::Shape(64),
                                   typename decltype(a)::Line::Stride(64, 64, 64, 64));
   TLOAD(x, line);
+}
+
+/// Adds to a tile that may still be loading: a flag is missing.
+BATON_KERNEL(forgetful, In<float> a) {
+  Line x(64u);
+  TASSIGN(x, 0);
+  auto line = a.line(0, 64);
+  TLOAD(x, line);
+  TADDS(x, x, 1.0F);
 }
 
 /// What a task costs beside its kernel.
@@ -144,6 +154,19 @@ BATON_KERNEL(count_slowly, InOut<int32_t> counter, int32_t steps) {
   volatile int32_t* const cell = counter.data();
   for (int32_t i = 0; i < steps; ++i) *cell = *cell + 1;
 }
+
+/// Returns at once. The task is complete when a counter has reached a value, as its completion queue is told so often.
+extern "C" __aicore__ void await_in_queue(int64_t* args) {
+  const auto* counter = reinterpret_cast<const Tensor*>(args[0]);
+  volatile PTO2CompletionQueue* const conditions = pto2_cq_get(static_cast<uint64_t>(args[3]));
+  for (int64_t i = 0; i < args[2]; ++i) {
+    pto2_save_expected_completion(PTO2_ENGINE_SDMA, conditions, counter->buffer.addr, static_cast<uint32_t>(args[1]));
+  }
+  pto2_cq_flush(conditions);
+}
+BATON_KERNEL_ENTRY(await_in_queue);
+
+BATON_KERNEL(copy_word, In<int32_t> x, Out<int32_t> y) { *y.data() = *x.data(); }
 
 /// Writes where no memory is, past all checks.
 BATON_KERNEL(wild_write, InOut<int32_t> unused, uint64_t address) {

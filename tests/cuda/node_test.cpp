@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -84,6 +85,20 @@ class CudaNode : public testing::Test {
     if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
   }
 };
+
+/// As long as somebody has the GPU open, what was linked for it stays from one node to the next.
+class OpenGpu : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (!missing_gpu()) chip_.emplace(baton::ChipOptions{.platform = "cuda"});
+  }
+  void TearDown() override { chip_.reset(); }
+
+ private:
+  std::optional<baton::Chip> chip_;
+};
+// Ends with gtest.
+testing::Environment* const kOpenGpu = testing::AddGlobalTestEnvironment(new OpenGpu);
 
 TEST_F(CudaNode, ALineOfFloatsGoesRoundManyTimes) {
   constexpr std::int32_t kLaps = 300;

@@ -67,9 +67,7 @@ GraphTask Graph::described(const BatonDeviceTask& task) {
     throw Error(Code::out_of_range, fmt::format("a task has {} arguments; at most {} are possible",
                                                 out.tensors.size() + out.scalars.size(), +PTO_LOCAL_CONTEXT_INDEX));
   }
-  if ((out.flags & BATON_TASK_QUEUE) != 0 && out.scalars.empty()) {
-    throw Error(Code::invalid_argument, "a task with a completion queue has no scalar for its address");
-  }
+  platforms::refuse_queue_without_scalar(out.flags, out.scalars.size());
   return out;
 }
 

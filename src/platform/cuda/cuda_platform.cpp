@@ -54,7 +54,7 @@ BATON_PLATFORM_EXPORT int baton_device_close(BatonDevice* device) {
 BATON_PLATFORM_EXPORT int baton_device_describe(BatonDevice* device, BatonDeviceDescription* out) {
   out->clusters = static_cast<uint32_t>(device->gpu->core_count() / kCoresOfCluster);
   out->memory = BATON_MEMORY_DEVICE;
-  out->features = BATON_FEATURE_BLOCKS;
+  out->features = BATON_FEATURE_BLOCKS | BATON_FEATURE_QUEUES;
   return 0;
 }
 

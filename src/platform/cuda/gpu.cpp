@@ -9,6 +9,8 @@
 #include <baton/error.hpp>
 #include <baton/options.hpp>
 
+#include <pto/order/order_memory.hpp>
+
 #include "platform/cuda/compare_clocks.hpp"
 #include "platform/cuda/program.hpp"
 #include "platform/cuda/residence.hpp"
@@ -179,6 +181,24 @@ void Gpu::describe_buffers(Run& run) const noexcept {
     cube_bytes += buffer_bytes_[type];
   }
   run.cube_bytes = cube_bytes;
+}
+
+void Gpu::describe_order(Run& run, const Program& program) {
+  if (!program.is_strict()) return;
+  if (order_.address() == 0) {
+    order_ = memory(static_cast<std::size_t>(cores_) * sizeof(kernel::OrderMemory), GpuMemory::Content::anything);
+  }
+  std::vector<Extent> windows = shared_->windows();
+  const auto same = [](const Extent& a, const Extent& b) { return a.begin == b.begin && a.bytes == b.bytes; };
+  if (!std::ranges::equal(windows, windows_there_, same)) {
+    windows_there_ = std::move(windows);
+    const std::size_t bytes = windows_there_.size() * sizeof(Extent);
+    if (windows_.bytes() < bytes) windows_ = memory(2 * bytes, GpuMemory::Content::anything);
+    copy_in("telling the GPU of windows", windows_.address(), windows_there_.data(), bytes);
+  }
+  run.order = order_.as<kernel::OrderMemory>();
+  run.windows = windows_.as<const Extent>();
+  run.window_count = windows_there_.size();
 }
 
 DevicePointer Gpu::alloc(std::size_t bytes) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include <pto/target/cuda/run.hpp>
 
@@ -71,6 +72,8 @@ class Gpu {
   [[nodiscard]] Stream stream() const noexcept { return runs_.get(); }
   /// Cores that stay between runs; null: they do not (BATON_GPU_STAY).
   [[nodiscard]] Residence* residence();
+  /// What a run needs for strict pipes, if its program has them.
+  void describe_order(Run& run, const Program& program);
   /// Compared with the host a short while ago: maybe now, by code of `program`; cores that stay leave then. While
   /// nothing runs on this chip.
   [[nodiscard]] const GpuClock& clock(const Program& program);
@@ -107,6 +110,9 @@ class Gpu {
   std::array<std::uint64_t, kBufferTypes> buffer_bytes_{};
   std::uint32_t window_bytes_ = 0;
   GpuMemory boxes_;
+  GpuMemory order_;    // of strict pipes
+  GpuMemory windows_;  // likewise
+  std::vector<Extent> windows_there_;
   std::mutex mutex_;
   std::map<DevicePointer, GpuMemory> memory_;  // guarded by mutex_
   std::unique_ptr<Residence> residence_;

@@ -49,6 +49,7 @@ Graph::Description Graph::described(const BatonDeviceTask& task) {
   if ((task.flags & BATON_TASK_PREDICATE) != 0) out.flags |= kHasPredicate;
   if ((task.flags & BATON_TASK_COUNTER) != 0) out.flags |= kHasCounter;
   if (task.cores == BATON_TASK_CUBE) out.flags |= kIsCube;
+  if ((task.flags & BATON_TASK_QUEUE) != 0) out.flags |= kHasQueue;
   out.condition = {task.address, task.value, task.comparison, task.dtype};
   for (const BatonDeviceArgument& argument : std::span(task.arguments, task.argument_count)) {
     if (argument.access == BATON_ARGUMENT_SCALAR) {
@@ -57,6 +58,7 @@ Graph::Description Graph::described(const BatonDeviceTask& task) {
       out.tensors.push_back(argument);
     }
   }
+  platforms::refuse_queue_without_scalar(task.flags, out.scalars.size());
   return out;
 }
 
@@ -268,6 +270,7 @@ void Graph::run(const BatonRunOptions& options, std::uint32_t& failed_task) {
   run_.spans_gpus = gpu_.shared().spans_gpus() ? 1 : 0;
   run_.wait_limit_ns = options.wait_limit_ns;
   run_.run_limit_ns = options.run_limit_ns;
+  gpu_.describe_order(run_, *program_);
   {
     const SharedGpu::Running running(gpu_.shared());
     if (is_timed_) static_cast<void>(gpu_.clock(*program_));

@@ -12,11 +12,18 @@
 namespace baton::cuda {
 namespace {
 
-/// baton::cuda::run_graph<0>(Run), stay<0>(Stay) and tell_time<0>(ClockWords*), which every image of kernels brings.
-constexpr const char* kRunGraph = "_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE";
-/// baton::cuda::run_matrix_graph<0>(Run), which those for cube cores bring.
-constexpr const char* kRunMatrixGraph = "_ZN5baton4cuda16run_matrix_graphILi0EEEvNS0_3RunE";
-constexpr const char* kStay = "_ZN5baton4cuda4stayILi0EEEvNS0_4StayE";
+/// What runs graphs, which every image of kernels brings; the last one those for cube cores.
+struct Functions {
+  const char* run_graph;
+  const char* stay;
+  const char* run_matrix_graph;
+};
+/// baton::cuda::run_graph<0>(Run), stay<0>(Stay), run_matrix_graph<0>(Run); with strict pipes <1>.
+constexpr Functions kUsual = {"_ZN5baton4cuda9run_graphILi0EEEvNS0_3RunE", "_ZN5baton4cuda4stayILi0EEEvNS0_4StayE",
+                              "_ZN5baton4cuda16run_matrix_graphILi0EEEvNS0_3RunE"};
+constexpr Functions kStrict = {"_ZN5baton4cuda9run_graphILi1EEEvNS0_3RunE", "_ZN5baton4cuda4stayILi1EEEvNS0_4StayE",
+                               "_ZN5baton4cuda16run_matrix_graphILi1EEEvNS0_3RunE"};
+/// baton::cuda::tell_time<0>(ClockWords*).
 constexpr const char* kTellTime = "_ZN5baton4cuda9tell_timeILi0EEEvPNS0_10ClockWordsE";
 constexpr const char* kTable = "baton_cuda_functions";
 
@@ -69,9 +76,26 @@ class Linker {
   LinkState state_ = nullptr;
 };
 
+bool has_strict_pipes(const Image& image) { return image.has(kStrict.run_graph); }
+
+/// What runs graphs is the same for all kernels of a program.
+void refuse_mixture(const Image& one, const Image& other) {
+  const Image& strict = has_strict_pipes(one) ? one : other;
+  const Image& usual = has_strict_pipes(one) ? other : one;
+  throw Error(Code::unsupported,
+              fmt::format("{} is compiled for strict pipes, {} is not: a GPU runs kernels of one kind", strict.path(),
+                          usual.path()),
+              {"BATON_PIPES=strict, or its absence, has to be the same whenever kernels are compiled"});
+}
+
 }  // namespace
 
-Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kernels) {
+Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kernels)
+    : is_strict_(!kernels.empty() && has_strict_pipes(*kernels.front()->image)) {
+  const Functions& functions_of_cores = is_strict_ ? kStrict : kUsual;
+  for (const LoadedKernel* kernel : kernels) {
+    if (has_strict_pipes(*kernel->image) != is_strict_) refuse_mixture(*kernels.front()->image, *kernel->image);
+  }
   const Driver& driver = Driver::get();
   Linker linker;
   std::set<const Image*> added;
@@ -82,11 +106,12 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   const std::string table = table_of(gpu, kernels);
   linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");
   driver.check("loading kernels", driver.module_load(&module_, linker.finish()));
-  run_graph_ = find(gpu, kRunGraph);
-  stay_ = find(gpu, kStay);
+  run_graph_ = find(gpu, functions_of_cores.run_graph);
+  stay_ = find(gpu, functions_of_cores.stay);
   tell_time_ = find(gpu, kTellTime);
-  const auto is_for_cubes = [](const LoadedKernel* kernel) { return kernel->image->has(kRunMatrixGraph); };
-  if (std::ranges::any_of(kernels, is_for_cubes)) run_matrix_graph_ = find(gpu, kRunMatrixGraph);
+  const char* const matrix = functions_of_cores.run_matrix_graph;
+  const auto is_for_cubes = [matrix](const LoadedKernel* kernel) { return kernel->image->has(matrix); };
+  if (std::ranges::any_of(kernels, is_for_cubes)) run_matrix_graph_ = find(gpu, matrix);
   DevicePointer functions = 0;
   std::size_t bytes = 0;
   driver.check("finding kernels", driver.module_global(&functions, &bytes, module_, kTable));

@@ -26,12 +26,15 @@ class Program {
   [[nodiscard]] Function run_matrix_graph() const noexcept { return run_matrix_graph_; }
   /// What stays, and runs graphs and tasks as they come.
   [[nodiscard]] Function stay() const noexcept { return stay_; }
+  /// Kernels are compiled for strict pipes: runs have memory for what they touch.
+  [[nodiscard]] bool is_strict() const noexcept { return is_strict_; }
   /// What compares clocks.
   [[nodiscard]] Function tell_time() const noexcept { return tell_time_; }
 
  private:
   [[nodiscard]] Function find(const SharedGpu& gpu, const char* name) const;
 
+  bool is_strict_;
   Module module_ = nullptr;
   Function run_graph_ = nullptr;
   Function run_matrix_graph_ = nullptr;

@@ -194,6 +194,21 @@ void SharedGpu::make_way() {
   if (running_ == 0) empty();
 }
 
+void SharedGpu::add_window(Extent part) {
+  const std::lock_guard lock(mutex_);
+  windows_.push_back(part);
+}
+
+void SharedGpu::remove_window(std::uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(windows_, [begin](const Extent& part) { return part.begin == begin; });
+}
+
+std::vector<Extent> SharedGpu::windows() {
+  const std::lock_guard lock(mutex_);
+  return windows_;
+}
+
 void SharedGpu::add(Guest& guest) {
   const std::lock_guard lock(mutex_);
   guests_.push_back(&guest);

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include <pto/target/cuda/run.hpp>
+
 #include "platform/cuda/driver.hpp"
 #include "platform/cuda/image.hpp"
 
@@ -62,6 +64,11 @@ class SharedGpu {
   /// All kernels that are loaded, linked; the same one until another kernel is loaded. Waits for kernels that run, if
   /// there is something to load.
   [[nodiscard]] std::shared_ptr<const Program> program();
+
+  /// Parts of windows, which peers reach, as long as they exist: strict pipes ask.
+  void add_window(Extent part);
+  void remove_window(std::uint64_t begin);
+  [[nodiscard]] std::vector<Extent> windows();
 
   /// Cores that stay on the GPU while nothing runs.
   class Guest {
@@ -118,6 +125,7 @@ class SharedGpu {
   bool loading_ = false;
   std::vector<std::function<void()>> when_idle_;
   std::vector<Guest*> guests_;
+  std::vector<Extent> windows_;
 };
 
 }  // namespace baton::cuda

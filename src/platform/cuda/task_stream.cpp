@@ -97,8 +97,11 @@ void TaskStream::start(const LoadedKernel* kernel, bool uses_cube, std::uint32_t
     if (!has_code) program_ = gpu_.shared().program();
     if (!has_buffers) cube_buffers_ = gpu_.memory(run_.cube_bytes * core_count_);
     const std::uint32_t spans = gpu_.shared().spans_gpus() ? 1U : 0U;
-    described_ = described_ && has_buffers && run_.spans_gpus == spans;
-    run_.spans_gpus = spans;
+    Run told = run_;
+    told.spans_gpus = spans;
+    gpu_.describe_order(told, *program_);
+    described_ = described_ && has_buffers && told == run_;
+    run_ = told;
     running_.emplace(gpu_.shared());
     cores_.use(program_);
     if (is_timed()) static_cast<void>(gpu_.clock(*program_));
@@ -237,6 +240,11 @@ void TaskStream::write(std::size_t core, const BatonDeviceTask& task, std::uint3
   if ((task.flags & BATON_TASK_PREDICATE) != 0) command.flags |= kHasPredicate;
   if ((task.flags & BATON_TASK_COUNTER) != 0) command.flags |= kHasCounter;
   if (is_timed()) command.flags |= kTaskIsTimed;
+  if (task.cores == BATON_TASK_CUBE) command.flags |= kTaskIsCube;
+  if ((task.flags & BATON_TASK_QUEUE) != 0) {
+    platforms::refuse_queue_without_scalar(task.flags, scalars);
+    command.flags |= kTaskHasQueue;
+  }
   command.block_index = block;
   command.block_count = std::max<std::uint32_t>(task.blocks, 1);
   command.tensors = static_cast<std::uint16_t>(tensors);

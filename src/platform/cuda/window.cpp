@@ -26,12 +26,14 @@ Window::Window(Gpu& gpu, const BatonGroup& group, std::size_t bytes, std::uint64
   try {
     open(platforms::Group(group), bytes, parts);
   } catch (...) {
+    gpu_.shared().remove_window(own_);
     if (own_ != 0) gpu_.shared().when_idle([own = own_] { Driver::get().free(own); });
     throw;
   }
 }
 
 Window::~Window() {
+  gpu_.shared().remove_window(own_);
   gpu_.shared().when_idle([own = own_] { Driver::get().free(own); });
 }
 
@@ -42,6 +44,7 @@ void Window::open(const platforms::Group& group, std::size_t bytes, std::uint64_
     // Not of the pool: kernels of other GPUs reach all else.
     driver.check("allocating a window", driver.alloc(&own_, std::max<std::size_t>(bytes, 1)));
     gpu_.clear("clearing a window", own_, std::max<std::size_t>(bytes, 1));
+    shared.add_window({own_, bytes});
     return Member{.process = ::getpid(), .ordinal = shared.ordinal(), .context = shared.context(), .part = own_};
   });
   group.meet([&] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <baton/platform.h>
+#include <baton/error.hpp>
 
 #include <chip_tensor.h>
 
@@ -18,6 +19,12 @@ inline ChipTensor tensor_of(const BatonDeviceArgument& given) {
     tensor.strides[d] = static_cast<std::uint32_t>(given.strides[d]);
   }
   return tensor;
+}
+
+/// `flags` of a task with so many scalars.
+inline void refuse_queue_without_scalar(std::uint32_t flags, std::size_t scalars) {
+  if ((flags & BATON_TASK_QUEUE) == 0 || scalars != 0) return;
+  throw Error(Code::invalid_argument, "a task with a completion queue has no scalar for its address");
 }
 
 }  // namespace baton::platforms

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <random>
 #include <set>
+
+#include <pto/order/touches.hpp>
 
 #include "chip/cores/local_memory.hpp"
 #include "order_oracle.hpp"
@@ -47,7 +51,52 @@ struct RandomRange {
   OrderOracle::Bytes bytes;
 };
 
-/// Runs a random kernel through both until the first conflict; the number of instructions until then, or -1.
+/// How a GPU remembers: a list of accesses, at which several lanes look.
+class ListOfTouches {
+ public:
+  ListOfTouches() { touches_->clear(); }
+
+  /// `of_memory`: with what is known of memory.
+  bool issue(const BatonIssue& issue, std::uint32_t of_memory = 0) {
+    const PipeClock now = order.issue(issue.pipes);
+    bool conflict = false;
+    const auto touch = [&](const auto& range) {
+      const kernel::Runs runs = kernel::runs_of(range);
+      const std::uint32_t first = kernel::first_pipe(issue.pipes);
+      const kernel::Touch next{kernel::span_of(runs), now[first], static_cast<std::uint16_t>(issue.pipes),
+                               static_cast<std::uint16_t>(range.access | of_memory), first};
+      kernel::Found found{kernel::kNoTouch, kernel::kNoTouch};
+      for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+        const kernel::Found one = touches_->look(next, runs, now, order, kernel::kVectorPipes, lane, kLanes);
+        found.conflict = std::min(found.conflict, one.conflict);
+        found.free = std::min(found.free, one.free);
+      }
+      conflict = conflict || found.conflict != kernel::kNoTouch;
+      touches_->add(next, runs, *issue.place, found.free);
+    };
+    for (std::uint32_t i = 0; i < issue.tile_count; ++i) touch(issue.tiles[i]);
+    for (std::uint32_t i = 0; i < issue.global_count; ++i) touch(issue.globals[i]);
+    return conflict;
+  }
+  void barrier() {
+    order.barrier();
+    touches_->clear();
+  }
+  [[nodiscard]] std::uint32_t count() const { return touches_->count; }
+
+  kernel::PipeOrder order;
+
+ private:
+  static constexpr std::uint32_t kLanes = 3;
+  /// One for all tests: it is large.
+  static kernel::Touches* room() {
+    static const auto touches = std::make_unique<kernel::Touches>();
+    return touches.get();
+  }
+  kernel::Touches* touches_ = room();
+};
+
+/// Runs a random kernel through all of them until the first conflict; the number of instructions until then, or -1.
 struct RandomKernel {
   explicit RandomKernel(unsigned seed) : random(seed) {}
 
@@ -60,6 +109,7 @@ struct RandomKernel {
         const std::uint32_t consumer = pipe();
         if (producer == consumer || !set.insert({producer, consumer}).second) return true;
         fixture.checker.set_flag(producer, consumer, 0);
+        list.order.set_flag(producer, consumer, 0);
         oracle.set_flag(producer, consumer, 0);
         return true;
       }
@@ -69,12 +119,14 @@ struct RandomKernel {
         const auto flag = *std::next(set.begin(), static_cast<std::ptrdiff_t>(random() % set.size()));
         set.erase(flag);
         fixture.checker.wait_flag(flag.first, flag.second, 0);
+        list.order.wait_flag(flag.first, flag.second, 0);
         oracle.wait_flag(flag.first, flag.second, 0);
         return true;
       }
       case 3:
         if (random() % 4 != 0) return true;
-        fixture.checker.barrier(kAllPipes);
+        fixture.checker.barrier(kernel::kAllPipes);
+        list.barrier();
         oracle.barrier();
         return true;
       default: break;
@@ -92,6 +144,7 @@ struct RandomKernel {
         oracle.issue(pipes, reads ? range.bytes : OrderOracle::Bytes{}, writes ? range.bytes : OrderOracle::Bytes{});
     const auto found = fixture.checker.issue(issue);
     EXPECT_EQ(found.has_value(), expected) << found.value_or("nothing found");
+    EXPECT_EQ(list.issue(issue), expected);
     conflict = expected;
     return !conflict && found.has_value() == expected;
   }
@@ -99,6 +152,7 @@ struct RandomKernel {
   std::mt19937 random;
   Fixture fixture;
   OrderOracle oracle;
+  ListOfTouches list;
   std::set<std::pair<std::uint32_t, std::uint32_t>> set;
   bool conflict = false;
 };
@@ -128,6 +182,29 @@ TEST(OrderChecker, MemoryOfLongKernelsStaysBounded) {
     fixture.checker.wait_flag(3, 0, 0);
   }
   EXPECT_LT(fixture.checker.remembered(), 10'000U);
+}
+
+TEST(OrderChecker, AListOfTouchesStaysShortWithoutTheScalarPipe) {
+  // Loads that are computed with and stored, one after the other: nobody waits on the scalar pipe.
+  ListOfTouches list;
+  std::vector<unsigned char> memory(1 << 16);
+  const auto hand = [&](std::uint32_t producer, std::uint32_t consumer) {
+    list.order.set_flag(producer, consumer, 0);
+    list.order.wait_flag(producer, consumer, 0);
+  };
+  for (std::size_t i = 0; i + 8 <= memory.size(); i += 16) {
+    const auto range = [&](std::uint32_t access) {
+      return BatonGlobalRange{&memory[i], access, 1, {1, 1, 1, 1, 8}, {0, 0, 0, 0, 1}};
+    };
+    const BatonGlobalRange read = range(BATON_READS);
+    const BatonGlobalRange written = range(BATON_WRITES);
+    ASSERT_FALSE(list.issue({&kPlace, 1U << 3U, 0, nullptr, &read, 1, 0}, kernel::kOfMemory));
+    hand(3, 1);
+    hand(1, 4);
+    ASSERT_FALSE(list.issue({&kPlace, 1U << 4U, 0, nullptr, &written, 1, 0}, kernel::kOfMemory));
+    hand(4, 3);
+  }
+  EXPECT_LT(list.count(), 10U);
 }
 
 TEST(OrderChecker, ACopyIsUnderWayUntilItIsAwaited) {

@@ -1,4 +1,5 @@
-// Kernels that forget one order each, as the scalar behind their tensors says.
+// Kernels that forget one order each, as the scalar behind their tensors says. For simulated cores, and for those of a
+// GPU: then each kind of core has its own.
 #include <intrinsic.h>
 #include <platform_comm/comm_context.h>
 #include <tensor.h>
@@ -16,12 +17,12 @@ constexpr int kCols = 64;
 using TileShape = Tile<TileType::Vec, float, kRows, kCols>;
 using GlobalShape = GlobalTensor<float, Shape<1, 1, 1, kRows, kCols>, Stride<1, 1, 1, kCols, 1>>;
 
-float* data_of(int64_t argument) {
+AICORE float* data_of(int64_t argument) {
   auto* tensor = reinterpret_cast<Tensor*>(argument);
   return reinterpret_cast<float*>(tensor->buffer.addr) + tensor->start_offset;
 }
 
-void order(pipe_t from, pipe_t to, int id, bool skip) {
+AICORE void order(pipe_t from, pipe_t to, int id, bool skip) {
   if (skip) return;
   set_flag(from, to, id);
   wait_flag(from, to, id);
@@ -31,9 +32,10 @@ void order(pipe_t from, pipe_t to, int id, bool skip) {
 
 extern "C" {
 
+#if !defined(__DAV_CUBE__)
 // args: a, out, then scalar: which order to forget. out = the first 64 of a in reverse, with the scalar pipe's indices,
 // then scattered once more. Columns beside each other, of one tile, need no order.
-void selecting_kernel(int64_t* args) {
+AICORE void selecting_kernel(int64_t* args) {
   const auto forget = static_cast<Forget>(args[2]);
   using Row = Tile<TileType::Vec, float, 1, 64>;
   using Places = Tile<TileType::Vec, int32_t, 1, 64>;
@@ -68,7 +70,7 @@ void selecting_kernel(int64_t* args) {
 }
 
 // args: a, out, then scalar: which order to forget. out = 2a, twice, then out += out.
-void pipeline_kernel(int64_t* args) {
+AICORE void pipeline_kernel(int64_t* args) {
   const auto forget = static_cast<Forget>(args[2]);
   TileShape in, sum;
   TASSIGN(in, 0x0);
@@ -97,8 +99,10 @@ void pipeline_kernel(int64_t* args) {
   TSTORE(to, sum);
 }
 
+#endif
+#if !defined(__DAV_VEC__)
 // args: a, b, out (16 x 16 each), then scalar: which order to forget. out = a b. For a cube core.
-void matmul_kernel(int64_t* args) {
+AICORE void matmul_kernel(int64_t* args) {
   const auto forget = static_cast<Forget>(args[3]);
   constexpr int kSide = 16;
   using Square = GlobalTensor<float, Shape<1, 1, 1, kSide, kSide>, Stride<1, 1, 1, kSide, 1>>;
@@ -124,8 +128,10 @@ void matmul_kernel(int64_t* args) {
   TSTORE(to, product);
 }
 
+#endif
+#if !defined(__DAV_CUBE__)
 // args: a, then scalars: CommContext*, window (kTileFloats floats, then a signal), which order to forget
-void notifier_kernel(int64_t* args) {
+AICORE void notifier_kernel(int64_t* args) {
   auto* ctx = reinterpret_cast<CommContext*>(args[1]);
   auto* staged = reinterpret_cast<float*>(args[2]);
   const auto forget = static_cast<Forget>(args[3]);
@@ -142,4 +148,5 @@ void notifier_kernel(int64_t* args) {
   comm::Signal signal(reinterpret_cast<int32_t*>(there + kRows * kCols));
   comm::TNOTIFY(signal, 1, comm::NotifyOp::AtomicAdd);
 }
+#endif
 }

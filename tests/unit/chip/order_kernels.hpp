@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <pto/target/qualifiers.hpp>
+
 enum class Forget : std::int64_t {
   nothing,
   transitive,  // nothing; the order it needs is transitive
@@ -21,8 +23,8 @@ enum class Forget : std::int64_t {
 };
 
 extern "C" {
-void pipeline_kernel(std::int64_t* args);
-void matmul_kernel(std::int64_t* args);
-void notifier_kernel(std::int64_t* args);
-void selecting_kernel(std::int64_t* args);
+AICORE void pipeline_kernel(std::int64_t* args);
+AICORE void matmul_kernel(std::int64_t* args);
+AICORE void notifier_kernel(std::int64_t* args);
+AICORE void selecting_kernel(std::int64_t* args);
 }

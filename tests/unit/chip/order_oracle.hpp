@@ -8,9 +8,12 @@
 #include <tuple>
 #include <vector>
 
-#include "chip/cores/sim/pipe_clock.hpp"
+#include <pto/order/pipe_clock.hpp>
 
 namespace baton::chip {
+
+using kernel::kPipes;
+using kernel::kScalarPipe;
 
 class OrderOracle {
  public:

@@ -22,6 +22,7 @@ enum BatonKernelError : int32_t {
   BATON_KERNEL_MISALIGNED = 4,
   BATON_KERNEL_MISMATCH = 5,  // ranks that work together call different things
   BATON_KERNEL_UNSUPPORTED = 8,
+  BATON_KERNEL_TOO_MANY_CONDITIONS = 53,
   BATON_KERNEL_PEER_DIED = 30,
   BATON_KERNEL_WAIT_TIMEOUT = 31,
   BATON_KERNEL_PIPE_ORDER = 50,  // a flag misused, or work of two pipes without order between them

@@ -66,7 +66,7 @@ class Message {
   }
 
   size_t length_ = 0;
-  char text_[400];
+  char text_[500];
 };
 
 /// One function for all errors: what is compiled into each instruction is a list of parts.

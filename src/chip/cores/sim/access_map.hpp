@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <map>
 
+#include <pto/order/pipe_clock.hpp>
+
 #include "base/function_ref.hpp"
-#include "chip/cores/sim/pipe_clock.hpp"
 
 namespace baton::chip {
+
+using kernel::kPipes;
+using kernel::PipeClock;
 
 /// One instruction, as far as order is concerned.
 struct Stamp {

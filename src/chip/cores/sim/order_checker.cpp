@@ -1,10 +1,8 @@
 #include "chip/cores/sim/order_checker.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
-#include <pto/common/order.hpp>
 
 #include "chip/cores/sim/byte_runs.hpp"
 
@@ -20,20 +18,12 @@ ByteRange range_at(const void* address, std::uint64_t bytes) {
   return {begin, begin + bytes};
 }
 
-template <typename Visit>
-void for_each_pipe(std::uint32_t pipes, Visit visit) {
-  for (; pipes != 0; pipes &= pipes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(pipes)));
-}
-
-constexpr std::uint32_t bit(pipe_t pipe) { return 1U << static_cast<std::uint32_t>(pipe); }
-
 }  // namespace
 
 OrderChecker::OrderChecker(const BatonBuffer (&buffers)[BATON_CORE_BUFFERS], BufferSet set, const GlobalMemory& memory)
     : buffers_(buffers),
       memory_(memory),
-      pipes_(bit(PIPE_S) | bit(PIPE_MTE2) | bit(PIPE_MTE3) |
-             (set == BufferSet::vector ? bit(PIPE_V) : bit(PIPE_MTE1) | bit(PIPE_M) | bit(PIPE_FIX))) {}
+      pipes_(set == BufferSet::vector ? kernel::kVectorPipes : kernel::kCubePipes) {}
 
 std::uint32_t OrderChecker::number_of(const BatonPlace& place) {
   const auto [at, added] = place_numbers_.try_emplace({place.instruction, place.file, place.line},
@@ -43,11 +33,8 @@ std::uint32_t OrderChecker::number_of(const BatonPlace& place) {
 }
 
 std::optional<std::string> OrderChecker::issue(const BatonIssue& issue) {
-  PipeClock now = waited_;
-  for_each_pipe(issue.pipes, [&](std::uint32_t pipe) { now.join(clocks_[pipe]); });
-  for_each_pipe(issue.pipes, [&](std::uint32_t pipe) { now.advance(pipe); });
-  for_each_pipe(issue.pipes, [&](std::uint32_t pipe) { clocks_[pipe] = now; });
-  const auto first = static_cast<std::uint32_t>(std::countr_zero(issue.pipes));
+  const PipeClock now = order_.issue(issue.pipes);
+  const std::uint32_t first = kernel::first_pipe(issue.pipes);
   const Stamp stamp{now[first], first, issue.pipes, number_of(*issue.place)};
 
   std::optional<std::string> wrong;
@@ -93,36 +80,23 @@ std::optional<std::string> OrderChecker::touch(ByteRange run, std::uint32_t acce
 }
 
 void OrderChecker::set_flag(std::uint32_t producer, std::uint32_t consumer, std::int32_t id) {
-  flags_[{producer, consumer, id}] = clocks_[producer];
+  order_.set_flag(producer, consumer, id);
 }
 
 void OrderChecker::wait_flag(std::uint32_t producer, std::uint32_t consumer, std::int32_t id) {
-  const auto flag = flags_.find({producer, consumer, id});
-  if (flag == flags_.end()) return;
-  clocks_[consumer].join(flag->second);
-  if (consumer == kScalarPipe) waited_.join(flag->second);
-  flags_.erase(flag);
+  order_.wait_flag(producer, consumer, id);
 }
 
 void OrderChecker::barrier(std::uint32_t pipe) {
-  if (pipe != kAllPipes) return;  // a pipe is in order by itself
-  PipeClock all;
-  for (const PipeClock& clock : clocks_) all.join(clock);
-  clocks_.fill(all);
-  waited_ = all;
+  if (pipe != kernel::kAllPipes) return;  // a pipe is in order by itself
+  order_.barrier();
   // All that happened is before all that will.
   accesses_.clear();
 }
 
 void OrderChecker::forget_what_is_over() {
   if (accesses_.size() < size_to_tidy_) return;
-  accesses_.forget([&](const Stamp& stamp) {
-    if (waited_[stamp.pipe] >= stamp.time) return true;
-    bool seen_by_all = true;
-    for_each_pipe(pipes_,
-                  [&](std::uint32_t pipe) { seen_by_all = seen_by_all && clocks_[pipe][stamp.pipe] >= stamp.time; });
-    return seen_by_all;
-  });
+  accesses_.forget([&](const Stamp& stamp) { return order_.is_over(stamp.pipe, stamp.time, pipes_); });
   size_to_tidy_ = std::max(kLeastToTidy, 2 * accesses_.size());
 }
 
@@ -166,11 +140,11 @@ std::optional<std::string> OrderChecker::against_copies(ByteRange run, std::uint
 }
 
 std::optional<std::string> OrderChecker::against_instructions(ByteRange run, Touch access) {
-  const PipeClock& now = clocks_[kScalarPipe];
+  const PipeClock& now = order_.clock(kernel::kScalarPipe);
   std::optional<std::string> wrong;
   accesses_.look(run, [&](ByteRange bytes, const Accesses& accesses) {
     const auto check = [&](const Stamp& stamp, Touch first) {
-      if (!wrong && !is_before(stamp, now)) wrong = conflict(bytes, access, 1U << kScalarPipe, stamp, first);
+      if (!wrong && !is_before(stamp, now)) wrong = conflict(bytes, access, 1U << kernel::kScalarPipe, stamp, first);
     };
     check(accesses.write, Touch::write);
     if (access == Touch::write) {
@@ -195,9 +169,7 @@ std::optional<std::string> OrderChecker::notify(const std::int32_t* signal) {
 }
 
 void OrderChecker::clear() {
-  clocks_ = {};
-  waited_ = {};
-  flags_.clear();
+  order_.clear();
   accesses_.clear();
   size_to_tidy_ = kLeastToTidy;
   last_write_ = {};

@@ -1,9 +1,8 @@
 // Strict order of pipes: holds every access of a kernel against what its flags and barriers promise.
 //
-// Instructions of one pipe are in order. Those of two pipes are ordered only through flags, barriers, and whatever the
-// scalar pipe waited for before it issued the later one. Each pipe has a vector clock; each byte knows its last writer
-// and its last readers. An access that conflicts with one that is not ordered before it is found whenever the kernel
-// runs through both instructions, whatever the timing. docs/explanation/simulated-cores.md tells what follows.
+// What they promise is the same on every platform (pto/order/pipe_order.hpp). Here each byte knows its last writer and
+// its last readers. An access that conflicts with one that is not ordered before it is found whenever the kernel runs
+// through both instructions, whatever the timing. docs/explanation/simulated-cores.md tells what follows.
 #pragma once
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include <pto/order/pipe_order.hpp>
 #include <pto/target/core.hpp>
 
 #include "chip/cores/global_memory.hpp"
@@ -53,7 +53,6 @@ class OrderChecker {
   void clear();
 
  private:
-  using Flag = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;
   struct OpenCopy {
     std::uint64_t session;
     std::uint64_t record;
@@ -83,10 +82,7 @@ class OrderChecker {
   const BatonBuffer (&buffers_)[BATON_CORE_BUFFERS];
   const GlobalMemory& memory_;
   std::uint32_t pipes_;  // bits: those this kind of core has
-  std::array<PipeClock, kPipes> clocks_{};
-  /// What the scalar pipe waited for, hence is over before anything is issued. Its own accesses are not among it.
-  PipeClock waited_;
-  std::map<Flag, PipeClock> flags_;
+  kernel::PipeOrder order_;
   AccessMap accesses_;
   std::size_t size_to_tidy_ = kLeastToTidy;
   /// By pipe; to any memory, and to windows.

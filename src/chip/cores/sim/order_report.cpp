@@ -1,7 +1,6 @@
 // The words of an OrderChecker.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,8 +12,8 @@ namespace baton::chip {
 namespace {
 
 /// An instruction on several pipes begins on the lowest and ends on the highest of them: TPUT loads, then stores.
-std::uint32_t first_pipe(std::uint32_t pipes) { return static_cast<std::uint32_t>(std::countr_zero(pipes)); }
-std::uint32_t last_pipe(std::uint32_t pipes) { return static_cast<std::uint32_t>(std::bit_width(pipes)) - 1; }
+using kernel::first_pipe;
+using kernel::last_pipe;
 
 std::string missing_flags(std::uint32_t producer, std::uint32_t consumer) {
   return fmt::format("set_flag({0}, {1}, id) and wait_flag({0}, {1}, id)", pipe_name(producer), pipe_name(consumer));
@@ -52,11 +51,11 @@ std::string OrderChecker::conflict(ByteRange bytes, Touch second, std::uint32_t 
 }
 
 std::optional<std::string> OrderChecker::overtaken(const GlobalWrite& write) const {
-  if (clocks_[kScalarPipe][write.stamp.pipe] >= write.stamp.time) return std::nullopt;
+  if (order_.clock(kernel::kScalarPipe)[write.stamp.pipe] >= write.stamp.time) return std::nullopt;
   const std::uint32_t producer = last_pipe(write.stamp.pipes);
   return fmt::format("it overtakes {}, which writes {} on {} and is not drained; between them are missing {}",
                      describe_place(&places_[write.stamp.place]), memory_.name_of(write.address), pipe_name(producer),
-                     missing_flags(producer, kScalarPipe));
+                     missing_flags(producer, kernel::kScalarPipe));
 }
 
 }  // namespace baton::chip

@@ -138,15 +138,20 @@ __device__ inline void run_task_command(const KeptControl& mine, const CoreWords
   for (uint32_t i = 0; i < command.scalars; ++i) mine->args[tensors + i] = scalars[i];
   await_cores(cores, waits, command.waits, mine->own_run);
   const bool runs = await_condition(flags, condition) && command.entry != 0;
+  if ((flags & kTaskHasQueue) != 0) mine->args[tensors + command.scalars - 1] = begin_queue();
   if ((flags & kTaskIsTimed) != 0) {
     begin_times(*mine, mine->own_run.times + blockIdx.x * kTimesOfCore + number % kTimesOfCore, runs);
   }
   if (runs) {
+    if constexpr (kStrictPipes) begin_judging((flags & kTaskIsCube) != 0);
     reinterpret_cast<void (*)(int64_t*)>(command.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
+    if constexpr (kStrictPipes) end_judging();
   }
   const Leftovers left = mine->left;
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed) != 0) end_kernel(left);
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed | left.queued) != 0) {
+    end_kernel(left);
+  }
 }
 
 }  // namespace baton::cuda

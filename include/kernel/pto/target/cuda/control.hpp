@@ -53,7 +53,8 @@ struct alignas(16) Leftovers {
   uint32_t condition_count;  // the conditions themselves lie in Run::conditions
   int32_t condition_error;
   uint32_t copies;      // not 0: some may be under way
-  uint16_t timed;       // not 0: its times are to be written
+  uint8_t timed;        // not 0: its times are to be written
+  uint8_t queued;       // not 0: it has a completion queue
   uint16_t in_cluster;  // not 0: it is a part of a task of a cluster
 };
 static_assert(sizeof(Leftovers) == 16);

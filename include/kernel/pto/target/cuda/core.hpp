@@ -7,6 +7,7 @@
 #include <pto/target/cuda/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
 #include <pto/target/cuda/matrix_commands.hpp>
+#include <pto/target/cuda/strict.hpp>
 #include <pto/target/cuda/timing.hpp>
 
 namespace baton::cuda {
@@ -165,17 +166,23 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
 }
 
 // Instructions run in their order here, whatever the pipe, but for bulk copies: their flags count.
-__device__ inline void BatonCoreTable::issue(BatonCore*, const BatonIssue*) {}
+__device__ inline void BatonCoreTable::issue(BatonCore*, const BatonIssue* issue) {
+  if constexpr (baton::cuda::kStrictPipes) baton::cuda::judge_issue(*issue);
+}
 __device__ inline void BatonCoreTable::set_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id,
-                                                const BatonPlace*) {
+                                                const BatonPlace* place) {
+  if constexpr (baton::cuda::kStrictPipes) baton::cuda::judge_set_flag(producer, consumer, id, *place);
   baton::cuda::set_copy_flag(producer, consumer, id);
 }
 __device__ inline void BatonCoreTable::wait_flag(BatonCore*, uint32_t producer, uint32_t consumer, int32_t id,
-                                                 const BatonPlace*) {
+                                                 const BatonPlace* place) {
+  if constexpr (baton::cuda::kStrictPipes) baton::cuda::judge_wait_flag(producer, consumer, id, *place);
   baton::cuda::wait_copy_flag(producer, consumer, id);
 }
 __device__ inline void BatonCoreTable::pipe_barrier(BatonCore*, uint32_t pipe, const BatonPlace*) {
-  if (pipe == PIPE_ALL) baton::kernel::finish_copies();
+  if (pipe != PIPE_ALL) return;
+  baton::kernel::finish_copies();
+  if constexpr (baton::cuda::kStrictPipes) baton::cuda::judge_barrier();
 }
 
 // A kernel that polls memory calls them in its loop: what it read may be old, and the run may be over.
@@ -199,7 +206,8 @@ __device__ inline void BatonCoreTable::yield(BatonCore*) {
 }
 
 __device__ inline void BatonCoreTable::notify(BatonCore*, int32_t* signal, int32_t value, uint32_t op,
-                                              const BatonPlace*) {
+                                              const BatonPlace* place) {
+  if constexpr (baton::cuda::kStrictPipes) baton::cuda::judge_notify(signal, *place);
   baton::cuda::finish_stores();
   // Releases; pairs with load_acquire_gpu() in test() and wait().
   if (baton::cuda::spans_gpus()) {

@@ -55,6 +55,8 @@ enum TaskFlag : uint32_t {
   kTaskHasCounter = kHasCounter,
   kTaskIsAfter = kIsAfter,
   kTaskIsTimed = kIsTimed,
+  kTaskIsCube = 32,
+  kTaskHasQueue = kHasQueue,
   kElsewhere = 8,  // what follows the command lies in memory of the host, whose address follows it instead
 };
 

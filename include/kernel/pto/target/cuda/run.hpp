@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <pto/target/compiler.hpp>
 
+namespace baton::kernel {
+struct OrderMemory;
+}
+
 namespace baton::cuda {
 
 /// Threads of a core. The last warp has one, the director, which reads the kernel; the others are lanes, on which
@@ -56,6 +60,7 @@ enum PacketFlag : uint32_t {
   kIsAfter = 4,       // it depends on others, maybe on some that its core ran before
   kIsCube = 8,        // its kernel multiplies matrices
   kIsTimed = 16,      // somebody wants to know when it ran
+  kHasQueue = 64,     // its last scalar becomes the address of a completion queue
   kIsOfCluster = 32,  // it is a part of a task of a cluster, and the flags say which: flags_of_part()
 };
 
@@ -169,8 +174,10 @@ inline constexpr uint32_t kClockQuestions = 16;
 /// Without another question the GPU stops answering.
 inline constexpr uint64_t kClockPatienceNs = 50'000'000;
 
-/// Of the conditions that a kernel may leave: DEFERRED_COMPLETION_CAPACITY of DeferredCompletionEntry.
-inline constexpr uint32_t kConditionBytes = 64 * 32;
+/// Of the conditions that a kernel may leave: DEFERRED_COMPLETION_CAPACITY of DeferredCompletionEntry; behind them a
+/// PTO2CompletionQueue, for kernels of the older form.
+inline constexpr uint32_t kQueueAt = 64 * 32;
+inline constexpr uint32_t kConditionBytes = kQueueAt + 1600;
 
 /// What ended a run early. Written by whoever changes `stop` from 0 to 1, read by the host when the run is over.
 struct Failure {
@@ -200,7 +207,7 @@ struct Run {
   uint32_t spans_gpus;     // not 0: signals may be those of another GPU
   uint32_t* lost;          // not 0: a peer has ended, and with it waits for signals; written by the host
   Failure* failure;
-  unsigned char* conditions;    // of kernels: DEFERRED_COMPLETION_CAPACITY for each core
+  unsigned char* conditions;    // of kernels: kConditionBytes for each core
   unsigned char* cube_buffers;  // of all cores; null if no task needs them
   uint64_t cube_offsets[7];     // by tile type, in the part of a core
   uint64_t buffer_bytes[7];     // by tile type
@@ -212,6 +219,10 @@ struct Run {
   uint64_t run_limit_ns;        // of the run; 0: none
   ClusterPipes* clusters;       // of tasks of clusters
   UnitTimes* times;             // of packets, by their number, or of commands; null: nobody asks
+  // Of strict pipes alone.
+  kernel::OrderMemory* order;  // of each core
+  const Extent* windows;       // the parts of chips of this process
+  uint64_t window_count;
 
   friend bool operator==(const Run&, const Run&) = default;
 };

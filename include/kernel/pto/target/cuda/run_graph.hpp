@@ -159,6 +159,7 @@ __device__ inline bool await_condition(uint32_t flags, const Condition& conditio
 __device__ inline bool await_task(const Run& run, const Packet& packet, const PacketHead& head) {
   if (head.needed != 0) wait_for_predecessors(run, head);
   const bool runs = await_condition(head.flags, packet.condition);
+  if ((head.flags & kHasQueue) != 0) control().args[head.slot_count - 1] = begin_queue();
   if ((head.flags & kIsOfCluster) != 0) join_cluster(control(), run, head.flags);
   if ((head.flags & kIsTimed) != 0) begin_times(control(), run.times + head.unit, runs && head.entry != 0);
   return runs;
@@ -169,7 +170,8 @@ __device__ __attribute__((noinline)) inline void end_kernel(const Leftovers& lef
   Control& mine = control();
   if (left.in_cluster != 0) leave_cluster(mine);
   if (left.timed != 0) mine.times.returned = mine.times.complete = now_ns();
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error)) == 0) return;
+  if (left.queued != 0) take_queue();
+  if ((mine.left.condition_count | static_cast<uint32_t>(left.condition_error)) == 0) return;
   mine.times.complete = 0;
   await_conditions();
   if (left.timed != 0) mine.times.complete = now_ns();
@@ -199,14 +201,17 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   // What it depends on may be a task of this core, of which nobody else tells.
   if (copying && (head.flags & kIsAfter) != 0) finish_stores();
   bool runs = head.entry != 0;
-  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed | kIsOfCluster))) != 0)
+  if ((head.needed | (head.flags & (kHasCounter | kHasPredicate | kIsTimed | kIsOfCluster | kHasQueue))) != 0)
     runs = await_task(run, packet, head) && runs;
   if (runs) {
+    if constexpr (kStrictPipes) begin_judging((head.flags & kIsCube) != 0);
     reinterpret_cast<void (*)(int64_t*)>(head.entry)(
         reinterpret_cast<int64_t*>(mine.address_of(offsetof(Control, args))));
+    if constexpr (kStrictPipes) end_judging();
   }
   const Leftovers left = mine->left;
-  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed | left.in_cluster) != 0) {
+  if ((left.condition_count | static_cast<uint32_t>(left.condition_error) | left.timed | left.queued |
+       left.in_cluster) != 0) {
     end_kernel(left);
   }
   // Conditions may be those of copies.
@@ -293,7 +298,7 @@ __device__ inline void direct(const Run& run) {
   leave();
 }
 
-/// A template, so that a program made of several files of kernels has it once.
+/// A template, so that a program made of several files of kernels has it once; with strict pipes it is another one.
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void run_core(const Run& run) {
   const uint32_t director = blockDim.x - kWarp;
@@ -311,7 +316,7 @@ __global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThrea
     run_graph(const __grid_constant__ Run run) {
   run_core<Multiplies::on_lanes>(run);
 }
-template __global__ void run_graph<0>(const __grid_constant__ Run run);
+template __global__ void run_graph<kStrictPipes ? 1 : 0>(const __grid_constant__ Run run);
 
 #if defined(__DAV_CUBE__)
 /// The same with the matrix unit: one core on each multiprocessor.
@@ -319,7 +324,7 @@ template <int>
 __global__ void __launch_bounds__(kMostMatrixThreads, 1) run_matrix_graph(const __grid_constant__ Run run) {
   run_core<Multiplies::on_matrix_unit>(run);
 }
-template __global__ void run_matrix_graph<0>(const __grid_constant__ Run run);
+template __global__ void run_matrix_graph<kStrictPipes ? 1 : 0>(const __grid_constant__ Run run);
 #endif
 
 }  // namespace baton::cuda

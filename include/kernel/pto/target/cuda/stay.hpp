@@ -130,7 +130,13 @@ __device__ inline void tell_cores(const Stay& stay, uint32_t ended) {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
   __nv_atomic_store_n(&stay.cores[blockIdx.x].ended, ended, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
 }
-/// The same to the host, which takes longer.
+/// The same to the host, which takes longer: one fence does for both.
+__device__ inline void tell_all(const Stay& stay, uint32_t ended) {
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+  __nv_atomic_store_n(stay.ended + blockIdx.x, ended, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
+  __nv_atomic_store_n(&stay.cores[blockIdx.x].ended, ended, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+}
+/// To the host, when cores were told.
 __device__ inline void tell_host(const Stay& stay, uint32_t ended) {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
   __nv_atomic_store_n(stay.ended + blockIdx.x, ended, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM);
@@ -246,9 +252,16 @@ __device__ inline void direct_stay(const Stay& stay) {
       }
       ++ended;
       fetched.advance();
-      tell_cores(stay, ended);
+      // Nothing was fetched behind a graph, whose end is what the host waits for; no core does.
+      if (fetched.count == 0) {
+        if (mine->left.timed != 0) write_times(*mine);
+        tell_all(stay, ended);
+        told = ended;
+      } else {
+        tell_cores(stay, ended);
+      }
       if (mine->left.timed != 0) write_times(*mine);
-      if (fetched.count == 0 || ended - told >= kCommandsUntold || !has_landed(mine, fetched.landing)) {
+      if (told != ended && (ended - told >= kCommandsUntold || !has_landed(mine, fetched.landing))) {
         tell_host(stay, ended);
         told = ended;
       }
@@ -285,6 +298,6 @@ __global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThrea
     direct_stay(stay);
   }
 }
-template __global__ void stay<0>(const __grid_constant__ Stay stay);
+template __global__ void stay<kStrictPipes ? 1 : 0>(const __grid_constant__ Stay stay);
 
 }  // namespace baton::cuda
