@@ -101,7 +101,8 @@ class PipeOrder {
 };
 
 /// The pipes of a core: bits.
-constexpr uint32_t kVectorPipes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4;                    // S, V, MTE2, MTE3
-constexpr uint32_t kCubePipes = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 7;  // S, MTE1 to 3, M, FIX
+inline constexpr uint32_t kVectorPipes = 1u << 0 | 1u << 1 | 1u << 3 | 1u << 4;  // S, V, MTE2, MTE3
+inline constexpr uint32_t kCubePipes =
+    1u << 0 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 7;  // S, MTE1 to 3, M, FIX
 
 }  // namespace baton::kernel
