@@ -277,6 +277,10 @@ _jobs = itertools.count()
 def run_ranks(size: int, body: Callable[[Domain], Any]) -> list[Any]:
     """Calls body(domain) once for each of `size` ranks, as threads of this process, and returns their results. A rank
     that raises ends the waits of the others; the exception of the first one that failed is raised here."""
+    if size < 1:
+        from baton._errors import Code, Error
+        raise Error(Code.invalid_argument, f"run_ranks: a job has 1 or more ranks, not {size}",
+                    remedy="Choose a number of ranks that the message allows.")
     name = f"inproc:run_ranks-{os.getpid()}-{next(_jobs)}"
     results: list[Any] = [None] * size
     failures: list[BaseException] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import inspect
+import operator
 import os
 import pathlib
 import signal
@@ -22,6 +23,35 @@ from baton._travel import check_not_importing
 def _has_host_kernels(platform: str) -> bool:
     """Whether kernels that are compiled for the host run on its chips: simulated ones, and libraries of others."""
     return platform.endswith("sim") or "/" in platform
+
+
+def _refuse(message: str, remedy: str) -> None:
+    from baton._errors import Code, Error
+    raise Error(Code.invalid_argument, message, remedy=remedy)
+
+
+def _count(name: str, value: Any) -> int:
+    """`value` as a whole number, 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0:
+        _refuse(f"{name}={value!r} is not a whole number from 0 up", f"Correct {name}.")
+    return number
+
+
+def _devices(given: str | Sequence[int] | None) -> list[int]:
+    """The devices of a node; [] if none were named. Whether they exist is the node's to say."""
+    if given is None:
+        return []
+    try:
+        devices = _core.parse_device_list(given) if isinstance(given, str) else [operator.index(one) for one in given]
+    except TypeError:
+        _refuse(f"devices={given!r} is not a list of devices", 'Give a list such as [0, 1, 2], or "0-2".')
+    if not devices:
+        _refuse("a node of 0 chips is not possible", "Name a device for each chip, or none at all for one chip.")
+    return devices
 
 
 class Worker:
@@ -71,17 +101,14 @@ class Worker:
                  task_window: int = 0, kernel_timeout: float | None = None,
                  trace: str | os.PathLike | None = None, hosts: str | None = None, launch_agent: str | None = None,
                  interface: str | None = None, remote_baton: str | os.PathLike | None = None):
-        given = device_ids if device_ids is not None else devices
-        asked = _core.parse_device_list(given) if isinstance(given, str) else list(given if given is not None else [])
-        if given is not None and not asked:
-            from baton._errors import Code, Error
-            raise Error(Code.invalid_argument, "a node of 0 chips is not possible")
+        asked = _devices(device_ids if device_ids is not None else devices)
         self.device_ids = asked or [0]  # without any, what the node has once it has started
         self.level, self.platform, self._inproc = level, platform, inproc or level == 2
-        self._options = (level, platform, asked, inproc, max(1, num_sub_workers), clusters, chip_threads,
-                         os.fspath(chip_program or ""), task_window, kernel_timeout, hosts or "", launch_agent or "",
-                         interface or "", os.fspath(remote_baton or ""))
-        self._sub_workers = SubWorkers(max(1, num_sub_workers), _core.kernel_limit_seconds(kernel_timeout))
+        sub_workers = max(1, _count("num_sub_workers", num_sub_workers))
+        self._options = (level, platform, asked, inproc, sub_workers, clusters, chip_threads,
+                         os.fspath(chip_program or ""), _count("task_window", task_window), kernel_timeout, hosts or "",
+                         launch_agent or "", interface or "", os.fspath(remote_baton or ""))
+        self._sub_workers = SubWorkers(sub_workers, _core.kernel_limit_seconds(kernel_timeout))
         self._node: _core.Node | None = None
         self._trace_file, self._trace = trace, None
         self._closed = False
@@ -95,7 +122,8 @@ class Worker:
         if self._node is None:
             if self._closed:
                 from baton._errors import Code, Error
-                raise Error(Code.released, "this worker was closed")
+                raise Error(Code.released, "this worker was closed",
+                            remedy="Make a new baton.Worker; close() and the end of a with statement end one for good.")
             check_not_importing("starts a node")
             # Chips learn of the trace when they are started.
             if self._trace_file is not None:

@@ -209,6 +209,12 @@ def test_a_rank_that_raises_ends_the_others_at_once():
     assert baton.run_ranks(4, lambda me: me.rank) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_job_without_ranks_is_an_error(size):
+    with pytest.raises(baton.Error, match=f"1 or more ranks, not {size}"):
+        baton.run_ranks(size, lambda me: me.rank)
+
+
 @pytest.mark.parametrize("end, told", [
     ("raise ValueError('7 is odd')", "ValueError: 7 is odd"),
     ("os.kill(os.getpid(), signal.SIGINT); signal.pause()", "KeyboardInterrupt"),

@@ -213,3 +213,18 @@ with baton.Worker(devices="0", clusters=1) as node:
     assert result.returncode == 0, result.stderr
     assert "no task of this node has completed for 0.2 s; tasks that are not complete: 1, at work: 1" in result.stderr
     assert "task 1 of the node, a host function" in result.stderr
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"num_sub_workers": -1}, "num_sub_workers=-1 is not a whole number from 0 up"),
+    ({"num_sub_workers": 1.5}, "num_sub_workers=1.5 is not a whole number"),
+    ({"task_window": -1}, "task_window=-1 is not a whole number"),
+    ({"devices": [0, 1.5]}, "devices=[0, 1.5] is not a list of devices"),
+    ({"devices": 3}, "devices=3 is not a list of devices"),
+    ({"devices": []}, "a node of 0 chips is not possible"),
+])
+def test_options_of_a_node_that_cannot_be_are_refused_by_name(options, said):
+    with pytest.raises(baton.Error) as refused:
+        baton.Worker(**options)
+    assert refused.value.code == baton.Code.invalid_argument
+    assert refused.value.message.startswith(said)
