@@ -80,7 +80,7 @@ CheckCommand::CheckCommand(CLI::App& baton) {
   app_->formatter(std::make_shared<CheckHelp>());
   app_->prefix_command();
   app_->add_option("-n,--ranks", ranks_, "How many ranks.")->type_name("COUNT")->capture_default_str();
-  app_->add_option("--seeds", seeds_, "Try so many schedules of simulated chips and of ranks in one process.")
+  app_->add_option("--seeds", seeds_, "How many schedules of simulated chips, and of ranks in one process, to try.")
       ->type_name("COUNT");
   app_->add_option("--seed", seed_, "Try this schedule.")->type_name("NUMBER");
   app_->add_option("--suppress", suppress_, "Do not report what has one of the lines of this file in it.")

@@ -72,7 +72,7 @@ class DomainHandle:
         try:
             return self._contexts[worker]
         except KeyError:
-            raise KeyError(f'worker {worker} is no member of "{self.name}", whose members are '
+            raise KeyError(f'worker {worker} is not a member of "{self.name}", whose members are '
                            f"{list(self.workers)}") from None
 
     def __contains__(self, worker: int) -> bool:

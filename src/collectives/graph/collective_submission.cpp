@@ -92,7 +92,7 @@ TaskId CollectiveSubmission::submit() {
   const int one_blocks = has_x_ ? x_blocks_ : y_blocks_;
   element_ = element_of(one.dtype());
   const std::int64_t all = one.element_count();
-  if (all % one_blocks != 0) refuse(fmt::format("{} elements are no {} blocks", all, one_blocks));
+  if (all % one_blocks != 0) refuse(fmt::format("{} elements do not divide into {} blocks", all, one_blocks));
   count_ = static_cast<std::uint64_t>(all / one_blocks);
   check(x_, "x", has_x_, x_blocks_);
   check(y_, "y", has_y_, y_blocks_);

@@ -8,7 +8,7 @@ namespace {
 
 template <class Enum>
 Enum enumerator(std::uint32_t value, Enum last) {
-  if (value > static_cast<std::uint32_t>(last)) fail(Code::protocol, "{} is no value of an enumeration", value);
+  if (value > static_cast<std::uint32_t>(last)) fail(Code::protocol, "{} is not a value of the enumeration", value);
   return static_cast<Enum>(value);
 }
 
