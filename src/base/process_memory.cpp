@@ -7,14 +7,14 @@
 namespace baton {
 namespace {
 
-using Transfer = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+using SystemCall = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
 /// The system moves at most 2 GiB at once, and less when it meets a page that is not there.
-int move_all(Transfer transfer, std::uint32_t pid, std::byte* local, std::byte* remote, std::size_t bytes) noexcept {
+int move_all(SystemCall move, std::uint32_t pid, std::byte* local, std::byte* remote, std::size_t bytes) noexcept {
   while (bytes != 0) {
     const iovec here{local, bytes};
     const iovec there{remote, bytes};
-    const ssize_t moved = transfer(static_cast<pid_t>(pid), &here, 1, &there, 1, 0);
+    const ssize_t moved = move(static_cast<pid_t>(pid), &here, 1, &there, 1, 0);
     if (moved < 0 && errno == EINTR) continue;
     if (moved < 0) return errno;
     if (moved == 0) return EFAULT;
