@@ -1,5 +1,6 @@
 // Baton's share of the comparison over hosts, through its public interface alone.
 #include <baton/baton.hpp>
+#include <baton/collectives.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 
 #include <comm/ping_pong.hpp>
+#include <hosts/ring.hpp>
 #include <support/arguments.hpp>
 #include <support/measure.hpp>
 #include <support/process.hpp>
@@ -67,11 +69,31 @@ bench::Measured one_way(baton::Domain& domain, const bench::Arguments& arguments
   return bench::measure(arguments.budget, run, agree);
 }
 
+/// An allreduce that knows no hosts.
+bench::Measured in_a_ring(baton::Domain& domain, const bench::Arguments& arguments) {
+  bench::pin_in_turns(domain.rank(), domain.size());
+  bench::Ring ring(domain, arguments.bytes);
+  ring.check();
+  const auto largest = [&](double value) {
+    baton::allreduce(domain, std::span(&value, 1), baton::ReduceOp::max);
+    return value;
+  };
+  const auto run = [&](std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) ring.allreduce();
+  };
+  return bench::measure_together(arguments.budget, run, largest);
+}
+
 void measure(const bench::Arguments& arguments) {
   baton::Domain domain = baton::join();
   if (arguments.operation == "start") {
     domain.barrier();
     if (domain.rank() == 0) bench::print_ready_now();
+    return;
+  }
+  if (arguments.operation == "ring") {
+    const bench::Measured measured = in_a_ring(domain, arguments);
+    if (domain.rank() == 0) bench::print(measured);
     return;
   }
   if (domain.size() != 2) throw std::invalid_argument("two ranks are needed");

@@ -8,6 +8,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 
 from collectives.suite import KIB, MIB, size_text
 from harness import mpi
@@ -24,6 +25,8 @@ COLLECTIVES = ("barrier", "allreduce", "broadcast", "reduce_scatter", "allgather
 SIZES = (8, 512, 4 * KIB, 64 * KIB, MIB, 16 * MIB)
 SHAPES = tuple((hosts, each) for hosts in (2, 4) for each in (1, 4, 8))
 START_RANKS = 64
+DELAY_US = 100
+DELAYED_SIZES = (8, 4 * KIB, 64 * KIB)
 TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
 QUICK = {
     "notify", "put_signal/8", "put_signal/8/put", "bandwidth/4M", "allreduce/2x1/8", "allreduce/2x4/64K",
@@ -47,6 +50,9 @@ def cases(plan):
     for operation in COLLECTIVES:
         for hosts, each in SHAPES:
             found += [suite.collective(operation, hosts, each, size) for size in (SIZES if operation != "barrier" else (0,))]
+    for hosts, each in SHAPES:
+        if each > 1:
+            found += [suite.delayed(hosts, each, size) for size in DELAYED_SIZES]
     return [*found, suite.start(HOSTS, START_RANKS // HOSTS)]
 
 
@@ -98,6 +104,22 @@ class HostsSuite:
         name = f"{operation}/{hosts}x{each}" + (f"/{size_text(size)}" if operation != "barrier" else "")
         return self._case(name, contenders, hosts * each, size)
 
+    def delayed(self, hosts, each, size):
+        """What a message costs that is longer on its way, beside a ring that knows no hosts."""
+        bytes_words = ("--bytes", str(size))
+        ours = ("--operation", "allreduce", *bytes_words, "--method", "windows")
+        contenders = [
+            self._ours("collectives_ours", hosts, each, ours),
+            self._ours("hosts_ours", hosts, each, ("--operation", "ring", *bytes_words), "ring"),
+        ]
+        for peer in self._mpis:
+            setting = settings_of(peer)[0]
+            words = ("--operation", "allreduce", *bytes_words, "--method", "yield")
+            contenders.append(self._mpi(peer, setting, hosts, each, words, f"yield, {setting.name}"))
+        slow = (LAB, "delay", "--prefix", PREFIX, str(DELAY_US))
+        contenders = [replace(one, command=replace(one.command, argv=(*slow, *one.command.argv))) for one in contenders]
+        return self._case(f"delayed/allreduce/{hosts}x{each}/{size_text(size)}", contenders, hosts * each, size)
+
     def start(self, hosts, each):
         """Until all ranks have passed a first barrier."""
         contenders = [self._ours("hosts_ours", hosts, each, ("--operation", "start"))]
@@ -116,14 +138,14 @@ class HostsSuite:
             contenders = first.values()
         return Case(SUITE, name, tuple(contenders), ranks=ranks, bytes=size, in_quick=name in QUICK)
 
-    def _ours(self, program, hosts, each, arguments):
+    def _ours(self, program, hosts, each, arguments, name=OURS):
         listed = ",".join(f"{PREFIX}{host}:{each}" for host in range(hosts))
         launch = (
             self._plan.launcher or "baton", "run", "--no-prefix", "--hosts", listed, "--interface", f"{PREFIX}-lab",
             "--launch-agent", f"{LAB} exec --prefix {PREFIX} {{host}}",
         )
         words = (*launch, os.path.join(self._plan.programs, program), *arguments, *self._limits())
-        return Contender(OURS, "default", Command(words, (TCP,), self._plan.limit_s))
+        return Contender(name, "default", Command(words, (TCP,), self._plan.limit_s))
 
     def _mpi(self, peer, setting, hosts, each, arguments, name, prefix="collectives"):
         listed = ",".join(f"{PREFIX}{host}:{each}" for host in range(hosts))

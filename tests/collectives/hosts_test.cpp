@@ -56,6 +56,27 @@ SCENARIO(EveryElementOnHosts, kOnHosts) {
   require_right(me, cases_of_elements(Operation::all_to_all, me.size()));
 }
 
+SCENARIO(OneOnEachHost, (Wishes{.sizes = {8}, .hostings = {Hosting::hosts}})) {
+  // The first of each host.
+  std::vector<int> first;
+  for (int rank = 0; rank < me.size(); ++rank) {
+    const std::vector<int> hosts = me.hosts();
+    if (std::ranges::find(hosts, hosts[static_cast<std::size_t>(rank)]) - hosts.begin() == rank) first.push_back(rank);
+  }
+  if (std::ranges::count(first, me.rank()) != 0) {
+    Domain each = me.subset("one on each", first);
+    REQUIRE_EQUAL(each.size(), 4);
+    for (const Operation operation : kOfVectors) {
+      require_right(each, cases_of_elements(operation, each.size()));
+      require_right(each, cases_around_borders(operation, Algorithm::automatic, each.size()));
+    }
+    for (const Operation operation : kOfBlocks) require_right(each, cases_of_elements(operation, each.size()));
+    require_right(each, cases_of_elements(Operation::all_to_all, each.size()));
+    exchange_blocks_of_all_sizes(each, Memory::own);
+  }
+  me.barrier();
+}
+
 void require_right_places(Domain& me, std::span<const Operation> operations) {
   for (const Operation operation : operations)
     require_right(me, cases_around_borders(operation, Algorithm::automatic, me.size()));
@@ -207,10 +228,11 @@ TEST_P(OnHosts, IsRight) {
   for (const int size : scenario.wishes.sizes) EXPECT_TRUE(run_scenario(scenario, Hosting::hosts, size)) << size;
 }
 INSTANTIATE_TEST_SUITE_P(, OnHosts,
-                         testing::Values("EveryElementOnHosts", "PlacesOfVectorsOnHosts", "PlacesOfBlocksOnHosts",
-                                         "PlacesOfPairsOnHosts", "BlocksAndMessagesOnHosts", "RandomCallsOnHosts",
-                                         "BarrierOnHosts", "RootsChange", "BytesBetweenHosts", "CallsThatDifferOnHosts",
-                                         "NobodyComesOnHosts", "OneLeavesOnHosts", "OneIsDoneOnHosts"),
+                         testing::Values("EveryElementOnHosts", "OneOnEachHost", "PlacesOfVectorsOnHosts",
+                                         "PlacesOfBlocksOnHosts", "PlacesOfPairsOnHosts", "BlocksAndMessagesOnHosts",
+                                         "RandomCallsOnHosts", "BarrierOnHosts", "RootsChange", "BytesBetweenHosts",
+                                         "CallsThatDifferOnHosts", "NobodyComesOnHosts", "OneLeavesOnHosts",
+                                         "OneIsDoneOnHosts"),
                          [](const auto& param) { return std::string(param.param); });
 
 class DeathOnHosts : public testing::TestWithParam<int> {};

@@ -55,6 +55,7 @@ void for_each_piece_of_blocks(Rounds& rounds, const Staged& staged, const Body& 
 
 /// Cost: l; L n from each host to each that wants it, which for a gather is that of the root.
 void run_gather(Rounds& rounds) {
+  if (rounds.is_one_each()) return run_gather_of_one_each(rounds);
   const HostMap& map = rounds.map();
   const bool to_all = rounds.call().operation == Operation::allgather;
   const auto wants = [&](int host) { return to_all || host == rounds.root_host(); };
@@ -90,6 +91,7 @@ void run_gather(Rounds& rounds) {
 
 /// Cost: l; L n from the root's host to each other.
 void run_scatter(Rounds& rounds) {
+  if (rounds.is_one_each()) return run_scatter_of_one_each(rounds);
   const HostMap& map = rounds.map();
   const bool has_root = map.here() == rounds.root_host();
   const auto staged = [&](int /*lanes*/) { return map.size(); };
@@ -120,6 +122,7 @@ void run_scatter(Rounds& rounds) {
 
 /// Cost: l; L n, reduced, into each host from each other.
 void run_reduce_scatter(Rounds& rounds) {
+  if (rounds.is_one_each()) return run_reduce_scatter_of_one_each(rounds);
   const HostMap& map = rounds.map();
   const auto staged = [&](int /*lanes*/) { return map.size(); };
   for_each_piece_of_blocks(rounds, staged, [&](std::size_t at, std::size_t count, std::size_t bytes) {

@@ -25,6 +25,8 @@ void HostsMover::make(const Domain& me, const Request& request, const Body& body
     body(Rounds(map_, mover_, link_, request));
     mover_.end();
   } catch (const Error& error) {
+    // The memory may be the caller's.
+    link_.take_back();
     // Inside a host members have other numbers.
     if (error.code() == Code::peer_died) link_.check_members();
     throw;

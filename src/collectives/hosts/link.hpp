@@ -34,6 +34,8 @@ class Link {
   /// not change until settle() has returned; what receive() returns stays until release().
   void send(int host, const std::byte* data, std::size_t bytes);
   void settle();
+  /// Nothing is on its way when it returns; what was may not arrive. For a call that failed.
+  void take_back() noexcept { sending_.clear(); }
   [[nodiscard]] const std::byte* receive(int host);
   void release(int host) { channel(host).release(window_, lanes_); }
   [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }

@@ -169,6 +169,7 @@ class CountTable {
 }  // namespace
 
 void run_all_to_all(Rounds& rounds) {
+  if (rounds.is_one_each()) return run_all_to_all_of_one_each(rounds);
   const auto counts = [&](int /*from*/, int /*to*/) { return rounds.call().count; };
   PairRun(rounds, counts, rounds.call().count)
       .run([&](int rank) { return rounds.in_block(rank); }, [&](int rank) { return rounds.out_block(rank); });

@@ -37,6 +37,11 @@ class Rounds {
   [[nodiscard]] int own_lane() const noexcept { return map_.own_index(); }
   [[nodiscard]] int lanes() const noexcept { return lanes_; }
 
+  /// Every host has one member: nobody reads what it stages, and data may go from where it lies to where it belongs.
+  [[nodiscard]] bool is_one_each() const noexcept { return map_.most_members() == 1; }
+  /// Then this is where it stages in the rounds that follow.
+  void stage_at(std::byte* place) noexcept { place_ = place; }
+
   /// As many lanes as `bytes` of one host are worth.
   void use_lanes_for(std::size_t bytes) noexcept {
     constexpr std::size_t kWorthALane = std::size_t{16} * 1024;
@@ -70,6 +75,7 @@ class Rounds {
   [[nodiscard]] std::size_t staging_bytes() const noexcept { return staging_bytes_of(map_.most_members()); }
   /// Where the member `index` of this host stages in this round.
   [[nodiscard]] std::byte* stage(int index) const noexcept {
+    if (place_ != nullptr) return place_;
     return here_.parts()[static_cast<std::size_t>(index)] + offset_;
   }
   [[nodiscard]] std::byte* own_stage() const noexcept { return stage(map_.own_index()); }
@@ -88,6 +94,7 @@ class Rounds {
 
   /// `count` elements at `at` become what the members of this host have there, reduced.
   void combine_members(std::size_t at, std::size_t count) {
+    if (here_.size() == 1) return;
     here_.combine(
         own_stage() + at, here_.size(), [&](int index) { return stage(index) + at; }, count, work(), 1);
   }
@@ -129,6 +136,7 @@ class Rounds {
   std::size_t element_bytes_;
   int lanes_ = 1;
   std::size_t offset_ = 0;
+  std::byte* place_ = nullptr;
 };
 
 /// For each piece of `count` elements of at most `piece`: `body(first, elements)`. One, if there is nothing: members
@@ -152,6 +160,11 @@ void run_allreduce(Rounds& rounds);
 void run_gather(Rounds& rounds);  // and allgather
 void run_scatter(Rounds& rounds);
 void run_reduce_scatter(Rounds& rounds);
+/// The same where every host has one member.
+void run_gather_of_one_each(Rounds& rounds);
+void run_scatter_of_one_each(Rounds& rounds);
+void run_reduce_scatter_of_one_each(Rounds& rounds);
+void run_all_to_all_of_one_each(Rounds& rounds);
 /// Blocks from each to each.
 void run_all_to_all(Rounds& rounds);
 void run_all_to_all_v(Rounds& rounds, std::span<const std::size_t> send_counts,

@@ -7,22 +7,27 @@ namespace {
 
 /// Up to this size of a message its time counts, and not what the link carries.
 constexpr std::size_t kShortMessage = std::size_t{16} * 1024;
+/// The same where one host sends, and a chain of hosts waits for one after the other.
+constexpr std::size_t kShortOfOne = std::size_t{64} * 1024;
 
 class LaneVectors {
  public:
-  explicit LaneVectors(Rounds& rounds) : rounds_(rounds), bytes_(rounds.element_bytes()) {
+  /// A share of a lane goes in `messages`. Of a host with one member `place` takes the place of its staging area: all
+  /// of the vector lies there in the end. Null: of no use.
+  LaneVectors(Rounds& rounds, int messages, std::byte* place)
+      : rounds_(rounds), bytes_(rounds.element_bytes()), place_(rounds.is_one_each() ? place : nullptr) {
     rounds_.use_lanes_for(rounds.call().count * bytes_);
-    const std::size_t room =
-        std::min(rounds_.staging_bytes(), static_cast<std::size_t>(rounds_.lanes()) * rounds_.link().message_bytes());
-    piece_ = room / kLine * kLine / bytes_;
+    const std::size_t sent = static_cast<std::size_t>(rounds_.lanes() * messages) * rounds_.link().message_bytes();
+    piece_ = std::min(rounds_.staging_bytes(), sent) / kLine * kLine / bytes_;
   }
 
   /// `cross(share)` is what a lane does with its share of a piece.
   template <class In, class Cross, class Out>
   void for_each_round(const In& in, const Cross& cross, const Out& out) {
     for_each_piece(rounds_.call().count, piece_, [&](std::size_t first, std::size_t count) {
+      if (place_ != nullptr) rounds_.stage_at(place_ + first * bytes_);
       rounds_.round(
-          count * bytes_, [&] { in(first * bytes_, count * bytes_); },
+          place_ != nullptr ? 0 : count * bytes_, [&] { in(first * bytes_, count * bytes_); },
           [&] { cross(share_of(count, bytes_, rounds_.own_lane(), rounds_.lanes())); },
           [&] { out(first * bytes_, count); });
     });
@@ -72,7 +77,7 @@ class LaneVectors {
     const int distance = around(map.here(), -root_host, map.hosts());
     const std::byte* source = rounds_.stage(distance == 0 ? map.index_of(rounds_.call().root) : map.own_index());
     const std::byte* data = source + share.first * bytes_;
-    const bool chain = bytes > kShortMessage;
+    const bool chain = bytes > kShortOfOne;
     if (distance != 0) {
       const int before = chain ? around(map.here(), -1, map.hosts()) : root_host;
       rounds_.receive_to(before, rounds_.own_stage() + share.first * bytes_, bytes);
@@ -87,6 +92,7 @@ class LaneVectors {
  private:
   Rounds& rounds_;
   std::size_t bytes_;  // of an element
+  std::byte* place_;
   std::size_t piece_;
 };
 
@@ -106,7 +112,7 @@ void run_barrier(Rounds& rounds) {
 }
 
 void run_broadcast(Rounds& rounds) {
-  LaneVectors run(rounds);
+  LaneVectors run(rounds, 1, rounds.request().out.address());
   const bool has_root = rounds.map().here() == rounds.root_host();
   const int root = rounds.map().index_of(rounds.call().root);
   run.for_each_round(
@@ -120,7 +126,7 @@ void run_broadcast(Rounds& rounds) {
 }
 
 void run_reduce(Rounds& rounds) {
-  LaneVectors run(rounds);
+  LaneVectors run(rounds, 1, rounds.is_root() ? rounds.request().out.address() : nullptr);
   const int root_host = rounds.root_host();
   run.for_each_round([&](std::size_t first, std::size_t bytes) { run.stage_input(first, bytes); },
                      [&](const Share& share) {
@@ -137,12 +143,13 @@ void run_reduce(Rounds& rounds) {
 }
 
 void run_allreduce(Rounds& rounds) {
-  LaneVectors run(rounds);
+  const int hosts = rounds.map().hosts();
+  LaneVectors run(rounds, hosts == 2 ? 1 : hosts, rounds.request().out.address());
   run.for_each_round([&](std::size_t first, std::size_t bytes) { run.stage_input(first, bytes); },
                      [&](const Share& share) {
                        std::byte* mine = run.reduce_here(share);
                        const std::size_t bytes = share.count * rounds.element_bytes();
-                       if (rounds.map().hosts() == 2 || bytes <= kShortMessage) {
+                       if (hosts == 2 || bytes <= kShortMessage) {
                          run.exchange(mine, share.count);
                        } else {
                          run.exchange_parts(mine, share.count);
