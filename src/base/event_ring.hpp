@@ -61,6 +61,11 @@ class BasicRingWriter {
     ring_->written.store(next_, std::memory_order_release);
   }
   [[nodiscard]] std::uint64_t written() const noexcept { return next_; }
+  /// The event of this number, if it is young enough to stay for a while: to be looked at and brought up to date. Who
+  /// reads it meanwhile may see some of its words as they were before.
+  [[nodiscard]] Slot* recent(std::uint64_t number) noexcept {
+    return next_ - number - 1 < (mask_ + 1) / 2 ? &slots_[number & mask_] : nullptr;
+  }
   [[nodiscard]] explicit operator bool() const noexcept { return ring_ != nullptr; }
 
  private:

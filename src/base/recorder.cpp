@@ -39,6 +39,12 @@ struct Remembered {
   const std::string* text = nullptr;
 };
 constexpr std::size_t kRemembered = 64;
+/// Signals of which a thread remembers its last notify.
+constexpr std::size_t kRememberedNotifies = 16;
+struct RememberedNotify {
+  NotifyKey key;
+  std::uint64_t number = 0;  // of its event in the ring
+};
 
 /// A thread's rings. The object stays when the thread ends, and serves another one.
 struct Writer {
@@ -54,7 +60,7 @@ struct Writer {
   std::uint64_t room_until = 0;  // events of `traced` that do not overwrite what is nowhere else
   // Not thread-local: there is little room for what is, in a library that a program loads late.
   std::array<Remembered, kRemembered> remembered;
-
+  std::array<RememberedNotify, kRememberedNotifies> notifies;
   [[nodiscard]] bool traces_now() const noexcept { return trace == trace_number.load(std::memory_order_relaxed); }
 };
 
@@ -164,6 +170,7 @@ void Registry::seat(Writer& writer) const {
   }
   writer.ring = ring;
   writer.last = last;
+  writer.notifies = {};  // events have other numbers here
   writer.own_ring = std::move(own);
 }
 
@@ -258,6 +265,26 @@ void record(const EventRecord& event) noexcept {
     return writer->traced.write(words_of(checked));
   }
   writer->traced.write(words);
+}
+
+bool notified_again(const NotifyKey& key, std::uint64_t now, std::uint64_t after) noexcept {
+  if (tracing()) return false;
+  Writer* writer = own_writer;
+  if (writer == nullptr) [[unlikely]]
+    writer = &enter_thread();
+  RememberedNotify& last = writer->notifies[key.hash() % kRememberedNotifies];
+  EventSlot* const slot = last.key == key ? writer->last.recent(last.number) : nullptr;
+  if (slot == nullptr) {
+    last = {key, writer->last.written()};
+    return false;
+  }
+  const auto bring_up_to_date = [slot](std::size_t offset, std::uint64_t value) {
+    slot->words[offset / sizeof value].store(value, std::memory_order_relaxed);
+  };
+  bring_up_to_date(offsetof(EventRecord, begin), now);
+  bring_up_to_date(offsetof(EventRecord, end), now);
+  bring_up_to_date(offsetof(EventRecord, c), after);
+  return true;
 }
 
 TextId text(std::string_view text) {

@@ -34,6 +34,26 @@ extern std::atomic<EventLevel> recorded_level;
 /// chunk of a file, once in a thousand events.
 void record(const EventRecord& event) noexcept;
 
+/// What a notify is but for its time and the value that the signal has by it.
+struct NotifyKey {
+  const char* file = nullptr;
+  std::uint32_t line = 0;
+  TextId window = 0;
+  std::uint64_t signal = 0;
+  std::uint32_t owner = 0;
+  std::uint32_t rank = kNoRank;
+  std::int32_t value = 0;
+  std::uint32_t lane = 0;
+
+  [[nodiscard]] bool operator==(const NotifyKey&) const = default;
+  [[nodiscard]] std::uint64_t hash() const noexcept { return signal ^ owner ^ line ^ window; }
+};
+
+/// While no trace is written, a notify like one of the last of this thread is no new event: the event of that one gets
+/// the new time and value, which takes a third as long. If there is none, false: then the caller records the event, the
+/// next one of this thread.
+[[nodiscard]] bool notified_again(const NotifyKey& key, std::uint64_t now, std::uint64_t after) noexcept;
+
 /// The number of a text, for EventRecord::object. Takes a lock: whoever needs it often keeps it.
 [[nodiscard]] TextId text(std::string_view text);
 /// The same for a text that stays where it is, such as the name of a kernel: the thread remembers the last ones.

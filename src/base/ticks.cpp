@@ -8,7 +8,16 @@ std::int64_t steady_ns() noexcept {
       .count();
 }
 
+/// The longer it is made before it is used, the better.
+const TickScale kSinceStart;
+
 }  // namespace
+
+TickScale scale_since_start() noexcept {
+  TickScale scale = kSinceStart;
+  scale.calibrate();
+  return scale;
+}
 
 TickScale::TickScale() noexcept : first_ticks_(ticks()), first_ns_(steady_ns()) {}
 

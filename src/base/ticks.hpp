@@ -34,4 +34,7 @@ class TickScale {
   double ns_per_tick_ = 1.0;
 };
 
+/// A scale that began with the program, calibrated now: for times that somebody else has noted.
+[[nodiscard]] TickScale scale_since_start() noexcept;
+
 }  // namespace baton

@@ -121,7 +121,7 @@ bool Delivery::change_signal(const wire::PathHeader& message) {
     record.window.store(place.tag, std::memory_order_relaxed);
     record.target.store(rank_, std::memory_order_relaxed);
     record.index.store(static_cast<std::uint32_t>(message.signal_offset / bytes), std::memory_order_relaxed);
-    record.when_ns.store(monotonic_ns(), std::memory_order_relaxed);
+    record.when.store(ticks(), std::memory_order_relaxed);
   }
   wire::doorbell_of(control_, rank_).ring(scope_);
   // After it, when the one that waits goes on already.

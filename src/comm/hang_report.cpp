@@ -28,9 +28,6 @@ constexpr std::size_t kMostRanksWithEvents = 8;
 /// Between what a rank does and what tells it apart from others that do the same: in no text.
 constexpr char kApart = '\n';
 
-/// The longer it is made before it is used, the better.
-const TickScale kSinceStart;
-
 std::vector<int> as_numbers(const std::vector<std::uint32_t>& ranks) { return {ranks.begin(), ranks.end()}; }
 std::string named(const std::vector<std::uint32_t>& ranks) { return name_ranks(as_numbers(ranks)); }
 
@@ -50,7 +47,6 @@ class Reporter {
     if (control_.event_areas >= count_ && wire::control_bytes(count_, count_) <= control.bytes) {
       areas_ = reinterpret_cast<const EventArea*>(&wire::rank_block(control_, count_));
     }
-    scale_.calibrate();
     std::vector<RankOfGraph> ranks;
     for (std::uint32_t rank = 0; rank < count_; ++rank) ranks.push_back(look_at(rank));
     report_.graph = WaitGraph(std::move(ranks));
@@ -332,7 +328,7 @@ class Reporter {
   std::map<std::uint32_t, LastEvents> events_;         // those that were read
   std::vector<std::string> facts_;                     // by rank: what it does, unless it runs or waits
   std::vector<std::vector<ComputingKernel>> kernels_;  // by rank: those that have computed for long
-  TickScale scale_ = kSinceStart;
+  TickScale scale_ = scale_since_start();
   HangReport report_;
 };
 

@@ -1,20 +1,12 @@
 // Signals of a window: notify, test, wait.
 #include "comm/window_state.hpp"
 
-#include <ctime>
-
 #include "base/fail.hpp"
+#include "base/ticks.hpp"
 #include "comm/wait_record.hpp"
 
 namespace baton::comm {
 namespace {
-
-/// A clock that is cheap enough for every notify; it advances every few milliseconds.
-std::int64_t coarse_monotonic_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 wire::SignalChange change_of(NotifyOp op) noexcept {
   return op == NotifyOp::add ? wire::SignalChange::add : wire::SignalChange::set;
@@ -42,7 +34,7 @@ void WindowState::put_signal(int peer, std::size_t offset, const void* source, s
     return;
   }
   static_cast<void>(signals.signal("notify", peer, signal_offset));
-  signals.note_notify(peer, signal_offset);
+  domain_->world().note(wire::Operation::notifying);
   // In a trace the time is that before the change, as in notify().
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   path_->put(far_place(peer, offset), source, count, {change_of(op), signals.key_, signal_offset, value},
@@ -73,7 +65,7 @@ std::int32_t WindowState::change_signal(std::atomic_ref<std::int32_t> target, in
 
 void WindowState::notify(int peer, std::size_t offset, std::int32_t value, NotifyOp op, const EventSource& from) const {
   const std::atomic_ref<std::int32_t> target = signal("notify", peer, offset);
-  note_notify(peer, offset);
+  domain_->world().note(wire::Operation::notifying);
   // In a trace the time is that before the change, so that it precedes the end of the wait it ends.
   const std::uint64_t began = events::tracing() ? ticks() : 0;
   if (is_checked()) note_change(checked_part(peer), offset, sizeof value, op, value, "notify", from);
@@ -84,17 +76,31 @@ void WindowState::notify(int peer, std::size_t offset, std::int32_t value, Notif
 
 void WindowState::record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value,
                                 std::int32_t after, const EventSource& from) const {
+  // One clock for both: a look at it may take as long as all the rest.
+  const std::uint64_t now = ticks();
+  World& world = domain_->world();
+  const std::uint32_t target = member(peer);
+  const std::size_t index = offset / sizeof(std::int32_t);
+  wire::NotifyRecord& record = world.block(world.rank()).last_notify;
+  record.window.store(tag_, std::memory_order_relaxed);
+  record.target.store(target, std::memory_order_relaxed);
+  record.index.store(static_cast<std::uint32_t>(index), std::memory_order_relaxed);
+  record.when.store(now, std::memory_order_relaxed);
   if (!events::wants(EventKind::notify)) return;
-  EventRecord event = domain_->world().event_since(EventKind::notify, began);
-  if (began == 0) event.begin = event.end;
-  event.lane = from.lane;
-  event.object = event_text_;
-  event.place = events::text_of(from.where);
-  event.a = member(peer);
-  event.b = offset / sizeof(std::int32_t);
-  event.c = static_cast<std::uint32_t>(after);
-  event.d = static_cast<std::uint32_t>(value);
-  events::record(event);
+  const events::NotifyKey key{from.where.file, from.where.line, event_text_, index,
+                              target,          world.rank(),    value,       from.lane};
+  if (events::notified_again(key, now, static_cast<std::uint32_t>(after))) return;
+  events::record({.begin = began != 0 ? began : now,
+                  .end = now,
+                  .kind = EventKind::notify,
+                  .lane = from.lane,
+                  .rank = world.rank(),
+                  .object = event_text_,
+                  .place = events::text_of(from.where),
+                  .a = target,
+                  .b = index,
+                  .c = static_cast<std::uint32_t>(after),
+                  .d = static_cast<std::uint32_t>(value)});
 }
 
 void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value) const {
@@ -103,16 +109,6 @@ void WindowState::throw_if_hopeless(int owner, std::size_t offset, WaitCmp compa
   domain_->throw_if_hopeless([&] { return holds(own.load(std::memory_order_seq_cst), comparison, value); },
                              [&] { return describe_wait(offset, comparison, value); }, WaitsOn::any_member,
                              std::nullopt, 0);
-}
-
-void WindowState::note_notify(int peer, std::size_t offset) const noexcept {
-  World& world = domain_->world();
-  world.note(wire::Operation::notifying);
-  wire::NotifyRecord& record = world.block(world.rank()).last_notify;
-  record.window.store(tag_, std::memory_order_relaxed);
-  record.target.store(domain_->members()[static_cast<std::size_t>(peer)], std::memory_order_relaxed);
-  record.index.store(static_cast<std::uint32_t>(offset / sizeof(std::int32_t)), std::memory_order_relaxed);
-  record.when_ns.store(coarse_monotonic_ns(), std::memory_order_relaxed);
 }
 
 bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
@@ -177,15 +173,17 @@ void WindowState::throw_wait_timeout(int owner, std::size_t offset, WaitCmp comp
   const std::uint64_t index = offset / sizeof(std::int32_t);
   std::vector<std::string> notes;
   std::string last_writer = "no notify of it on record";
-  std::int64_t last_ns = INT64_MIN;
+  const TickScale scale = scale_since_start();
+  std::uint64_t last = 0;
   for (std::uint32_t member = 0; member < domain_->size(); ++member) {
     const wire::NotifyRecord& record = world.block(domain_->members()[member]).last_notify;
-    const std::int64_t when = record.when_ns.load(std::memory_order_relaxed);
+    const std::uint64_t when = record.when.load(std::memory_order_relaxed);
     if (record.window.load(std::memory_order_relaxed) == tag_ &&
         record.target.load(std::memory_order_relaxed) == domain_->members()[static_cast<std::size_t>(owner)] &&
-        record.index.load(std::memory_order_relaxed) == index && when > last_ns) {
-      last_ns = when;
-      last_writer = fmt::format("last notified by rank {}, {} ago", member, describe_duration(monotonic_ns() - when));
+        record.index.load(std::memory_order_relaxed) == index && when > last) {
+      last = when;
+      const std::int64_t age = std::max<std::int64_t>(monotonic_ns() - scale.nanoseconds(when), 0);
+      last_writer = fmt::format("last notified by rank {}, {} ago", member, describe_duration(age));
     }
     if (member != domain_->rank() && notes.size() < kMostNotes)
       notes.push_back(domain_->describe_member_activity(member));

@@ -114,6 +114,7 @@ class WindowState {
   /// What notify() does: here, or by the path to the other host. Returns the new value as far as it is known.
   std::int32_t change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset, std::int32_t value,
                              NotifyOp op) const;
+  /// For the reports of others, and as an event. After the change, when others go on already.
   void record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value, std::int32_t after,
                      const EventSource& from) const;
   /// It counts no longer as a window of the job.
@@ -142,8 +143,6 @@ class WindowState {
   }
   [[nodiscard]] WaitDescription describe_reaching(int owner, Needed needed) const;
   void record_copy(EventKind kind, std::uint64_t began, int peer, std::size_t offset, std::size_t count) const noexcept;
-  /// The last notify of this rank, for the reports of others.
-  void note_notify(int peer, std::size_t offset) const noexcept;
   [[nodiscard]] std::uint32_t member(int rank) const noexcept {
     return domain_->members()[static_cast<std::size_t>(rank)];
   }

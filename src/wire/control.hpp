@@ -15,7 +15,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint64_t kControlMagic = 0x4e4f544142544a31;  // "1JTBATON" in memory
-inline constexpr std::uint32_t kControlVersion = 8;
+inline constexpr std::uint32_t kControlVersion = 9;
 /// The name under which a control segment appears in /proc/PID/maps and /proc/PID/fd.
 inline constexpr const char* kControlSegmentName = "baton-control";
 inline constexpr std::size_t kCacheLine = 64;
@@ -100,7 +100,7 @@ struct NotifyRecord {
   std::atomic<std::uint64_t> window;  // window_tag() of its allocation
   std::atomic<std::uint32_t> target;  // rank of the job
   std::atomic<std::uint32_t> index;   // of the signal
-  std::atomic<std::int64_t> when_ns;  // CLOCK_MONOTONIC, coarse
+  std::atomic<std::uint64_t> when;    // ticks (base/ticks.hpp); 0: there was none
 };
 
 struct alignas(kCacheLine) RankBlock {

@@ -8,7 +8,7 @@
 using namespace baton;
 using namespace baton::wire;
 
-static_assert(kControlVersion == 8);
+static_assert(kControlVersion == 9);
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(sizeof(std::atomic<std::uint64_t>) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -43,7 +43,7 @@ static_assert(sizeof(NotifyRecord) == 24);
 static_assert(offsetof(NotifyRecord, window) == 0);
 static_assert(offsetof(NotifyRecord, target) == 8);
 static_assert(offsetof(NotifyRecord, index) == 12);
-static_assert(offsetof(NotifyRecord, when_ns) == 16);
+static_assert(offsetof(NotifyRecord, when) == 16);
 
 static_assert(sizeof(RankBlock) == 3648 && offsetof(RankBlock, reason) == 3328 &&
               offsetof(RankBlock, arrivals) == 2688 && alignof(RankBlock) == 64);

@@ -32,23 +32,26 @@ void copy_words(void* to, const void* from, std::size_t bytes) noexcept {
 }
 
 /// 0 is no time: it stays.
-template <class Convert>
-void convert_time(std::atomic<std::int64_t>& time, const Convert& convert) {
-  const std::int64_t value = time.load(std::memory_order_relaxed);
+template <class Time, class Convert>
+void convert_time(std::atomic<Time>& time, const Convert& convert) {
+  const Time value = time.load(std::memory_order_relaxed);
   if (value != 0) time.store(convert(value), std::memory_order_relaxed);
 }
 
 template <class Convert>
 void convert_times(wire::RankBlock& block, const Convert& convert) {
   convert_time(block.ended_ns, convert);
-  convert_time(block.last_notify.when_ns, convert);
   for (wire::WaitRecord& wait : block.waits) convert_time(wait.since_ns, convert);
   for (wire::KernelRecord& kernel : block.kernels) convert_time(kernel.since_ns, convert);
 }
 
-/// Those of `begin` and `end` of each event.
+/// Times that are ticks: of the last notify, and those of `begin` and `end` of each event.
 template <class Convert>
-void convert_times(EventArea& area, const Convert& convert) {
+void convert_ticks(wire::RankBlock& block, const Convert& convert) {
+  convert_time(block.last_notify.when, convert);
+}
+template <class Convert>
+void convert_ticks(EventArea& area, const Convert& convert) {
   for (EventArea::Ring& ring : area.rings) {
     for (EventSlot& slot : ring.slots) {
       for (const std::size_t word :
@@ -82,6 +85,11 @@ std::string encode_sight(const comm::ControlView& view, std::uint32_t rank, Tick
   copy_words(block.get(), &wire::rank_block(*view.header, rank), kToldBytes);
   const std::int64_t now = comm::monotonic_ns();
   convert_times(*block, [now](std::int64_t then) { return std::max<std::int64_t>(now - then, 1); });
+  scale.calibrate();
+  const auto age_of_ticks = [&](std::uint64_t then) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(now - scale.nanoseconds(then), 1));
+  };
+  convert_ticks(*block, age_of_ticks);
   FrameWriter frame(FrameKind::seen);
   frame.put(rank)
       .put(static_cast<std::uint8_t>(look_at_process(*block)))
@@ -91,10 +99,7 @@ std::string encode_sight(const comm::ControlView& view, std::uint32_t rank, Tick
   if (const EventArea* events = events_of(view, rank)) {
     const auto area = std::make_unique<EventArea>();
     copy_words(area.get(), events, sizeof(EventArea));
-    scale.calibrate();
-    convert_times(*area, [&](std::uint64_t then) {
-      return static_cast<std::uint64_t>(std::max<std::int64_t>(now - scale.nanoseconds(then), 1));
-    });
+    convert_ticks(*area, age_of_ticks);
     const std::string_view bytes(reinterpret_cast<const char*>(area.get()), sizeof(EventArea));
     for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes) {
       const std::string_view piece = bytes.substr(at, kPieceBytes);
@@ -124,6 +129,15 @@ void draw(const RankSight& sight, wire::ControlHeader& picture, TickScale scale)
   std::memcpy(static_cast<void*>(block.get()), sight.block.data(), kToldBytes);
   const std::int64_t now = comm::monotonic_ns();
   convert_times(*block, [now](std::int64_t age) { return std::max<std::int64_t>(now - age, 1); });
+  scale.calibrate();
+  const std::uint64_t now_ticks = ticks();
+  constexpr std::uint64_t kSpan = std::uint64_t{1} << 30U;
+  const double ns_per_tick =
+      static_cast<double>(scale.nanoseconds(now_ticks) - scale.nanoseconds(now_ticks - kSpan)) / double{kSpan};
+  const auto ticks_of_age = [&](std::uint64_t age) {
+    return now_ticks - static_cast<std::uint64_t>(std::min(static_cast<double>(age) / ns_per_tick, 9e18));
+  };
+  convert_ticks(*block, ticks_of_age);
   copy_words(&wire::rank_block(picture, sight.rank), block.get(), kToldBytes);
 
   EventArea* const events = wire::event_area(picture, sight.rank);
@@ -137,14 +151,7 @@ void draw(const RankSight& sight, wire::ControlHeader& picture, TickScale scale)
     std::memcpy(reinterpret_cast<std::byte*>(area.get()) + at, piece.data(), piece.size());
     rest.remove_prefix(sizeof at + piece.size());
   }
-  scale.calibrate();
-  const std::uint64_t now_ticks = ticks();
-  constexpr std::uint64_t kSpan = std::uint64_t{1} << 30U;
-  const double ns_per_tick =
-      static_cast<double>(scale.nanoseconds(now_ticks) - scale.nanoseconds(now_ticks - kSpan)) / double{kSpan};
-  convert_times(*area, [&](std::uint64_t age) {
-    return now_ticks - static_cast<std::uint64_t>(std::min(static_cast<double>(age) / ns_per_tick, 9e18));
-  });
+  convert_ticks(*area, ticks_of_age);
   copy_words(events, area.get(), sizeof(EventArea));
 }
 

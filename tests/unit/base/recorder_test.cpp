@@ -90,6 +90,57 @@ TEST(Recorder, WithoutATraceTakesOnlyWhatHappensSeldom) {
   EXPECT_FALSE(events::tracing());
 }
 
+/// As windows do it. Whether it was no new event.
+bool notify(const events::NotifyKey& key, std::uint64_t now, std::uint64_t after) {
+  if (events::notified_again(key, now, after)) return true;
+  events::record({.begin = now, .end = now, .kind = EventKind::notify, .rank = key.rank, .b = key.signal, .c = after});
+  return false;
+}
+
+std::vector<EventRecord> notifies_of(std::uint32_t rank) {
+  std::vector<EventRecord> events = events::last_events().events;
+  std::erase_if(events,
+                [&](const EventRecord& event) { return event.kind != EventKind::notify || event.rank != rank; });
+  return events;
+}
+
+TEST(Recorder, ANotifyLikeOneOfTheLastBringsItUpToDate) {
+  const events::NotifyKey key{.signal = 3, .rank = 21, .value = 1};
+  events::NotifyKey other = key;
+  other.signal = 4;
+  EXPECT_FALSE(notify(key, 100, 1));
+  EXPECT_FALSE(notify(other, 101, 1));
+  EXPECT_TRUE(notify(key, 102, 2));
+  EXPECT_TRUE(notify(other, 103, 2));
+  EXPECT_TRUE(notify(key, 104, 3));
+  const std::vector<EventRecord> events = notifies_of(21);
+  ASSERT_EQ(events.size(), 2U);  // by their times
+  EXPECT_EQ((std::array{events[0].b, events[0].end, events[0].c}), (std::array<std::uint64_t, 3>{4, 103, 2}));
+  EXPECT_EQ((std::array{events[1].b, events[1].begin, events[1].end, events[1].c}),
+            (std::array<std::uint64_t, 4>{3, 104, 104, 3}));
+}
+
+TEST(Recorder, ANotifyIsANewEventBeforeTheLastOfItsKindIsLost) {
+  const events::NotifyKey key{.rank = 22};
+  std::uint64_t after = 0;
+  for (int round = 0; round < 10; ++round) {
+    for (std::uint64_t i = 0; i < kRingEvents / 3; ++i) events::record(marked(i));
+    static_cast<void>(notify(key, ticks(), ++after));
+    ASSERT_FALSE(notifies_of(22).empty());
+    EXPECT_EQ(notifies_of(22).back().c, after);
+  }
+}
+
+TEST(Trace, HasEachNotify) {
+  const Path path;
+  const events::NotifyKey key{.rank = 23};
+  static_cast<void>(notify(key, ticks(), 1));
+  events::start_trace(path.text());
+  for (std::uint64_t after = 2; after < 7; ++after) EXPECT_FALSE(notify(key, ticks(), after));
+  events::stop_trace();
+  EXPECT_EQ(std::ranges::count(path.events(), 23U, &EventRecord::rank), 5);
+}
+
 TEST(Recorder, ATextHasOneNumber) {
   static const char name[] = "a kernel";
   EXPECT_EQ(events::text("a kernel"), events::text_of(name));
