@@ -50,8 +50,7 @@ void HostMover::begin(const Call& call, std::uint64_t details, std::size_t contr
   timeout_ = timeout;
   all_have_begun_ = false;
   past_caches_ = false;
-  checked_ = RawWindow::is_checked();
-  operation_ = name_of(call.operation).data();
+  watch(name_of(call.operation).data());
   begin_round();
   // The records and the contributions that this call and the next ones replace are no longer needed; until then there
   // is no room for others.

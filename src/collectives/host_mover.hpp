@@ -171,6 +171,11 @@ class HostMover final : public Mover {
   void note_seen(int owner, std::size_t offset, std::uint64_t value) const {
     scratch_.note_seen(owner, offset, WaitCmp::ge, static_cast<std::int64_t>(value));
   }
+  /// From now on accesses are of a call of this name.
+  void watch(const char* operation) noexcept {
+    checked_ = RawWindow::is_checked();
+    operation_ = operation;
+  }
   void note_reads(std::span<const std::byte* const> from, std::size_t bytes) const;
   void note_write(const std::byte* to, std::size_t bytes) const {
     if (checked_) [[unlikely]]

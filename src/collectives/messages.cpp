@@ -24,6 +24,7 @@ void throw_message_mismatch(int sender, std::uint64_t sent, int receiver, std::u
 
 void HostMover::send(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
                      std::chrono::nanoseconds timeout) {
+  watch("send");
   const std::size_t mine = layout_.mail + static_cast<std::size_t>(to) * sizeof(MailLine);
   const std::size_t theirs = layout_.mail + static_cast<std::size_t>(rank()) * sizeof(MailLine);
   auto& mail = at<MailLine>(rank(), mine);
@@ -44,6 +45,7 @@ void HostMover::send(int to, const std::byte* data, std::size_t bytes, std::uint
 
 void HostMover::receive(int from, std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
                         std::chrono::nanoseconds timeout) {
+  watch("recv");
   const std::size_t mine = layout_.mail + static_cast<std::size_t>(from) * sizeof(MailLine);
   const std::size_t theirs = layout_.mail + static_cast<std::size_t>(rank()) * sizeof(MailLine);
   auto& mail = at<MailLine>(from, theirs);

@@ -4,8 +4,10 @@
 #include <set>
 
 #include "base/fiber.hpp"
+#include "bodies.hpp"
 #include "cases.hpp"
 #include "collectives/run.hpp"
+#include "expect_clean.hpp"
 #include "seeded.hpp"
 #include "support/recorded.hpp"
 #include "support/scale.hpp"
@@ -214,6 +216,42 @@ TEST(Races, AreNotInWholeAlgorithms) {
       ASSERT_TRUE(recorded.findings.races.empty()) << describe(one) << ", seed " << seed << '\n' << recorded.text();
       ASSERT_GT(recorded.findings.accesses, 0U) << describe(one);
     }
+  }
+}
+
+TEST(Races, AreNotInMessagesForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(3)); ++seed) {
+    expect_right_and_clean(kRanks, seed, pass_messages_round);
+  }
+}
+
+TEST(Races, AreNotInBlocksOfAllSizesForEverySeed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(scaled(3)); ++seed) {
+    expect_right_and_clean(kRanks, seed,
+                           [](Domain me) { exchange_blocks_of_all_sizes(std::move(me), Memory::output_in_window); });
+  }
+}
+
+TEST(Races, AreFoundBetweenMessagesAndPuts) {
+  for (const bool sends : {true, false}) {
+    const Recorded recorded = record([&] {
+      static_cast<void>(run_seeded(2, 1, [&](Domain me) {
+        auto x = me.window<float>("x", 8);
+        const std::vector<float> own(8);
+        std::vector<float> in(8);
+        broadcast(me, in, 0);  // the first call of all meets, which is an order
+        if (me.rank() == 0 && sends) send(me, 1, x);
+        if (me.rank() == 0 && !sends) recv(me, 1, x);
+        if (me.rank() == 1) {
+          x.put(0, 0, 1.0F);
+          sends ? recv(me, 0, in) : send(me, 0, own);
+          x.put(0, 1, 1.0F);
+        }
+        me.barrier();
+      }));
+    });
+    EXPECT_NE(recorded.text().find(sends ? "rank 0 reads: send" : "rank 0 writes: recv"), std::string::npos)
+        << recorded.text();
   }
 }
 
