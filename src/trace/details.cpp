@@ -43,7 +43,7 @@ std::string numbers_of(const Trace& trace, const Span& span) {
                          duration(static_cast<std::int64_t>(span.d) - span.end));
     }
     case EventKind::kernel: return fmt::format("block {} of task {}", span.b, span.a & kTaskNumber);
-    case EventKind::copy: return fmt::format("{} bytes", span.a);
+    case EventKind::copy: return fmt::format("{} bytes to {}", span.a, trace.text(span.object));
     case EventKind::node_task: return fmt::format("task {} of the node", span.a);
     case EventKind::node_run: return fmt::format("{} tasks", span.a);
     case EventKind::joined: return fmt::format("{} of {} ranks", trace.text(span.object), span.a);

@@ -114,22 +114,12 @@ function axisTime(ns, step) {
   return (ns / scale).toFixed(Math.max(0, Math.min(12, Math.ceil(Math.log10(scale / step) - 1e-9)))) + " " + unit;
 }
 
-/// The first event of a track that ends after `time`.
-function firstAfter(track, time) {
-  let low = 0, high = track.begin.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (track.begin[middle] + track.length[middle] < time) low = middle + 1; else high = middle;
-  }
-  return low;
-}
-
-/// The first event from `low` on that begins at `time` or later.
-function firstFrom(track, time, low) {
+/// The first event of a track, from `low` on, that does not end before `time`.
+function firstAfter(track, time, low = 0) {
   let high = track.begin.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (track.begin[middle] < time) low = middle + 1; else high = middle;
+    if (track.begin[middle] + track.length[middle] < time) low = middle + 1; else high = middle;
   }
   return low;
 }
@@ -157,7 +147,7 @@ function drawTrack(track) {
     }
     if (tall && wide > 24) {
       pen.globalAlpha = alphaNow = 1;
-      pen.fillStyle = colourNow = "#fff";
+      pen.fillStyle = colourNow = kind === 4 ? colours.text : "#fff";
       pen.save();
       pen.beginPath();
       pen.rect(x, y, wide, track.height);
@@ -165,8 +155,8 @@ function drawTrack(track) {
       pen.fillText(HEAD.labels[label], x + 4, y + 12);
       pen.restore();
     }
-    // What lies within the same pixel is not drawn again.
-    i = wide > 1 ? i + 1 : Math.max(i + 1, firstFrom(track, timeAt(Math.floor(x) + 1) - perPixel * .01, i + 1));
+    // What ends within the same pixel is not drawn again; what only begins there is.
+    i = wide > 1 ? i + 1 : firstAfter(track, timeAt(Math.floor(x) + 1) - perPixel * .01, i + 1);
   }
   pen.globalAlpha = 1;
 }

@@ -1,7 +1,10 @@
 // From the file to spans.
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -149,6 +152,7 @@ class Reader {
       }
       spans[i].end = last;
     }
+    join_attempts();
     std::erase_if(spans, [](const Span& span) { return span.kind == EventKind::none; });
     for (Span& span : spans) {
       span.begin -= first;
@@ -156,6 +160,30 @@ class Reader {
       if (span.kind != EventKind::task) continue;
       for (std::uint64_t* time : {&span.b, &span.c, &span.d}) *time -= static_cast<std::uint64_t>(first);
     }
+  }
+
+  /// A wait that gave up soon and was made again at once, with nothing else in between, is one wait: so Python waits,
+  /// which Ctrl-C can end, and programs that ask again and again.
+  void join_attempts() {
+    constexpr std::int64_t kSoon = 100'000'000;
+    auto& spans = trace_.spans;
+    struct Attempt {
+      Span* span = nullptr;
+      std::int64_t begin = 0;
+    };
+    std::map<Lane, Attempt> last;
+    for (Span& span : spans) {
+      if (span.kind == EventKind::none) continue;
+      const auto [before, began] = std::exchange(last[span.lane], Attempt{&span, span.begin});
+      if (before == nullptr || before->outcome != EventOutcome::expired || before->open) continue;
+      if (span.counts_as() != EventClass::waiting || before->end - began > kSoon || span.begin - before->end > kSoon)
+        continue;
+      const auto what = [](const Span& of) { return std::tie(of.kind, of.object, of.place, of.a, of.b, of.c); };
+      if (what(*before) != what(span)) continue;
+      span.begin = before->begin;
+      before->kind = EventKind::none;
+    }
+    std::ranges::stable_sort(spans, {}, &Span::begin);
   }
 
   TraceReader file_;

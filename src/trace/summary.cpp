@@ -43,6 +43,7 @@ struct KernelTimes {
   std::uint64_t count = 0;
   std::int64_t total = 0;
   std::int64_t longest = 0;
+  std::int64_t waiting = 0;  // in it
 };
 
 /// Tables of a summary: what counts as work is the kernels, and what makes them.
@@ -65,16 +66,32 @@ std::map<std::string, KernelTimes> times_by_label(const Trace& trace, Wanted wan
   return times;
 }
 
+/// Adds to the times of kernels how much of them was waiting. Of a lane, nothing overlaps but what lies inside another.
+void add_waiting(const Trace& trace, std::map<std::string, KernelTimes>& times) {
+  std::map<Lane, const Span*> kernels;
+  for (const Span& span : trace.spans) {  // by their begins
+    if (is_kernel(span)) kernels[span.lane] = &span;
+    if (!is_waiting(span)) continue;
+    const auto around = kernels.find(span.lane);
+    if (around == kernels.end() || around->second->end < span.end) continue;
+    times[label_of(trace, *around->second)].waiting += span.length();
+  }
+}
+
 void add_table(std::string& text, const Trace& trace, Wanted wanted, const char* title) {
-  const auto times = times_by_label(trace, wanted);
+  auto times = times_by_label(trace, wanted);
   if (times.empty()) return;
+  const bool of_kernels = wanted == is_kernel;
+  if (of_kernels) add_waiting(trace, times);
   std::vector<std::pair<std::string, KernelTimes>> sorted(times.begin(), times.end());
   std::ranges::stable_sort(sorted, std::greater(), [](const auto& entry) { return entry.second.total; });
   std::vector<std::vector<std::string>> rows{{title, "count", "total", "mean", "longest"}};
+  if (of_kernels) rows.front().emplace_back("of it waiting");
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostKernels); ++i) {
     const auto& [name, of] = sorted[i];
     rows.push_back({name, fmt::format("{}", of.count), duration(of.total),
                     duration(of.total / static_cast<std::int64_t>(of.count)), duration(of.longest)});
+    if (of_kernels) rows.back().push_back(percent(of.waiting, of.total));
   }
   text += "\n" + format_table(rows);
   if (sorted.size() > kMostKernels) text += fmt::format("and {} more\n", sorted.size() - kMostKernels);
@@ -100,7 +117,7 @@ void add_critical_path(std::string& text, const Trace& trace, const Analysis& an
   if (analysis.critical_path.empty()) return;
   std::map<std::string, std::pair<std::int64_t, std::uint64_t>> parts;
   for (const PathPart& part : analysis.critical_path) {
-    const std::string what = part.span ? label_of(trace, trace.spans[*part.span]) : "between events";
+    const std::string what = part.span ? label_of(trace, trace.spans[*part.span]) : "nothing recorded";
     auto& [ns, count] = parts[fmt::format("{}: {}", name_of_rank(trace, part.rank), what)];
     ns += part.end - part.begin;
     ++count;

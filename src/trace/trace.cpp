@@ -6,6 +6,16 @@
 
 namespace baton::trace {
 
+namespace {
+
+/// "moe[3]" of "moe[3]+16960": copies to a thousand places of one part are one thing to look at.
+std::string_view without_offset(std::string_view where) {
+  const std::size_t digits = where.find_last_not_of("0123456789");
+  return digits != std::string_view::npos && where[digits] == '+' ? where.substr(0, digits) : where;
+}
+
+}  // namespace
+
 EventClass Span::counts_as() const noexcept {
   // The kernels of such a task have events of their own.
   if (kind == EventKind::task && lane.lane == kProgramLane) return EventClass::mark;
@@ -13,7 +23,7 @@ EventClass Span::counts_as() const noexcept {
 }
 
 std::string name_of_rank(const Trace& trace, std::uint32_t rank) {
-  if (rank == kNoRank) return "no rank";
+  if (rank == kNoRank) return "program";
   if (trace.hosts.size() == 1) return fmt::format("rank {}", rank);
   return fmt::format("rank {} on {}", rank, trace.host_of(rank).name);
 }
@@ -40,7 +50,7 @@ std::string label_of(const Trace& trace, const Span& span) {
     case EventKind::collective: return fmt::format("{} ({})", object, trace.text(static_cast<Text>(span.b)));
     case EventKind::node_task: return fmt::format("task {}", object);
     case EventKind::compile: return fmt::format("{} {}", span.a != 0 ? "find" : "compile", object);
-    case EventKind::copy: return fmt::format("copy to {}", object);
+    case EventKind::copy: return fmt::format("copy to {}", without_offset(object));
     default: break;
   }
   return std::string(info_of(span.kind).name);

@@ -80,7 +80,7 @@ struct Trace {
 /// (system, protocol).
 [[nodiscard]] Trace read_trace(const std::string& path);
 
-/// "rank 3"; "rank 3 on b" where there are several hosts; "no rank".
+/// "rank 3"; "rank 3 on b" where there are several hosts; "program", for what belongs to none.
 [[nodiscard]] std::string name_of_rank(const Trace& trace, std::uint32_t rank);
 /// "program", "vector core 11.1", "engine 0".
 [[nodiscard]] std::string name_of_lane(const Trace& trace, const Lane& lane);

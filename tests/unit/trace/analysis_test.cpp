@@ -118,6 +118,29 @@ TEST(Analysis, ABarrierWaitsForTheLastOne) {
   EXPECT_TRUE(analysis.ranks.at(1).waited_for.empty()) << "the last one waits for nobody";
 }
 
+TEST(Summary, TellsHowMuchOfAKernelWasWaiting) {
+  MadeTrace made;
+  const Text kernel = made.text("exchange");
+  made.task(0, 3, 1, 100, 200, kernel);
+  made.wait(0, 120, 180, made.text("flags"), 1);
+  made.add(EventKind::wait, 0, 130, 190).lane.lane = core_lane(3);
+  made.task(0, 3, 2, 300, 500, kernel);
+  const std::string text = summary(made.done(), analyse(made.done()));
+  EXPECT_THAT(text, HasSubstr("of it waiting"));
+  EXPECT_THAT(text, testing::ContainsRegex("exchange +2 +300 ns +150 ns +200 ns +20 %"));
+}
+
+TEST(Summary, CopiesToOnePartAreOneThing) {
+  MadeTrace made;
+  for (const char* where : {"moe[3]+64", "moe[3]+128", "moe[3]", "a+b"}) {
+    made.add(EventKind::copy, 0, 0, 10).object = made.text(where);
+  }
+  MadeTrace none;
+  const std::string text = difference(none.done(), made.done());
+  EXPECT_THAT(text, testing::ContainsRegex("copy to moe.3. +.30 ns"));
+  EXPECT_THAT(text, HasSubstr("copy to a+b "));
+}
+
 TEST(Summary, CompilingIsNotTheWorkOfKernels) {
   MadeTrace made;
   made.add(EventKind::compile, 0, 0, 60).object = made.text("add.cpp");

@@ -33,6 +33,15 @@ class File {
   std::filesystem::path path_;
 };
 
+/// How many ticks that is.
+std::uint64_t ticks_in(std::chrono::nanoseconds time) {
+  const TickScale scale = scale_since_start();
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 30U;
+  const std::uint64_t now = ticks();
+  return static_cast<std::uint64_t>(static_cast<double>(time.count()) * double{kMany} /
+                                    static_cast<double>(scale.nanoseconds(now) - scale.nanoseconds(now - kMany)));
+}
+
 void record_put(std::uint32_t rank, std::uint64_t number) {
   const std::uint64_t now = ticks();
   events::record({.begin = now,
@@ -73,6 +82,43 @@ TEST(ReadTrace, HasAllThreadsAndProcessesOnOneClock) {
   EXPECT_EQ(trace.spans.back().lane.rank, 2U);
   EXPECT_EQ(trace.text(trace.spans.back().object), "window");
   EXPECT_EQ(trace.processes, 2U);
+}
+
+/// A wait of 5 us that began at `at`.
+void record_attempt(std::uint64_t at, std::uint64_t needs, EventOutcome outcome, std::uint16_t lane = kProgramLane) {
+  const std::uint64_t length = ticks_in(std::chrono::microseconds(5));
+  events::record({.begin = at,
+                  .end = at + length,
+                  .kind = EventKind::wait,
+                  .outcome = outcome,
+                  .lane = lane,
+                  .rank = 4,
+                  .c = needs,
+                  .d = at});  // what the signal has then differs
+}
+
+TEST(ReadTrace, AWaitThatIsMadeAgainAndAgainIsOne) {
+  const File file;
+  events::start_trace(file.path());
+  const std::uint64_t now = ticks();
+  const std::uint64_t step = ticks_in(std::chrono::microseconds(20));
+  for (std::uint64_t i = 0; i < 9; ++i) record_attempt(now + i * step, 7, EventOutcome::expired);
+  record_attempt(now + step, 7, EventOutcome::expired, core_lane(0));  // somebody else's
+  record_attempt(now + 9 * step, 7, EventOutcome::done);
+  record_attempt(now + 10 * step, 7, EventOutcome::done);  // again, not any more
+  record_attempt(now + 11 * step, 8, EventOutcome::expired);
+  record_attempt(now + 12 * step, 9, EventOutcome::done);  // for something else
+  record_attempt(now + 13 * step, 9, EventOutcome::expired);
+  record_attempt(now + 13 * step + ticks_in(std::chrono::seconds(1)), 9, EventOutcome::done);  // much later
+  events::stop_trace();
+  const Trace trace = read_trace(file.path());
+  std::vector<std::pair<std::uint64_t, std::int64_t>> waits;  // what it needs, and how many steps it lasted
+  for (const Span& span : trace.spans) {
+    if (span.kind == EventKind::wait) waits.emplace_back(span.c, (span.length() + 10'000) / 20'000);
+  }
+  EXPECT_THAT(waits,
+              testing::ElementsAre(testing::Pair(7, 9), testing::Pair(7, 0), testing::Pair(7, 0), testing::Pair(8, 0),
+                                   testing::Pair(9, 0), testing::Pair(9, 0), testing::Pair(9, 0)));
 }
 
 TEST(ReadTrace, AWaitThatDidNotEndIsOpenAndOneThatDidIsThereOnce) {
