@@ -135,7 +135,7 @@ def test_a_kernel_that_fails_says_where(chip, statement, what, debug):
     with pytest.raises(baton.Error) as caught:
         chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
     assert re.search(r"kernel 'failing' on (vector core \d\.\d|the submitting thread)", str(caught.value))
-    assert what in str(caught.value)
+    assert what in str(caught.value) and " in ?" not in str(caught.value)
     # What the compiler has put into the kernel has the line it was written at.
     assert "<kernel>:4" in str(caught.value) or ("vector" in statement and not debug)
 

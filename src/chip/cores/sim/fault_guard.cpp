@@ -210,7 +210,10 @@ std::optional<Dl_info> module_of(const void* address) {
 
 std::string describe_line(const void* instruction, const Dl_info& module) {
   const std::string name = name_of_code(module.dli_sname);
-  if (const auto line = source_line(instruction)) return fmt::format("at {} in {}", *line, name);
+  if (const auto line = source_line(instruction)) {
+    // What compilers put aside because it is seldom reached, such as a throw, has no symbol.
+    return module.dli_sname == nullptr ? "at " + *line : fmt::format("at {} in {}", *line, name);
+  }
   const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(module.dli_fbase);
   return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", name, module.dli_fname, offset);
 }
