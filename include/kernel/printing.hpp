@@ -15,6 +15,9 @@
 
 #include <pto/target/core.hpp>
 
+// A kernel that links what kernels share finds these functions there.
+#if !defined(BATON_PRINTING_IS_LINKED)
+
 #if !defined(BATON_PRINTING_IN_LIBBATON)
 #define BATON_PRINTING_LINKAGE __attribute__((weak, visibility("hidden")))
 #define BATON_PRINTING_REAL(name) __real_##name
@@ -121,5 +124,6 @@ size_t __wrap_fwrite(const void* bytes, size_t size, size_t count, FILE* file) {
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,cert-dcl50-cpp,readability-identifier-naming)
 
+#endif
 #endif
 #endif

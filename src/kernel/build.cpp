@@ -95,6 +95,8 @@ std::vector<std::string> compiler_flags(const CompileRequest& request, const Com
                                     "-shared",
                                     "-fvisibility-inlines-hidden",
                                     "-fdiagnostics-color=never"};
+  // The assembler works while the compiler does.
+  flags.emplace_back("-pipe");
   if (!processor.empty()) flags.emplace_back(kForThisProcessor);
   // A product and a sum are rounded each, also where the processor could do both at once: the same bits everywhere.
   flags.emplace_back("-ffp-contract=off");
@@ -172,8 +174,8 @@ Built build(const Recipe& recipe, ContentHash key, const Cache& cache, std::chro
   call.arguments.insert(call.arguments.end(),
                         {"-MD", "-MF", list, "-MT", "kernel", "-o", library, "-x", "c++", source});
   if (recipe.bodies) {
-    call.arguments.insert(call.arguments.end(),
-                          {"-DPTO_BODIES=extern", "-Wl,--gc-sections", "-x", "none", *recipe.bodies});
+    call.arguments.insert(call.arguments.end(), {"-DPTO_BODIES=extern", "-DBATON_PRINTING_IS_LINKED",
+                                                 "-Wl,--gc-sections", "-x", "none", *recipe.bodies});
   }
 
   const std::int64_t start_ns = file_clock_ns();

@@ -3,6 +3,7 @@
 
 #include <pto/target/qualifiers.hpp>
 
+#include <stddef.h>
 #include <pto/common/bfloat16.hpp>
 #include <pto/common/half.hpp>
 #include <pto/common/mx.hpp>
@@ -33,6 +34,12 @@ inline constexpr bool is_atomic_number = is_one_of<Element, half, float, bfloat1
 /// The type in which an element is calculated with: one rounding, when the result is stored.
 template <typename Element>
 using Computed = std::conditional_t<is_one_of<Element, half, bfloat16_t>, float, Element>;
+
+/// Elements of that many bytes, whatever they mean: for what only moves them.
+template <size_t bytes>
+using UnsignedOf =
+    std::conditional_t<bytes == 1, uint8_t,
+                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
 
 /// Integers wrap around.
 template <typename Number>

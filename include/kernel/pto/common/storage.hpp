@@ -19,6 +19,22 @@ struct Footprint {
   constexpr AICORE int64_t reach() const { return runs == 0 ? 0 : (runs - 1) * pitch_bytes + run_bytes; }
 };
 
+/// Rows, or columns, of a tile: how far each of them is from the first. An element is as far from the first one as its
+/// row and its column are together.
+struct Axis {
+  int64_t boxes;   // elements from one box to the next
+  int64_t inside;  // and to the next one in a box
+  uint8_t bits;
+
+  constexpr PTO_INLINE AICORE int64_t offset(int64_t at) const {
+    return (at >> bits) * boxes + (at & ((int64_t{1} << bits) - 1)) * inside;
+  }
+  /// From each to the next one, where that is always as far; else 0.
+  constexpr PTO_INLINE AICORE int64_t pitch() const {
+    return bits == 0 ? boxes : (boxes == inside << bits ? inside : 0);
+  }
+};
+
 /// The order of a tile's elements, without its type.
 ///
 /// A boxed tile is a sequence of bands: of box rows if its blocks are row-major, else of box columns. A band is a
@@ -56,6 +72,15 @@ struct TileOrder {
     const int64_t r = row & (box_rows() - 1);
     const int64_t c = col & (box_cols() - 1);
     return first + (boxes_are_rows ? (r << box_col_bits) + c : (c << box_row_bits) + r);
+  }
+
+  constexpr PTO_INLINE AICORE Axis row_axis() const {
+    if (!boxed) return {bands_are_rows ? band : 1, 0, 0};
+    return {bands_are_rows ? band : box(), boxes_are_rows ? box_cols() : 1, box_row_bits};
+  }
+  constexpr PTO_INLINE AICORE Axis col_axis() const {
+    if (!boxed) return {bands_are_rows ? 1 : band, 0, 0};
+    return {bands_are_rows ? box() : band, boxes_are_rows ? 1 : box_rows(), box_col_bits};
   }
 
   /// What rows x cols elements from the first one on touch; of boxed tiles to within a few elements.
@@ -105,14 +130,6 @@ constexpr PTO_INLINE AICORE TileOrder order_of() {
 /// The same for a type, where the compiler is to know it.
 template <typename TileData>
 struct Storage {
-  static constexpr int64_t kBox = order_of<TileData>().box();
-  static constexpr int64_t kBand = order_of<TileData>().band;
-  static constexpr bool kBandsAreRows = TileData::isRowMajor;
-  static constexpr int64_t kRowRun = order_of<TileData>().row_run();
-  static constexpr int64_t kColRun = order_of<TileData>().col_run();
-  /// Elements from one run of a row, or column, to the next of the same; for tiles with boxes.
-  static constexpr int64_t kNextRun = kBandsAreRows == (TileData::SFractal == pto::SLayout::RowMajor) ? kBox : kBand;
-
   static constexpr PTO_INLINE AICORE int64_t offset(int64_t row, int64_t col) {
     constexpr TileOrder kOrder = order_of<TileData>();
     return kOrder.offset(row, col);

@@ -12,13 +12,18 @@
 #include <pto/common/fifo.hpp>
 #include <pto/instructions/assign.hpp>
 #include <pto/instructions/binary.hpp>
+#include <pto/instructions/concat.hpp>
 #include <pto/instructions/convert.hpp>
 #include <pto/instructions/expand.hpp>
+#include <pto/instructions/fill_pad.hpp>
+#include <pto/instructions/gather.hpp>
 #include <pto/instructions/load_store.hpp>
 #include <pto/instructions/matmul.hpp>
+#include <pto/instructions/move.hpp>
 #include <pto/instructions/reduce.hpp>
 #include <pto/instructions/scalar.hpp>
 #include <pto/instructions/sort.hpp>
+#include <pto/instructions/transpose.hpp>
 #include <pto/instructions/unary.hpp>
 
 namespace baton::kernel {
@@ -42,6 +47,8 @@ PTO_BODIES template void begin_scalar_access<>(const BatonPlace&, uint32_t, cons
 PTO_BODIES template BatonTileRange range_of<>(const TileUse&);
 // instructions/assign.hpp
 PTO_BODIES template BatonBuffer place_in_buffer<>(uint32_t, int64_t, int64_t, Where);
+// instructions/concat.hpp
+PTO_BODIES template void concatenate<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
 // instructions/elementwise.hpp
 PTO_BODIES template Work begin_unary<>(const char*, Where, const TileView&, const TileView&);
 PTO_BODIES template Work begin_binary<>(const char*, Where, const TileView&, const TileView&, const TileView&);
@@ -56,6 +63,11 @@ PTO_BODIES template void expand_row<>(const char*, Where, const TileView&, const
 // instructions/far_access.hpp
 PTO_BODIES template unsigned char* bring_near<>(const BatonPlace&, const GlobalView&, uint32_t);
 PTO_BODIES template void send_back<>(const BatonPlace&, const GlobalView&, const unsigned char*, uint32_t);
+// instructions/fill_pad.hpp
+PTO_BODIES template void fill_pad_bytes<>(const BatonPlace&, const TileView&, const TileView&, const void*);
+// instructions/gather.hpp
+PTO_BODIES template void begin_gather<>(const BatonPlace&, const TileView&, const TileView&, const TileView&,
+                                        const TileView&);
 // instructions/global_access.hpp
 PTO_BODIES template void check_extents<>(const BatonPlace&, const Extents&);
 PTO_BODIES template void check_inner_stride<>(const BatonPlace&, pto::Layout, const Extents&);
@@ -76,6 +88,9 @@ PTO_BODIES template void check_product<>(const BatonPlace&, const Product&);
 PTO_BODIES template void begin_product<>(Where, const Product&);
 PTO_BODIES template void begin_product_onto<>(Where, const Product&, const TileView&);
 PTO_BODIES template void begin_product_onto_bias<>(Where, const Product&, const TileView&);
+// instructions/move.hpp
+PTO_BODIES template void begin_move<>(const BatonPlace&, const TileView&, const TileView&, Moves, Origin, int);
+PTO_BODIES template void move_lines<>(const TileView&, const TileView&, Origin);
 // instructions/operands.hpp
 PTO_BODIES template void fail_without_place<>(BatonPlace, const char*, TileView);
 PTO_BODIES template void fail_unusable<>(BatonPlace, const char*, TileView);
@@ -95,6 +110,12 @@ PTO_BODIES template void check_scratch_view<>(const BatonPlace&, const TileView&
 PTO_BODIES template void clobber<>(const TileView&);
 PTO_BODIES template void check_and_clobber_view<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
 PTO_BODIES template void lose_scratch<>(const BatonPlace&, const TileView&, const TileView&);
+// instructions/sort.hpp
+PTO_BODIES template void lose_sorting_scratch<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
+PTO_BODIES template void check_list<>(const BatonPlace&, const TileUse&, const TileView&);
+PTO_BODIES template void begin_merge<>(const BatonPlace&, const TileView&, const TileView&, const TileView*, int);
+// instructions/transpose.hpp
+PTO_BODIES template void begin_transposition<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
 // instructions/transfer.hpp
 PTO_BODIES template void copy_lines<>(unsigned char*, int64_t, const unsigned char*, int64_t, int64_t, int64_t);
 PTO_BODIES template void copy_bytes<>(const TileView&, const GlobalView&, Way);
@@ -169,6 +190,29 @@ PTO_BODIES template void convert_elements<bfloat16_t, float>(const TileView&, co
 PTO_BODIES template void sort_block<float>(unsigned char*, const float*, const uint32_t*, int);
 PTO_BODIES template void merge_all<float>(unsigned char*, const PairList (&)[4], int64_t);
 PTO_BODIES template void merge_some<float>(unsigned char*, PairList (&)[4], int64_t, bool);
+PTO_BODIES template void sort_rows<float>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
+PTO_BODIES template void merge_runs<float>(const BatonPlace&, const TileView&, const TileView&, uint32_t);
+PTO_BODIES template void merge_lists<float>(const TileView&, pto::MrgSortExecutedNumList&, const TileView*, int, bool);
+
+#define PTO_FOR_WORDS(WORD)                                                                  \
+  PTO_BODIES template void move_transposing<WORD>(const TileView&, const TileView&, Origin); \
+  PTO_BODIES template void transpose_tile<WORD>(const TileView&, const TileView&);
+#define PTO_GATHER(WORD)                                                                                    \
+  PTO_BODIES template void gather_rows<WORD, int32_t>(const BatonPlace&, const TileView&, const TileView&,  \
+                                                      const TileView&);                                     \
+  PTO_BODIES template void gather_rows<WORD, uint32_t>(const BatonPlace&, const TileView&, const TileView&, \
+                                                       const TileView&);                                    \
+  PTO_BODIES template void keep_columns<WORD>(const BatonPlace&, const TileView&, const TileView&, KeptColumns);
+PTO_FOR_WORDS(uint8_t)
+PTO_FOR_WORDS(uint16_t)
+PTO_FOR_WORDS(uint32_t)
+PTO_GATHER(uint16_t)
+PTO_GATHER(uint32_t)
+#undef PTO_FOR_WORDS
+#undef PTO_GATHER
+
+PTO_BODIES template void move_converting<half, float>(const TileView&, const TileView&, Origin);
+PTO_BODIES template void move_converting<bfloat16_t, float>(const TileView&, const TileView&, Origin);
 
 }  // namespace baton::kernel
 

@@ -8,6 +8,29 @@
 
 namespace baton::kernel {
 
+/// dst(r, .) = a(r, .), then b(r, .).
+PTO_ONCE PTO_SHARED AICORE void concatenate(const BatonPlace& place, const TileView& dst, const TileView& a,
+                                            const TileView& b) {
+  check_tile(place, "a", a);
+  check_tile(place, "b", b);
+  const int rows = a.valid_rows;
+  const int cols = a.valid_cols + b.valid_cols;
+  check_equal(place, "the valid rows of b", b.valid_rows, "those of a", rows);
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of a", rows);
+  check_region(place, "dst", dst, rows, cols);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, cols);
+  issue(place, pipe_bit(PIPE_V), reads(a), reads(b), written);
+  const int64_t bytes = dst.order.element_bytes;
+  const auto a_bytes = static_cast<size_t>(a.valid_cols * bytes);
+  const auto b_bytes = static_cast<size_t>(b.valid_cols * bytes);
+  for (int64_t row = 0; row < rows; ++row) {
+    unsigned char* const to = dst.data + row * dst.order.cols * bytes;
+    // b first: it moves to the right, also where dst lies on either of them.
+    move_bytes(to + a_bytes, b.data + row * b.order.cols * bytes, b_bytes);
+    move_bytes(to, a.data + row * a.order.cols * bytes, a_bytes);
+  }
+}
+
 /// dst(0, k) = start + k, or start - k.
 template <bool descending, typename Dst>
 AICORE void count_up(const BatonPlace& place, Dst& dst, typename Dst::DType start) {
@@ -36,23 +59,7 @@ AICORE RecordEvent TCONCAT(Dst& dst, First& a, Second& b,
   static_assert(is_plain_vec<Dst> && is_plain_vec<First> && is_plain_vec<Second>, "TCONCAT takes row-major Vec tiles");
   static_assert(std::is_same_v<Element, typename First::DType> && std::is_same_v<Element, typename Second::DType>,
                 "TCONCAT: element types differ");
-  const BatonPlace place = place_of("TCONCAT", where);
-  check_tile(place, "a", a);
-  check_tile(place, "b", b);
-  const int rows = a.GetValidRow();
-  const int cols = a.GetValidCol() + b.GetValidCol();
-  check_equal(place, "the valid rows of b", b.GetValidRow(), "those of a", rows);
-  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of a", rows);
-  check_region(place, "dst", dst, rows, cols);
-  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, cols);
-  issue(place, pipe_bit(PIPE_V), reads(a), reads(b), written);
-  for (int row = 0; row < rows; ++row) {
-    // b first: it moves to the right, also where dst lies on either of them.
-    move_bytes(static_cast<void*>(element_at(dst, row, a.GetValidCol())),
-               static_cast<const void*>(element_at(b, row, 0)), static_cast<size_t>(b.GetValidCol()) * sizeof(Element));
-    move_bytes(static_cast<void*>(element_at(dst, row, 0)), static_cast<const void*>(element_at(a, row, 0)),
-               static_cast<size_t>(a.GetValidCol()) * sizeof(Element));
-  }
+  concatenate(place_of("TCONCAT", where), dst, a, b);
   return {};
 }
 PTO_WITH_EVENTS(TCONCAT)

@@ -49,32 +49,41 @@ constexpr AICORE typename TileData::DType pad_of() {
   }
 }
 
+/// `pad` is an element.
+PTO_ONCE PTO_SHARED AICORE void fill_pad_bytes(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                               const void* pad) {
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  const int rows = dst.valid_rows;
+  const int cols = dst.valid_cols;
+  const int kept_cols = src.valid_cols < cols ? src.valid_cols : cols;
+  const int kept_rows = src.valid_rows < rows ? src.valid_rows : rows;
+  const size_t element_bytes = dst.order.element_bytes;
+  // Lines of the wider one lie further on: from the last one on, none is overwritten before it is read.
+  const int64_t to_pitch = dst.order.cols * int64_t{dst.order.element_bytes};
+  const int64_t from_pitch = src.order.cols * int64_t{src.order.element_bytes};
+  for (int64_t row = kept_rows - 1; row >= 0; --row) {
+    move_bytes(dst.data + row * to_pitch, src.data + row * from_pitch, static_cast<size_t>(kept_cols) * element_bytes);
+  }
+  Pattern pattern;
+  repeat(pattern, pad, element_bytes);
+  unsigned char* to = dst.data;
+  for (int row = 0; row < rows; ++row, to += to_pitch) {
+    const auto first = static_cast<size_t>(row < kept_rows ? kept_cols : 0);
+    fill_bytes(to + first * element_bytes, (static_cast<size_t>(cols) - first) * element_bytes, pattern);
+  }
+}
+
 template <typename Dst, typename Src>
-AICORE void fill_pad(const BatonPlace& place, Dst& dst, Src& src) {
+PTO_INLINE AICORE void fill_pad(const BatonPlace& place, Dst& dst, Src& src) {
   using Element = typename Dst::DType;
   static_assert(is_plain_vec<Dst> && is_plain_vec<Src>, "TFILLPAD takes row-major Vec tiles");
   static_assert(sizeof(Element) == sizeof(typename Src::DType) && sizeof(Element) <= 4,
                 "TFILLPAD: elements have equal sizes of 1, 2 or 4 bytes");
   static_assert(Dst::PadVal != pto::PadValue::Null, "TFILLPAD: dst's type has no pad value");
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
-  const int rows = dst.GetValidRow();
-  const int cols = dst.GetValidCol();
-  const int kept_cols = src.GetValidCol() < cols ? src.GetValidCol() : cols;
-  const int kept_rows = src.GetValidRow() < rows ? src.GetValidRow() : rows;
-  // Lines of the wider one lie further on: from the last one on, none is overwritten before it is read.
-  for (int row = kept_rows - 1; row >= 0; --row) {
-    move_bytes(static_cast<void*>(element_at(dst, row, 0)), static_cast<const void*>(element_at(src, row, 0)),
-               static_cast<size_t>(kept_cols) * sizeof(Element));
-  }
   const Element pad = pad_of<Dst>();
-  Pattern pattern;
-  repeat(pattern, &pad, sizeof pad);
-  for (int row = 0; row < rows; ++row) {
-    const int first = row < kept_rows ? kept_cols : 0;
-    fill_bytes(element_at(dst, row, first), static_cast<size_t>(cols - first) * sizeof(Element), pattern);
-  }
+  fill_pad_bytes(place, dst, src, &pad);
 }
 
 }  // namespace baton::kernel

@@ -39,6 +39,40 @@ PTO_INLINE AICORE int64_t gather_run(Element* dst, const Element* src, const Ind
   return -1;
 }
 
+/// By the places in idx: checks the tiles and tells the core.
+PTO_ONCE PTO_SHARED AICORE void begin_gather(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                             const TileView& idx, const TileView& tmp) {
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_tile(place, "idx", idx);
+  check_tile(place, "tmp", tmp);
+  check_same_valid(place, "dst", dst, "idx", idx);
+  check_same_valid(place, "dst", dst, "tmp", tmp);
+  if (!dst.is_empty()) check_equal(place, "dst's valid size in columns", dst.valid_cols, "its Cols", dst.order.cols);
+  check_scratch_view(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  check_apart(place, "dst", writes(dst), "src", reads(src));
+  check_apart(place, "dst", writes(dst), "idx", reads(idx));
+  issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), writes(dst), scratch_range(tmp));
+}
+
+/// Elements as large as a Word by indices of type int32_t or uint32_t.
+template <typename Word, typename Index>
+PTO_SHARED AICORE void gather_rows(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                   const TileView& idx) {
+  const uint64_t limit = static_cast<uint64_t>(src.room_bytes) / sizeof(Word);
+  for (int row = 0; row < dst.valid_rows; ++row) {
+    const auto* index = reinterpret_cast<const Index*>(idx.at(row, 0));
+    const int64_t wrong = gather_run(reinterpret_cast<Word*>(dst.at(row, 0)), reinterpret_cast<const Word*>(src.data),
+                                     index, dst.valid_cols, kChecks ? limit : UINT64_MAX);
+    if (wrong >= 0) {
+      fail(place, BATON_KERNEL_OUT_OF_RANGE, "idx(", row, ", ", wrong, ") is ", index[wrong], ", but from src on the ",
+           "buffer has ", limit, " elements");
+    }
+  }
+}
+
 /// The columns that a pattern keeps: the first one, and every so many.
 struct KeptColumns {
   int first;
@@ -59,6 +93,35 @@ constexpr AICORE KeptColumns columns_of(pto::MaskPattern pattern) {
   return {0, 1};
 }
 
+template <int step, typename Word>
+PTO_INLINE AICORE void keep_columns_of_row(Word* to, const Word* from, int count) {
+  for (int col = 0; col < count; ++col) to[col] = from[int64_t{col} * step];
+}
+
+/// Packs the columns that are kept; elements are as large as a Word.
+template <typename Word>
+PTO_SHARED AICORE void keep_columns(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                    KeptColumns kept) {
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of src", src.valid_rows);
+  check_equal(place, "the valid columns of dst", dst.valid_cols, "the columns of src that are kept",
+              src.valid_cols / kept.step);
+  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
+  for (int row = 0; row < dst.valid_rows; ++row) {
+    auto* const to = reinterpret_cast<Word*>(dst.at(row, 0));
+    const auto* const from = reinterpret_cast<const Word*>(src.at(row, kept.first));
+    // Steps that the compiler knows.
+    if (kept.step == 2) {
+      keep_columns_of_row<2>(to, from, dst.valid_cols);
+    } else if (kept.step == 4) {
+      keep_columns_of_row<4>(to, from, dst.valid_cols);
+    } else {
+      keep_columns_of_row<1>(to, from, dst.valid_cols);
+    }
+  }
+}
+
 }  // namespace baton::kernel
 
 namespace pto {
@@ -76,30 +139,14 @@ requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
       is_one_of<typename Index::DType, int32_t, uint32_t> && is_one_of<typename Tmp::DType, int32_t, uint32_t>,
       "TGATHER: idx and tmp are int32 or uint32");
   const BatonPlace place = place_of("TGATHER", where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_tile(place, "idx", idx);
-  check_tile(place, "tmp", tmp);
-  check_same_valid(place, "dst", dst, "idx", idx);
-  check_same_valid(place, "dst", dst, "tmp", tmp);
-  if (!is_empty(dst)) check_equal(place, "dst's valid size in columns", dst.GetValidCol(), "its Cols", Dst::Cols);
-  check_scratch(place, tmp, 0);
-  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
-  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
-  check_apart(place, "dst", writes(dst), "src", reads(src));
-  check_apart(place, "dst", writes(dst), "idx", reads(idx));
-  issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), writes(dst), scratch_range(tmp));
-  const auto limit = static_cast<uint64_t>(src.room_bytes()) / sizeof(Element);
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    const typename Index::DType* index = element_at(idx, row, 0);
-    const int64_t wrong = gather_run(element_at(dst, row, 0), static_cast<const Element*>(src.data()), index,
-                                     dst.GetValidCol(), kChecks ? limit : UINT64_MAX);
-    if (wrong >= 0) {
-      fail(place, BATON_KERNEL_OUT_OF_RANGE, "idx(", row, ", ", wrong, ") is ", index[wrong], ", but from src on the ",
-           "buffer has ", limit, " elements");
-    }
-  }
-  clobber(tmp);
+  static_assert(lies_in<Tmp, TileType::Vec>, "tmp is a Vec tile");
+  const TileView to(dst);
+  const TileView from(src);
+  const TileView places(idx);
+  const TileView scratch(tmp);
+  begin_gather(place, to, from, places, scratch);
+  gather_rows<UnsignedOf<sizeof(Element)>, typename Index::DType>(place, to, from, places);
+  clobber(scratch);
   return {};
 }
 
@@ -112,21 +159,7 @@ AICORE RecordEvent TGATHER(Dst& dst, Src& src, baton::kernel::Where where = bato
   static_assert(is_plain_vec<Dst> && is_plain_vec<Src>, "TGATHER takes row-major Vec tiles");
   static_assert(sizeof(Element) == sizeof(Stored) && (sizeof(Element) == 2 || sizeof(Element) == 4),
                 "TGATHER: elements of dst and src have equal sizes of 2 or 4 bytes");
-  constexpr KeptColumns kKept = columns_of(pattern);
-  const BatonPlace place = place_of("TGATHER", where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_equal(place, "the valid rows of dst", dst.GetValidRow(), "those of src", src.GetValidRow());
-  check_equal(place, "the valid columns of dst", dst.GetValidCol(), "the columns of src that are kept",
-              src.GetValidCol() / kKept.step);
-  issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
-  for (int row = 0; row < dst.GetValidRow(); ++row) {
-    Element* to = element_at(dst, row, 0);
-    const Stored* from = element_at(src, row, kKept.first);
-    for (int col = 0; col < dst.GetValidCol(); ++col) {
-      memcpy(static_cast<void*>(to + col), static_cast<const void*>(from + int64_t{col} * kKept.step), sizeof(Element));
-    }
-  }
+  keep_columns<UnsignedOf<sizeof(Element)>>(place_of("TGATHER", where), dst, src, columns_of(pattern));
   return {};
 }
 

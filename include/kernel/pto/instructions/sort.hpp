@@ -89,37 +89,52 @@ AICORE void sort_block(unsigned char* pairs, const Element* values, const uint32
   }
 }
 
-template <typename Dst, typename Src, typename Index>
-AICORE void sort_rows(const BatonPlace& place, Dst& dst, Src& src, Index& idx) {
-  using Element = typename Src::DType;
-  constexpr int kWide = kPairElements<Element>;
-  static_assert(is_plain_vec<Dst> && is_plain_vec<Src> && is_plain_vec<Index>, "TSORT32 takes row-major Vec tiles");
-  static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
-                "TSORT32: src and dst are half or float");
-  static_assert(std::is_same_v<typename Index::DType, uint32_t>, "TSORT32: idx is uint32");
+/// Each 32 columns of each row of src.
+template <typename Element>
+PTO_SHARED AICORE void sort_rows(const BatonPlace& place, const TileView& dst, const TileView& src,
+                                 const TileView& idx) {
   check_tile(place, "src", src);
   check_tile(place, "idx", idx);
-  const int rows = src.GetValidRow();
-  const int cols = src.GetValidCol();
+  const int rows = src.valid_rows;
+  const int cols = src.valid_cols;
   const int blocks = (cols + kSorted - 1) / kSorted;
-  check_region(place, "dst", dst, rows, int64_t{blocks} * kSorted * kWide);
-  if (kChecks && (idx.GetValidCol() < cols || (idx.GetValidRow() != rows && idx.GetValidRow() != 1))) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "idx is ", idx.GetValidRow(), " x ", idx.GetValidCol(), ", src is ",
-         rows, " x ", cols);
+  const int64_t written_cols = int64_t{blocks} * kSorted * kPairElements<Element>;
+  check_region(place, "dst", dst, rows, written_cols);
+  if (kChecks && (idx.valid_cols < cols || (idx.valid_rows != rows && idx.valid_rows != 1))) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "idx is ", idx.valid_rows, " x ", idx.valid_cols, ", src is ", rows,
+         " x ", cols);
   }
-  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, int64_t{blocks} * kSorted * kWide);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, rows, written_cols);
   check_apart(place, "dst", written, "src", reads(src));
   check_apart(place, "dst", written, "idx", reads(idx));
   issue(place, pipe_bit(PIPE_V), reads(src), reads(idx), written);
   for (int row = 0; row < rows; ++row) {
-    const Element* values = element_at(src, row, 0);
-    const uint32_t* indices = element_at(idx, idx.GetValidRow() == 1 ? 0 : row, 0);
-    auto* pairs = reinterpret_cast<unsigned char*>(element_at(dst, row, 0));
+    const auto* values = reinterpret_cast<const Element*>(src.at(row, 0));
+    const auto* indices = reinterpret_cast<const uint32_t*>(idx.at(idx.valid_rows == 1 ? 0 : row, 0));
+    unsigned char* const pairs = dst.at(row, 0);
     for (int first = 0; first < cols; first += kSorted) {
       sort_block(pairs + static_cast<int64_t>(first) * kPairBytes, values + first, indices + first,
                  cols - first < kSorted ? cols - first : kSorted);
     }
   }
+}
+
+PTO_ONCE PTO_SHARED AICORE void lose_sorting_scratch(const BatonPlace& place, const TileView& tmp, const TileView& src,
+                                                     const TileView& idx) {
+  check_scratch_view(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+  check_apart(place, "tmp", scratch_range(tmp), "idx", reads(idx));
+  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
+  clobber(tmp);
+}
+
+template <typename Dst, typename Src, typename Index>
+constexpr AICORE void require_sortable() {
+  using Element = typename Src::DType;
+  static_assert(is_plain_vec<Dst> && is_plain_vec<Src> && is_plain_vec<Index>, "TSORT32 takes row-major Vec tiles");
+  static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
+                "TSORT32: src and dst are half or float");
+  static_assert(std::is_same_v<typename Index::DType, uint32_t>, "TSORT32: idx is uint32");
 }
 
 /// A sorted list of pairs that is merged with others.
@@ -209,46 +224,93 @@ AICORE void merge_some(unsigned char* out, PairList (&lists)[4], int64_t most, b
   for (int i = 0; i < 4; ++i) lists[i] = front.lists[i];
 }
 
-template <typename TileData>
-AICORE PairList list_in(const TileData& tile) {
-  constexpr int kWide = kPairElements<typename TileData::DType>;
-  return {reinterpret_cast<const unsigned char*>(tile.data()), is_empty(tile) ? 0 : tile.GetValidCol() / kWide};
-}
-
-template <typename Dst, typename TileData>
-AICORE void check_list(const BatonPlace& place, const TileUse& written, const TileData& tile) {
-  using Element = typename TileData::DType;
-  static_assert(is_plain_vec<TileData> && TileData::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
+template <typename Dst, typename List>
+constexpr AICORE void require_list() {
+  using Element = typename List::DType;
+  static_assert(is_plain_vec<List> && List::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
   static_assert(is_vector_real<Element> && std::is_same_v<typename Dst::DType, Element>,
                 "TMRGSORT takes half or float, the same for all");
-  check_tile(place, "a list", tile);
-  if (kChecks && tile.GetValidCol() % kPairElements<Element> != 0) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a list has ", tile.GetValidCol(), " valid columns, not whole pairs");
-  }
-  check_apart(place, "dst", written, "a list", reads(tile));
 }
 
-/// Merges the lists into the first columns of dst.
+PTO_ONCE PTO_SHARED AICORE void check_list(const BatonPlace& place, const TileUse& written, const TileView& list) {
+  check_tile(place, "a list", list);
+  if (kChecks && list.valid_cols % (kPairBytes / list.order.element_bytes) != 0) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a list has ", list.valid_cols, " valid columns, not whole pairs");
+  }
+  check_apart(place, "dst", written, "a list", reads(list));
+}
+
+/// Of each four runs of `len` elements, one.
+template <typename Element>
+PTO_SHARED AICORE void merge_runs(const BatonPlace& place, const TileView& dst, const TileView& src, uint32_t len) {
+  const int64_t group = int64_t{4} * len;
+  const int64_t cols = src.valid_cols;
+  check_region(place, "dst", dst, 1, cols);
+  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, src.valid_rows, cols);
+  check_list(place, written, src);
+  if (kChecks && (len == 0 || len % 64 != 0 || cols % group != 0 || cols / group > 255)) {
+    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "runs have a multiple of 64 elements, src 1 to 255 times four of them; ",
+         "got runs of ", len, " in ", cols, " columns");
+  }
+  issue(place, pipe_bit(PIPE_V), reads(src), written);
+  if (src.is_empty()) return;
+  const int64_t run_bytes = int64_t{len} * int64_t{sizeof(Element)};
+  const unsigned char* from = src.data;
+  unsigned char* to = dst.data;
+  for (int64_t at = 0; at < cols; at += group, from += 4 * run_bytes, to += 4 * run_bytes) {
+    PairList lists[4];
+    for (int i = 0; i < 4; ++i) lists[i] = {from + i * run_bytes, run_bytes / kPairBytes};
+    merge_all<Element>(to, lists, 4 * run_bytes / kPairBytes);
+  }
+}
+
+/// Checks dst, a scratch tile and two to four lists, and tells the core.
+PTO_ONCE PTO_SHARED AICORE void begin_merge(const BatonPlace& place, const TileView& dst, const TileView& tmp,
+                                            const TileView* lists, int count) {
+  check_tile(place, "dst", dst);
+  int64_t elements = 0;
+  for (int i = 0; i < count; ++i) elements += lists[i].valid_cols;
+  check_scratch_view(place, tmp, elements);
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  for (int i = 0; i < count; ++i) check_list(place, writes(dst), lists[i]);
+  for (int i = 0; i < count; ++i) check_apart(place, "tmp", scratch_range(tmp), "a list", reads(lists[i]));
+  if (BatonCore* const core = watching_core()) {
+    const TileUse first = reads(lists[0]);
+    TileUse uses[6] = {writes(dst), scratch_range(tmp), first, first, first, first};
+    for (int i = 1; i < count; ++i) uses[2 + i] = reads(lists[i]);
+    tell(*core, place, pipe_bit(PIPE_V), uses, static_cast<uint32_t>(2 + count), nullptr, 0);
+  }
+  clobber(tmp);
+}
+
+/// Merges the lists into the first columns of dst, until one of them ends if `until_one_ends`.
+template <typename Element>
+PTO_SHARED AICORE void merge_lists(const TileView& dst, pto::MrgSortExecutedNumList& executed, const TileView* lists,
+                                   int count, bool until_one_ends) {
+  // Lists that are not there never end.
+  PairList all[4] = {};
+  int64_t before[4] = {};
+  for (int i = 0; i < count; ++i) {
+    const TileView& list = lists[i];
+    before[i] = list.is_empty() ? 0 : list.valid_cols / kPairElements<Element>;
+    all[i] = {list.data, before[i]};
+  }
+  const int64_t most = dst.is_empty() ? 0 : dst.valid_cols / kPairElements<Element>;
+  merge_some<Element>(dst.data, all, most, until_one_ends);
+  const auto taken = [&](int i) { return static_cast<uint16_t>(before[i] - all[i].left); };
+  executed = {taken(0), taken(1), taken(2), taken(3)};
+}
+
 template <bool exhausted, typename Dst, typename Tmp, typename... Lists>
 AICORE void merge_tiles(const BatonPlace& place, Dst& dst, pto::MrgSortExecutedNumList& executed, Tmp& tmp,
                         Lists&... lists) {
-  using Element = typename Dst::DType;
   static_assert(is_plain_vec<Dst> && Dst::Rows == 1, "TMRGSORT takes row-major Vec tiles of one row");
-  check_tile(place, "dst", dst);
-  check_scratch(place, tmp, (int64_t{lists.GetValidCol()} + ...));
-  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
-  (check_list<Dst>(place, writes(dst), lists), ...);
-  (check_apart(place, "tmp", scratch_range(tmp), "a list", reads(lists)), ...);
-  issue(place, pipe_bit(PIPE_V), reads(lists)..., writes(dst), scratch_range(tmp));
-  clobber(tmp);
-  PairList all[4] = {list_in(lists)...};
-  int64_t before[4];
-  for (int i = 0; i < 4; ++i) before[i] = all[i].left;
-  const int64_t most = is_empty(dst) ? 0 : dst.GetValidCol() / kPairElements<Element>;
-  // Lists that are not there never end.
-  merge_some<Element>(reinterpret_cast<unsigned char*>(dst.data()), all, most, exhausted);
-  const auto taken = [&](int i) { return static_cast<uint16_t>(before[i] - all[i].left); };
-  executed = {taken(0), taken(1), taken(2), taken(3)};
+  static_assert(lies_in<Tmp, pto::TileType::Vec>, "tmp is a Vec tile");
+  (require_list<Dst, Lists>(), ...);
+  const TileView to(dst);
+  const TileView views[] = {lists...};
+  begin_merge(place, to, tmp, views, sizeof...(Lists));
+  merge_lists<typename Dst::DType>(to, executed, views, sizeof...(Lists), exhausted);
 }
 
 }  // namespace baton::kernel
@@ -264,7 +326,8 @@ AICORE RecordEvent TSORT32(Dst& dst, Src& src, Index& idx,
     baton::kernel::fail(place, BATON_KERNEL_INVALID_ARGUMENT, "src has ", src.GetValidCol(),
                         " valid columns, not a multiple of 32; pass a tmp tile");
   }
-  baton::kernel::sort_rows(place, dst, src, idx);
+  baton::kernel::require_sortable<Dst, Src, Index>();
+  baton::kernel::sort_rows<typename Src::DType>(place, dst, src, idx);
   return {};
 }
 
@@ -273,13 +336,13 @@ template <typename Dst, typename Src, typename Index, typename Tmp>
 requires(baton::kernel::is_tile<Tmp>) AICORE RecordEvent
     TSORT32(Dst& dst, Src& src, Index& idx, Tmp& tmp, baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
+  require_sortable<Dst, Src, Index>();
+  static_assert(lies_in<Tmp, TileType::Vec>, "tmp is a Vec tile");
   const BatonPlace place = place_of("TSORT32", where);
-  check_scratch(place, tmp, 0);
-  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
-  check_apart(place, "tmp", scratch_range(tmp), "idx", reads(idx));
-  issue(place, pipe_bit(PIPE_V), scratch_range(tmp));
-  clobber(tmp);
-  sort_rows(place, dst, src, idx);
+  const TileView from(src);
+  const TileView indices(idx);
+  lose_sorting_scratch(place, tmp, from, indices);
+  sort_rows<typename Src::DType>(place, dst, from, indices);
   return {};
 }
 PTO_WITH_EVENTS(TSORT32)
@@ -289,27 +352,8 @@ template <typename Dst, typename Src>
 AICORE RecordEvent TMRGSORT(Dst& dst, Src& src, uint32_t len,
                             baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
-  using Element = typename Src::DType;
-  const BatonPlace place = place_of("TMRGSORT", where);
-  const int64_t group = int64_t{4} * len;
-  const int64_t cols = src.GetValidCol();
-  check_region(place, "dst", dst, 1, cols);
-  const TileUse written = region_of(dst, BATON_WRITES, 0, 0, src.GetValidRow(), cols);
-  check_list<Dst>(place, written, src);
-  if (kChecks && (len == 0 || len % 64 != 0 || cols % group != 0 || cols / group > 255)) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "runs have a multiple of 64 elements, src 1 to 255 times four of them; ",
-         "got runs of ", len, " in ", cols, " columns");
-  }
-  issue(place, pipe_bit(PIPE_V), reads(src), written);
-  if (is_empty(src)) return {};
-  const int64_t run_bytes = int64_t{len} * int64_t{sizeof(Element)};
-  const auto* from = reinterpret_cast<const unsigned char*>(src.data());
-  auto* to = reinterpret_cast<unsigned char*>(dst.data());
-  for (int64_t at = 0; at < cols; at += group, from += 4 * run_bytes, to += 4 * run_bytes) {
-    PairList lists[4];
-    for (int i = 0; i < 4; ++i) lists[i] = {from + i * run_bytes, run_bytes / kPairBytes};
-    merge_all<Element>(to, lists, 4 * run_bytes / kPairBytes);
-  }
+  require_list<Dst, Src>();
+  merge_runs<typename Src::DType>(place_of("TMRGSORT", where), dst, src, len);
   return {};
 }
 
