@@ -40,6 +40,8 @@ class Backend {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual wire::ControlHeader& control() noexcept = 0;
   [[nodiscard]] virtual FutexScope futex_scope() const noexcept = 0;
+  /// Of the control segment, for processes that do not take part; -1 where that is memory of this process alone.
+  [[nodiscard]] virtual int control_descriptor() const noexcept { return -1; }
 
   /// Makes zeroed memory of `bytes`, lets `prepare` write to it, then offers it under `key` to the ranks `to`. Called
   /// by one member.

@@ -181,7 +181,12 @@ int main(int argc, char** argv) {
     }
     if (what == "die" || what == "throw" || what == "quit" || what == "because") me.barrier(kLong);
     if (what == "leave") me.barrier();
+    if (what == "relay_when_told") {  // rank 0 is, on its standard input
+      std::string word;
+      if (me.rank() == 0) std::getline(std::cin, word);
+    }
     if (what.starts_with("relay")) relay(me, signals, std::atoi(argv[2]));
+    if (what == "relay_when_told") say("relayed");
     if (what == "relay_then_wait") {
       say("relayed");
       signals.wait(7, baton::WaitCmp::ge, 1, kLong);

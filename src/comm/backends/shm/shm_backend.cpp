@@ -40,6 +40,7 @@ class ShmBackend final : public comm::Backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "shm"; }
   [[nodiscard]] wire::ControlHeader& control() noexcept override { return control_.header(); }
   [[nodiscard]] FutexScope futex_scope() const noexcept override { return FutexScope::shared; }
+  [[nodiscard]] int control_descriptor() const noexcept override { return control_.fd.get(); }
 
   [[nodiscard]] std::shared_ptr<comm::SharedMemory> offer(wire::AllocationKey key, std::uint64_t bytes,
                                                           std::span<const std::uint32_t> to, Deadline deadline,

@@ -27,6 +27,7 @@ bool UcxPath::connect(Peer& peer, std::uint32_t rank) {
 }
 
 void UcxPath::on_failure(void* peer, ucp_ep_h /*endpoint*/, ucs_status_t status) {
+  const CalledByUcx ours;
   auto& failed = *static_cast<Peer*>(peer);
   failed.failure = status;
   // Pairs with the loads in is_lost(): who waits for something of this peer sees why it failed.
@@ -35,6 +36,7 @@ void UcxPath::on_failure(void* peer, ucp_ep_h /*endpoint*/, ucs_status_t status)
 }
 
 void UcxPath::on_connection(ucp_conn_request_h request, void* path) {
+  const CalledByUcx ours;
   auto& self = *static_cast<UcxPath*>(path);
   // Every rank of another host connects once. Who does not know the pass is not heard, but takes a place until it goes.
   constexpr std::size_t kSpare = 64;
@@ -53,6 +55,7 @@ void UcxPath::on_connection(ucp_conn_request_h request, void* path) {
 }
 
 void UcxPath::on_accepted_failure(void* path, ucp_ep_h endpoint, ucs_status_t status) {
+  const CalledByUcx ours;
   auto& self = *static_cast<UcxPath*>(path);
   for (Accepted& accepted : self.accepted_) {
     if (accepted.endpoint == endpoint) accepted.failed = self.accepted_failed_ = true;

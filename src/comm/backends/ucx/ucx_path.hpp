@@ -29,6 +29,7 @@ struct PeerRecord {
   std::uint32_t pid = 0;
   std::uint64_t pass = 0;
   std::vector<std::byte> address;  // where its worker takes connections: a sockaddr
+  std::vector<HostAddress> host;   // from where its own may come
 };
 
 struct PathPlace {

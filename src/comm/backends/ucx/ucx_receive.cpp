@@ -9,6 +9,7 @@ namespace baton::ucx {
 
 ucs_status_t UcxPath::on_message(void* path, const void* header, std::size_t header_bytes, void* data,
                                  std::size_t bytes, const ucp_am_recv_param_t* param) {
+  const CalledByUcx ours;
   try {
     return static_cast<UcxPath*>(path)->take(header, header_bytes, data, bytes, *param);
   } catch (const std::exception& error) {
@@ -129,8 +130,11 @@ void UcxPath::fetch(Peer& peer, const Held& held) {
   param.cb.recv_am = &UcxPath::on_received;
   param.user_data = receiving.get();
   peer.receives = true;
-  ucs_status_ptr_t request =
-      ucx_.ucp_am_recv_data_nbx(worker_->get(), held.descriptor, target, held.header.bytes, &param);
+  const auto receive = [&] {
+    const InUcx unseen;
+    return ucx_.ucp_am_recv_data_nbx(worker_->get(), held.descriptor, target, held.header.bytes, &param);
+  };
+  ucs_status_ptr_t request = receive();
   if (UCS_PTR_IS_PTR(request)) {
     static_cast<void>(receiving.release());  // on_received() has it
     return;
@@ -139,6 +143,7 @@ void UcxPath::fetch(Peer& peer, const Held& held) {
 }
 
 void UcxPath::on_received(void* request, ucs_status_t status, std::size_t bytes, void* receiving) {
+  const CalledByUcx ours;
   const std::unique_ptr<Receiving> done(static_cast<Receiving*>(receiving));
   UcxPath& path = *done->path;
   if (request != nullptr) path.ucx_.ucp_request_free(request);

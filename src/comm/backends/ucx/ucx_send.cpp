@@ -60,22 +60,29 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_AM_SEND_FLAG_REPLY;
   }
-  ucs_status_ptr_t request = ucx_.ucp_am_send_nbx(peer.endpoint, kMessageNumber, &sending.header, sizeof sending.header,
-                                                  sending.payload, sending.header.bytes, &param);
+  const auto send = [&] {
+    const InUcx unseen;
+    return ucx_.ucp_am_send_nbx(peer.endpoint, kMessageNumber, &sending.header, sizeof sending.header, sending.payload,
+                                sending.header.bytes, &param);
+  };
+  ucs_status_ptr_t request = send();
   if (UCS_PTR_IS_PTR(request)) return true;
   on_sent(nullptr, UCS_PTR_STATUS(request), &sending);
   return true;
 }
 
 void UcxPath::on_sent(void* request, ucs_status_t status, void* sending) {
+  const CalledByUcx ours;
   auto& sent = *static_cast<Sending*>(sending);
   UcxPath& path = *sent.path;
+  // Whoever waits for it may be gone, and it with them, once it is done.
+  const bool is_waited_for = !sent.is_its_own;
   if (request != nullptr) path.ucx_.ucp_request_free(request);
   sent.status = status;
   // Pairs with the load in send(): what it waits for does not touch the payload any more. Sequentially consistent
   // because the doorbell is rung after it.
   sent.done.store(true, std::memory_order_seq_cst);
-  if (!sent.is_its_own) path.ring();
+  if (is_waited_for) path.ring();
 }
 
 bool UcxPath::start_or_keep(std::uint32_t rank, Sending& sending) {
@@ -117,10 +124,11 @@ void UcxPath::drop_unsent(Sending& sending) noexcept {
   count_sent(-1);
   if (sending.header.kind == wire::PathKind::post) note_posts_done(1);
   sending.status = UCS_ERR_UNREACHABLE;
+  const bool is_waited_for = !sending.is_its_own;
   // Pairs with the load in Message; sequentially consistent because the doorbell is rung after it. One that is its own
   // is forgotten.
   sending.done.store(true, std::memory_order_seq_cst);
-  if (!sending.is_its_own) ring();
+  if (is_waited_for) ring();
 }
 
 bool UcxPath::send(std::uint32_t rank, Sending& sending, const char* what, const Deadline& deadline) {

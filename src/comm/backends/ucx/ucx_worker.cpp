@@ -142,6 +142,8 @@ UcxWorker::UcxWorker(const std::string& address) : ucx_(ucx_library()) {
     check(ucx_.ucp_worker_create(context_, &worker_params, &worker_), "making a worker");
     check(ucx_.ucp_worker_get_efd(worker_, &event_fd_), "getting a worker's descriptor");
     listen_at(interface.address);
+    host_address_ = interface.address;
+    gate_.note_sockets(host_address_);
   } catch (...) {
     stop_listening();
     if (worker_ != nullptr) ucx_.ucp_worker_destroy(worker_);
@@ -175,6 +177,7 @@ void UcxWorker::accept_with(ucp_listener_conn_callback_t handler, void* argument
 }
 
 void UcxWorker::on_connection(ucp_conn_request_h request, void* worker) {
+  const CalledByUcx ours;
   auto& self = *static_cast<UcxWorker*>(worker);
   if (self.accept_ == nullptr) return self.refuse(request);
   self.accept_(request, self.accept_argument_);

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "comm/backends/ucx/ucx_gate.hpp"
 #include "comm/backends/ucx/ucx_library.hpp"
+#include "comm/backends/ucx/ucx_unseen.hpp"
 
 namespace baton::ucx {
 
@@ -31,9 +34,17 @@ class UcxWorker {
   [[nodiscard]] int event_fd() const noexcept { return event_fd_; }
 
   /// Whether anything was done.
-  bool progress() const noexcept { return ucx_.ucp_worker_progress(worker_) != 0; }
+  bool progress() const noexcept {
+    const InUcx unseen;
+    return ucx_.ucp_worker_progress(worker_) != 0;
+  }
   /// False if something waits to be dealt with: then progress() comes first.
   [[nodiscard]] bool arm() const noexcept { return ucx_.ucp_worker_arm(worker_) != UCS_ERR_BUSY; }
+
+  /// From now on only these may connect.
+  void admit_only(std::span<const HostAddress> hosts) noexcept { static_cast<void>(gate_.admit_only(hosts)); }
+  /// Where others reach this host, and from where it may reach them.
+  [[nodiscard]] const std::string& host_address() const noexcept { return host_address_; }
 
   /// Messages with this number go to `handler`.
   void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
@@ -44,6 +55,8 @@ class UcxWorker {
   void listen_at(const std::string& address);
   static void on_connection(ucp_conn_request_h request, void* worker);
 
+  Gate gate_;
+  std::string host_address_;
   const UcxLibrary& ucx_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
