@@ -116,4 +116,24 @@ std::string Cache::keep_once(const std::string& stem, const std::string& library
   return place;
 }
 
+std::optional<std::string> Cache::find_content(ContentHash content, std::uint64_t bytes) const {
+  const Compilation sent{
+      .library = name_of_content(content), .library_bytes = bytes, .library_hash = content, .included = {}};
+  // Before the check: what is found whole after this is not removed for a while.
+  mark_used(library_file(sent.library));
+  if (!is_intact(sent)) return std::nullopt;
+  return library_file(sent.library);
+}
+
+std::string Cache::keep_content(ContentHash hash, std::string_view content) const {
+  std::string place = library_file(name_of_content(hash));
+  {
+    const WorkFolder work(work_parent());
+    write_file(work.file("library.so"), content);
+    put_in_place(work.file("library.so"), place);
+  }
+  trim();
+  return place;
+}
+
 }  // namespace baton::kernel

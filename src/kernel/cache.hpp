@@ -47,6 +47,11 @@ class Cache {
   /// Takes the library although it cannot be found again: what it was made of changed meanwhile.
   [[nodiscard]] std::string keep_once(const std::string& stem, const std::string& library) const;
 
+  /// A library that was not compiled here, by what is in it.
+  [[nodiscard]] std::optional<std::string> find_content(ContentHash content, std::uint64_t bytes) const;
+  /// Keeps one, whose hash is `hash`. Returns its place.
+  [[nodiscard]] std::string keep_content(ContentHash hash, std::string_view content) const;
+
   [[nodiscard]] CacheUsage usage() const;
   /// Brings the cache below its limit. What was used in the last two minutes stays in any case: somebody may be about
   /// to load it.
@@ -57,6 +62,7 @@ class Cache {
  private:
   [[nodiscard]] std::string manifest_file(ContentHash key) const { return folder_ + "/manifests/" + key.hex(); }
   [[nodiscard]] std::string library_file(const std::string& name) const { return folder_ + "/libraries/" + name; }
+  [[nodiscard]] static std::string name_of_content(ContentHash hash) { return "sent-" + hash.hex() + ".so"; }
   [[nodiscard]] bool is_intact(const Compilation& compilation) const;
 
   std::string folder_;

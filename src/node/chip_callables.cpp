@@ -29,6 +29,7 @@ void ChipCallables::load(Entry& entry, MessageReader& message) {
   const std::string file = message.get_text();
   const auto function = message.get<std::uint64_t>();
   const auto signature = message.get<std::uint64_t>();
+  for (const OfferedLibrary& library : get_offers(message)) sent_.note(library);
   switch (kind) {
     case CallableWire::linked_kernel:
       entry.kernel.function = reinterpret_cast<BatonKernelFunction>(load_code({file, function}));
@@ -42,7 +43,7 @@ void ChipCallables::load(Entry& entry, MessageReader& message) {
     case CallableWire::library_orchestration:
       entry.function = reinterpret_cast<ChipOrchestration>(library_at(file).orchestration(entry.name));
       return;
-    case CallableWire::program: entry.program.emplace(get_program(message)); return;
+    case CallableWire::program: entry.program.emplace(parts_here(get_program(message))); return;
     case CallableWire::library_kernel: {
       const std::uint32_t core = entry.kernel.core;
       entry.kernel = library_at(file).kernel(entry.name);
@@ -55,10 +56,16 @@ void ChipCallables::load(Entry& entry, MessageReader& message) {
   fail(Code::protocol, "a callable of an unknown kind ({})", static_cast<std::uint32_t>(kind));
 }
 
+ChipProgramParts ChipCallables::parts_here(ChipProgramParts parts) {
+  parts.library = sent_.place_of(parts.library);
+  for (ProgramKernel& kernel : parts.kernels) kernel.library = sent_.place_of(kernel.library);
+  return parts;
+}
+
 const kernel::KernelLibrary& ChipCallables::library_at(const std::string& file) {
   auto library = libraries_.find(file);
   if (library == libraries_.end()) {
-    library = libraries_.emplace(file, kernel::load(file)).first;
+    library = libraries_.emplace(file, kernel::load(sent_.place_of(file))).first;
     library->second.bind_core(baton_core_current);
   }
   return library->second;

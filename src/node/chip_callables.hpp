@@ -12,6 +12,7 @@
 
 #include "kernel/library.hpp"
 #include "node/message.hpp"
+#include "node/sent_libraries.hpp"
 
 namespace baton::node {
 
@@ -25,6 +26,9 @@ class ChipCallables {
     std::exception_ptr failure = nullptr;  // why it cannot be run
   };
 
+  /// `fetch`: of libraries that this host may lack; none where it has the files of the node.
+  explicit ChipCallables(SentLibraries::Fetch fetch = {}) : sent_(std::move(fetch)) {}
+
   /// From MessageKind::define. What cannot be loaded fails when it is run.
   void define(MessageReader& message);
   /// Throws what made it impossible to load.
@@ -34,6 +38,9 @@ class ChipCallables {
   void load(Entry& entry, MessageReader& message);
   [[nodiscard]] const kernel::KernelLibrary& library_at(const std::string& file);
 
+  [[nodiscard]] ChipProgramParts parts_here(ChipProgramParts parts);
+
+  SentLibraries sent_;
   std::deque<Entry> entries_;  // by number; their names stay where they are
   std::map<std::string, kernel::KernelLibrary> libraries_;
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "base/fail.hpp"
@@ -22,6 +23,8 @@
 #include "node/chips.hpp"
 #include "node/code_address.hpp"
 #include "node/far_node.hpp"
+#include "node/near_message.hpp"
+#include "node/near_node.hpp"
 #include "node/start_message.hpp"
 
 namespace baton::node {
@@ -36,19 +39,22 @@ bool main_program_asks = false;
 /// neither waits for tasks.
 class NodeWatch {
  public:
-  NodeWatch(ProcessId node, BufferTable& buffers, std::function<void()> on_buffer)
-      : node_(node), buffers_(buffers), on_buffer_(std::move(on_buffer)), thread_([this] { watch(); }) {
-    thread_.detach();
+  /// `node`: none where the end of the connection tells.
+  NodeWatch(int socket, std::optional<ProcessId> node, BufferTable& buffers, std::function<void()> on_buffer)
+      : socket_(socket), buffers_(buffers), on_buffer_(std::move(on_buffer)) {
+    if (node) node_.emplace(*node);
+    std::thread([this] { watch(); }).detach();
   }
 
  private:
   [[noreturn]] void watch() {
+    const int node = node_ ? node_->fd() : -1;
+    const bool looks = node_ && node < 0;
+    const int wait_ms = looks ? static_cast<int>(std::chrono::milliseconds(DeathWatch::poll_interval()).count()) : -1;
     while (true) {
-      pollfd entries[] = {{kSocketFd, POLLIN, 0}, {node_.fd(), POLLIN, 0}};
-      const int wait_ms =
-          node_.fd() >= 0 ? -1 : static_cast<int>(std::chrono::milliseconds(DeathWatch::poll_interval()).count());
-      if (::poll(entries, node_.fd() >= 0 ? 2 : 1, wait_ms) < 0 && errno != EINTR) end_now(1);
-      if (node_.ended()) end_now(1);
+      pollfd entries[] = {{socket_, POLLIN, 0}, {node, POLLIN, 0}};
+      if (::poll(entries, 2, wait_ms) < 0 && errno != EINTR) end_now(1);
+      if (node_ && node_->ended()) end_now(1);
       if (entries[0].revents != 0) receive();
     }
   }
@@ -56,7 +62,7 @@ class NodeWatch {
   void receive() {
     BufferMail mail{};
     shm::Attachments with;
-    const ssize_t length = shm::receive_with_descriptor(kSocketFd, &mail, sizeof mail, with);
+    const ssize_t length = shm::receive_with_descriptor(socket_, &mail, sizeof mail, with);
     if (length == 0) end_now(0);
     if (length != static_cast<ssize_t>(sizeof mail)) return;
     try {
@@ -69,10 +75,10 @@ class NodeWatch {
     }
   }
 
-  DeathWatch node_;
+  int socket_;
+  std::optional<DeathWatch> node_;
   BufferTable& buffers_;
   std::function<void()> on_buffer_;
-  std::thread thread_;
 };
 
 void tell_start(wire::ChipPhase phase) {
@@ -81,8 +87,7 @@ void tell_start(wire::ChipPhase phase) {
   }
 }
 
-std::shared_ptr<comm::SharedMemory> map_node() {
-  const UniqueFd fd(kSegmentFd);
+std::shared_ptr<comm::SharedMemory> map_node(const UniqueFd& fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_system("fstat of the node's segment");
   auto memory = comm::map_memfd(fd, static_cast<std::uint64_t>(status.st_size));
@@ -129,9 +134,9 @@ void report_failure(wire::NodeHeader& header, std::size_t chip, const Failure& f
   mailbox.set_phase(wire::ChipPhase::failed);
 }
 
-/// Started by the agent of this host: the node is on another one.
-int far_chip_main() {
-  const auto world = job::connect(job::find_assignment(), options());
+/// The node is on another host.
+int serve_far_node(const job::Assignment& assignment) {
+  const auto world = job::connect(assignment, options());
   FarNode node(world);
   try {
     const StartMessage start = node.await_start();
@@ -147,10 +152,17 @@ int far_chip_main() {
   }
 }
 
-int chip_main(int rank) {
-  const auto memory = map_node();
-  auto& header = *static_cast<wire::NodeHeader*>(memory->address());
-  const auto chip = static_cast<std::size_t>(rank);
+/// A node of this host, and how a chip of it meets the others.
+struct NodeHere {
+  std::shared_ptr<comm::SharedMemory> memory;
+  int socket = -1;
+  std::function<std::shared_ptr<comm::World>(const StartMessage&)> join;
+  std::function<void(wire::ChipPhase)> tell_start;
+  bool has_started_us = false;  // else the end of the connection tells its own
+};
+
+int serve_node_here(std::size_t chip, const NodeHere& node) {
+  auto& header = *static_cast<wire::NodeHeader*>(node.memory->address());
   StreamReader control(views_of(header, chip).control);
   const auto record = control.next();
   if (!record) fail(Code::protocol, "the node did not say what this chip is");
@@ -160,26 +172,62 @@ int chip_main(int rank) {
   // The thread below uses them until the process ends.
   static BufferTable buffers;
   static std::atomic<wire::ControlHeader*> joined{nullptr};
-  static const NodeWatch watch(start.node, buffers, [chip] {
-    // Pairs with the store below. Before that no task runs, and so nobody waits for buffers.
-    wire::ControlHeader* mine = joined.load(std::memory_order_acquire);
-    if (mine != nullptr) wire::doorbell_of(*mine, chip).ring_always(FutexScope::shared);
-  });
+  static const NodeWatch watch(node.socket, node.has_started_us ? std::optional(start.node) : std::nullopt, buffers,
+                               [chip] {
+                                 // Pairs with the store below. Before that no task runs, and so nobody waits for
+                                 // buffers.
+                                 wire::ControlHeader* mine = joined.load(std::memory_order_acquire);
+                                 if (mine != nullptr) wire::doorbell_of(*mine, chip).ring_always(FutexScope::shared);
+                               });
   try {
-    Options mine = options();
-    mine.launcher = start.launcher;
-    const auto world = job::connect("shm:" + start.job, rank, start.size, mine);
+    const auto world = node.join(start);
     joined.store(&world->control(), std::memory_order_release);
     ChipServer server(header, Domain(comm::DomainState::of_world(world)), buffers, FutexScope::shared);
-    const bool ended_well = serve(server, start, *world, tell_start);
+    const bool ended_well = serve(server, start, *world, node.tell_start);
     joined.store(nullptr, std::memory_order_release);
     world->leave(comm::Farewell::leave);
     return ended_well ? 0 : 1;
   } catch (...) {
     report_failure(header, chip, failure_of(std::current_exception()));
-    tell_start(wire::ChipPhase::failed);
+    node.tell_start(wire::ChipPhase::failed);
     return 1;
   }
+}
+
+/// Started by the node itself.
+int chip_main(int rank) {
+  auto memory = map_node(UniqueFd(kSegmentFd));
+  const auto join = [rank](const StartMessage& start) {
+    Options mine = options();
+    mine.launcher = start.launcher;
+    return job::connect("shm:" + start.job, rank, start.size, mine);
+  };
+  return serve_node_here(static_cast<std::size_t>(rank), {.memory = std::move(memory),
+                                                          .socket = kSocketFd,
+                                                          .join = join,
+                                                          .tell_start = tell_start,
+                                                          .has_started_us = true});
+}
+
+/// Started by the agent of this host, which the node may be on or not.
+int chip_of_agent_main() {
+  const char* set = std::getenv(kNodeVariable);
+  const std::string address = set == nullptr ? "" : set;
+  ::unsetenv(kNodeVariable);
+  const auto assignment = job::find_assignment();
+  if (!assignment) fail(Code::protocol, "an agent started a chip without saying which");
+  auto near = visit_node(address, static_cast<std::uint32_t>(assignment->rank));
+  if (!near) return serve_far_node(*assignment);
+  // Until the process ends: the node sends buffers.
+  const int socket = near->socket.release();
+  const auto join = [&](const StartMessage&) {
+    auto world = job::connect(assignment, options());
+    tell_control(socket, *world);
+    return world;
+  };
+  return serve_node_here(
+      static_cast<std::size_t>(assignment->rank),
+      {.memory = map_node(near->segment), .socket = socket, .join = join, .tell_start = [](wire::ChipPhase) {}});
 }
 
 }  // namespace
@@ -198,7 +246,7 @@ bool become_chip_if_asked(const void* anchor) {
   ::signal(SIGINT, SIG_IGN);
   int code = 1;
   try {
-    code = chip == kChipOfAgent ? far_chip_main() : chip_main(std::atoi(chip.c_str()));
+    code = chip == kChipOfAgent ? chip_of_agent_main() : chip_main(std::atoi(chip.c_str()));
   } catch (const std::exception& error) {
     log::write(LogLevel::error, fmt::format("chip {}: {}", chip, error.what()));
   }

@@ -67,6 +67,9 @@ ChipServer::ChipServer(wire::NodeHeader& node, const Domain& me, BufferTable& bu
       tasks_(views_.tasks),
       reports_(views_.reports),
       far_(far),
+      callables_(far == nullptr
+                     ? SentLibraries::Fetch{}
+                     : [far](std::uint64_t buffer, std::span<std::byte> to) { far->memory().fetch_all(buffer, to); }),
       watches_(world_of(me)) {}
 
 bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(wire::ChipPhase)>& on_start) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "base/futex.hpp"
 #include "comm/memfd.hpp"
 #include "job/host_list.hpp"
+#include "node/library_offer.hpp"
 #include "wire/control.hpp"
 #include "wire/node_mailbox.hpp"
 
@@ -56,6 +58,11 @@ class Chips {
   virtual void give(std::size_t chip, const SharedBuffer& buffer) = 0;
   /// No chip uses it any more, and none will.
   virtual void forget(std::uint64_t /*buffer*/) noexcept {}
+  /// For a chip that may not have it: a library of this host.
+  [[nodiscard]] virtual std::optional<LibraryOffer> offer(std::size_t /*chip*/, const std::string& /*library*/) {
+    return std::nullopt;
+  }
+
   /// Before a chip is asked to read these bytes of its staging memory.
   virtual void share_staging(std::size_t /*chip*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
 

@@ -106,20 +106,31 @@ void FarMemory::await(std::size_t most) {
        std::chrono::duration<double>(timeout_).count());
 }
 
-void FarMemory::bring() {
-  for (const Used& used : used_) {
-    for (std::uint64_t at = 0; at < used.bytes; at += kFarPiece) {
-      await(kFarPiecesAtOnce - 1);
-      fetch(used.id, used.begin + at, used.address + at, std::min<std::uint64_t>(kFarPiece, used.bytes - at));
-    }
+void FarMemory::fetch_pieces(std::uint64_t id, std::uint64_t begin, std::span<std::byte> to) {
+  for (std::uint64_t at = 0; at < to.size(); at += kFarPiece) {
+    await(kFarPiecesAtOnce - 1);
+    fetch(id, begin + at, to.data() + at, std::min<std::uint64_t>(kFarPiece, to.size() - at));
   }
+}
+
+void FarMemory::await_all(const char* what) {
   await(0);
   bool refused = false;
   {
     const std::lock_guard lock(mutex_);
     refused = std::exchange(refused_, false);
   }
-  if (refused) fail(Code::released, "a task uses memory that the node has freed");
+  if (refused) fail(Code::released, "{}", what);
+}
+
+void FarMemory::fetch_all(std::uint64_t id, std::span<std::byte> to) {
+  fetch_pieces(id, 0, to);
+  await_all("the node does not have the library any more that a chip asks for");
+}
+
+void FarMemory::bring() {
+  for (const Used& used : used_) fetch_pieces(used.id, used.begin, {used.address, used.bytes});
+  await_all("a task uses memory that the node has freed");
   for (Used& used : used_) {
     if (used.use == Use::write) used.before.assign(used.address, used.address + used.bytes);
   }

@@ -78,6 +78,8 @@ class FarMemory {
   void use(std::uint64_t id, const MappedBuffer& buffer, std::int64_t begin, std::int64_t end, Use use);
   /// Fetches what it uses. Throws wait_timeout, or released if the node does not have it any more.
   void bring();
+  /// All bytes of a buffer that no task uses. Throws wait_timeout, released.
+  void fetch_all(std::uint64_t id, std::span<std::byte> to);
   /// Sends what it changed, and nothing else. Throws wait_timeout.
   void take_back();
   /// No task comes next.
@@ -101,6 +103,10 @@ class FarMemory {
   };
   [[nodiscard]] std::size_t open_fetches();
   void fetch(std::uint64_t id, std::uint64_t begin, std::byte* to, std::uint64_t bytes);
+  /// In pieces, some of them at once.
+  void fetch_pieces(std::uint64_t id, std::uint64_t begin, std::span<std::byte> to);
+  /// Until all has come. Throws wait_timeout, released with `what`.
+  void await_all(const char* what);
   /// Until at most `most` fetches are open. Throws wait_timeout.
   void await(std::size_t most);
 

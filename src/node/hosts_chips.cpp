@@ -1,4 +1,5 @@
-// Chips on hosts, reached by messages. The node is a rank of their job, the last one.
+// Chips on hosts. The node is a rank of their job, the last one. Those of its own host share memory with it, others are
+// reached by messages.
 #include <signal.h>
 
 #include <algorithm>
@@ -29,6 +30,9 @@
 #include "node/chips.hpp"
 #include "node/courier.hpp"
 #include "node/far_memory.hpp"
+#include "node/library_shelf.hpp"
+#include "node/near_chips.hpp"
+#include "node/near_message.hpp"
 #include "node/spawn.hpp"
 #include "node/start_message.hpp"
 
@@ -43,14 +47,15 @@ constexpr std::chrono::seconds kReasonPatience{2};
 /// How long a host has to tell whether a chip is stopped. The node waits for it.
 constexpr std::chrono::milliseconds kSightPatience{500};
 
-std::vector<std::string> environment_of_chips() {
+std::vector<std::string> environment_of_chips(const std::string& node) {
   std::vector<std::string> environment = environment_of_this_process();
   // They start no chips themselves; and where a trace goes is told by their agent.
-  constexpr std::array kLeftOut = {"BATON_HOSTS=", "BATON_TRACE=", "BATON_CHECK=", "BATON_CHIP="};
+  constexpr std::array kLeftOut = {"BATON_HOSTS=", "BATON_TRACE=", "BATON_CHECK=", "BATON_CHIP=", "BATON_NODE_AT="};
   std::erase_if(environment, [&](const std::string& entry) {
     return std::any_of(kLeftOut.begin(), kLeftOut.end(), [&](const char* name) { return entry.starts_with(name); });
   });
   environment.push_back(fmt::format("{}={}", kChipVariable, kChipOfAgent));
+  environment.push_back(fmt::format("{}={}", kNodeVariable, node));
   return environment;
 }
 
@@ -58,14 +63,15 @@ std::string given_or(const std::string& given, const std::optional<std::string>&
   return given.empty() ? set.value_or("") : given;
 }
 
-job::NodeOrder order_of(const WorkerOptions& options, std::vector<job::HostShare> hosts) {
+/// `node`: where chips of this host find it.
+job::NodeOrder order_of(const WorkerOptions& options, std::vector<job::HostShare> hosts, const std::string& node) {
   std::string program = find_chip_program(options.chip_program);
   std::error_code error;
   // Only this process has that name for it.
   if (program == "/proc/self/exe") program = std::filesystem::read_symlink(program, error).string();
   return {.program = std::filesystem::absolute(program).string(),
           .folder = std::filesystem::current_path().string(),
-          .environment = environment_of_chips(),
+          .environment = environment_of_chips(node),
           .hosts = std::move(hosts),
           .launch_agent = given_or(options.launch_agent, baton::options().launch_agent),
           .remote_baton = given_or(options.remote_baton, baton::options().remote_baton),
@@ -80,12 +86,15 @@ class HostsChips final : public Chips {
       : count_(options.devices.size()),
         hosts_(std::move(hosts)),
         on_death_(std::move(on_death)),
-        memory_(comm::map_memfd(comm::create_memfd(wire::kNodeSegmentName, segment_bytes()), segment_bytes())),
+        segment_(comm::create_memfd(wire::kNodeSegmentName, segment_bytes())),
+        memory_(comm::map_memfd(segment_, segment_bytes())),
         chips_(count_),
-        buffers_(std::make_shared<BufferTable>()) {
+        buffers_(std::make_shared<BufferTable>()),
+        shelf_(buffers_) {
     write_node_header(memory_->address(), static_cast<std::uint32_t>(count_));
     write_start_messages(options);
-    launcher_.emplace(order_of(options, hosts_),
+    near_.emplace(count_, segment_, [this] { header().waiters.ring(scope()); });
+    launcher_.emplace(order_of(options, hosts_, near_->address()),
                       ChipLauncher::Listeners{[this](const job::ChipStart& start) { note_start(start); },
                                               [this](const job::ChipEnd& end) { note_end(end); }});
     try {
@@ -105,7 +114,7 @@ class HostsChips final : public Chips {
   [[nodiscard]] wire::NodeHeader& header() noexcept override {
     return *static_cast<wire::NodeHeader*>(memory_->address());
   }
-  [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::process; }
+  [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::shared; }
   [[nodiscard]] pid_t pid(std::size_t chip) const noexcept override {
     return chips_[chip].pid.load(std::memory_order_relaxed);
   }
@@ -118,27 +127,35 @@ class HostsChips final : public Chips {
   }
 
   void give(std::size_t chip, const SharedBuffer& buffer) override {
+    if (!is_far(chip)) return near_->give(chip, buffer);
     buffers_->insert(buffer.id,
                      {static_cast<std::byte*>(buffer.memory->address()), buffer.bytes, buffer.name, buffer.memory});
     chips_[chip].courier->send(FarKind::give, {buffer.id, buffer.bytes, 0}, std::as_bytes(std::span(buffer.name)));
   }
+  [[nodiscard]] std::optional<LibraryOffer> offer(std::size_t chip, const std::string& library) override {
+    return is_far(chip) ? shelf_.offer(library) : std::nullopt;
+  }
   void forget(std::uint64_t buffer) noexcept override { buffers_->erase(buffer); }
   void share_staging(std::size_t chip, std::uint64_t offset, std::uint64_t bytes) override {
+    if (!is_far(chip)) return;
     chips_[chip].courier->send(FarKind::staging, {offset, 0, 0},
                                views_of(header(), chip).staging.subspan(offset, bytes));
   }
   void ring(std::size_t chip) noexcept override {
+    if (!is_far(chip)) return near_->ring(chip);
     try {
       chips_[chip].courier->carry();
     } catch (const std::exception& error) {
       log::warn("what the node has to say to chip {} does not reach it: {}", chip, error.what());
     }
   }
-  [[nodiscard]] bool is_far(std::size_t /*chip*/) const noexcept override { return true; }
+  [[nodiscard]] bool is_far(std::size_t chip) const noexcept override { return chips_[chip].courier != nullptr; }
   void progress() noexcept override { world_->path()->progress(); }
 
   void end_waits() noexcept override {
+    near_->end_waits();
     for (std::size_t chip = 0; chip < count_; ++chip) {
+      if (!is_far(chip)) continue;
       try {
         chips_[chip].courier->send(FarKind::abandon, {}, {});
       } catch (const std::exception& error) {
@@ -159,7 +176,7 @@ class HostsChips final : public Chips {
 
  private:
   struct Chip {
-    std::unique_ptr<Courier> courier;
+    std::unique_ptr<Courier> courier;  // null for one of this host
     std::atomic<pid_t> pid{0};
     bool ended = false;  // this and the next are guarded by mutex_
     std::string how;
@@ -194,6 +211,7 @@ class HostsChips final : public Chips {
         mine);
     comm::Path& path = *world_->path();
     for (std::size_t chip = 0; chip < count_; ++chip) {
+      if (near_->has(chip)) continue;
       chips_[chip].courier =
           std::make_unique<Courier>(path, static_cast<std::uint32_t>(chip), wire::mailbox_of(header(), chip),
                                     views_of(header(), chip), Courier::Side::node);
@@ -202,9 +220,12 @@ class HostsChips final : public Chips {
       chips_[chip].courier->send(FarKind::data, {answer.request, answer.refused ? 1U : 0U, 0}, answer.bytes);
     });
     path.delivery().listen(kFarTopic, [this](std::uint32_t source, std::span<const std::byte> bytes) {
-      if (const auto message = far_message(bytes); message && source < count_) take(source, *message);
+      if (source >= count_ || !is_far(source)) return;
+      if (const auto message = far_message(bytes)) take(source, *message);
     });
-    for (std::size_t chip = 0; chip < count_; ++chip) chips_[chip].courier->carry();
+    for (const Chip& chip : chips_) {
+      if (chip.courier) chip.courier->carry();
+    }
   }
 
   /// Under the locks of the path: writes down what came, and wakes who waits for it.
@@ -231,13 +252,14 @@ class HostsChips final : public Chips {
       };
       const auto settled = [&] {
         progress();
-        return phase() != wire::ChipPhase::starting || some_ended_.load(std::memory_order_seq_cst);
+        if (some_ended_.load(std::memory_order_seq_cst) || phase() == wire::ChipPhase::failed) return true;
+        return phase() == wire::ChipPhase::ready && (is_far(i) || near_->can_ring(i));
       };
       if (!wait_until(place, settled, deadline, [] {})) {
         fail(Code::join_timeout, "chip {} on host {} was not ready in time", i, host_of(i));
       }
       if (phase() == wire::ChipPhase::failed) throw_report(i);
-      if (phase() != wire::ChipPhase::ready) fail(Code::launch_failed, "a chip ended while it was started");
+      if (some_ended_.load(std::memory_order_seq_cst)) fail(Code::launch_failed, "a chip ended while it was started");
     }
     const std::lock_guard lock(mutex_);
     if (ended_ > 0) fail(Code::launch_failed, "a chip ended while it was started");
@@ -319,9 +341,12 @@ class HostsChips final : public Chips {
   std::size_t count_;
   std::vector<job::HostShare> hosts_;
   DeathListener on_death_;
+  UniqueFd segment_;
   std::shared_ptr<comm::SharedMemory> memory_;
+  std::optional<NearChips> near_;  // its thread rings
   std::vector<Chip> chips_;
   std::shared_ptr<BufferTable> buffers_;
+  LibraryShelf shelf_;  // used by one thread at a time, like give()
   std::shared_ptr<comm::World> world_;
   std::optional<FarMemoryServer> memory_server_;
   std::optional<Error> refused_;

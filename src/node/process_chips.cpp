@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -17,13 +16,13 @@
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/process_stat.hpp"
-#include "comm/backends/shm/descriptor_message.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
 #include "comm/control_setup.hpp"
 #include "comm/health.hpp"
 #include "job/launch/random_name.hpp"
 #include "node/chip_mailbox.hpp"
 #include "node/chips.hpp"
+#include "node/give_buffer.hpp"
 #include "node/spawn.hpp"
 #include "node/start_message.hpp"
 
@@ -67,16 +66,7 @@ class ProcessChips final : public Chips {
   [[nodiscard]] FutexScope scope() const noexcept override { return FutexScope::shared; }
   [[nodiscard]] pid_t pid(std::size_t chip) const noexcept override { return chips_[chip].process.pid; }
 
-  void give(std::size_t chip, const SharedBuffer& buffer) override {
-    BufferMail mail{};
-    mail.id = buffer.id;
-    mail.bytes = buffer.bytes;
-    buffer.name.copy(mail.name, sizeof mail.name - 1);
-    const ssize_t sent = shm::send_with_descriptor(chips_[chip].socket.get(), &mail, sizeof mail, buffer.fd.get(),
-                                                   nullptr, 0, Deadline::within(baton::options().wait_timeout));
-    // A chip that is gone is reported by its watcher, with the cause.
-    if (sent < 0 && errno != EPIPE && errno != ECONNRESET) fail_system("giving a buffer to a chip");
-  }
+  void give(std::size_t chip, const SharedBuffer& buffer) override { give_buffer(chips_[chip].socket, buffer); }
 
   void end(const Deadline& deadline) noexcept override {
     await_end(deadline);
@@ -133,9 +123,7 @@ class ProcessChips final : public Chips {
       chips_[i].socket.reset(ends[0]);
       const UniqueFd theirs(ends[1]);
       // Its chip takes what comes at once, unless it is stopped.
-      const timeval patience{.tv_sec = static_cast<time_t>(baton::options().wait_timeout / std::chrono::seconds(1)) + 1,
-                             .tv_usec = 0};
-      ::setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+      limit_giving(chips_[i].socket);
       chips_[i].process =
           spawn_chip({.program = program,
                       .environment = chip_environment(static_cast<int>(i), static_cast<int>(count_), start.job),

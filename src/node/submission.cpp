@@ -153,6 +153,18 @@ std::uint32_t WorkerState::number_of(const Callable& callable) {
   return found->second;
 }
 
+std::vector<OfferedLibrary> WorkerState::offers_for(int chip, const Callable& callable) {
+  std::vector<OfferedLibrary> offers;
+  const auto add = [&](const std::string& path) {
+    if (path.empty()) return;
+    if (const auto offer = chips_->offer(static_cast<std::size_t>(chip), path)) offers.push_back({path, *offer});
+  };
+  add(callable.library());
+  if (callable.kind() != Callable::Kind::program) return offers;
+  for (const ProgramKernel& kernel : callable.parts().kernels) add(kernel.library);
+  return offers;
+}
+
 void WorkerState::define(int chip, std::uint32_t number) {
   std::vector<bool>& defined = link(chip).defined;
   if (number < defined.size() && defined[number]) return;
@@ -184,6 +196,7 @@ void WorkerState::define(int chip, std::uint32_t number) {
   message.put_text(code.file);
   message.put(code.offset);
   message.put(signature.offset);
+  put_offers(message, offers_for(chip, callable));
   if (kind == CallableWire::program) put_program(message, callable.parts());
   send(chip, 0, message.finish());
   defined[number] = true;

@@ -16,6 +16,9 @@ inline constexpr std::uint64_t kDomainBuffer = std::uint64_t{1} << 63U;
 /// Stands for the memory of a token, which has none: only its address means something.
 inline constexpr std::uint64_t kTokenBuffer = std::uint64_t{1} << 62U;
 
+/// Buffers with this bit are libraries, which no task takes.
+inline constexpr std::uint64_t kLibraryBuffer = std::uint64_t{1} << 61U;
+
 /// In tensors of the node: the domain above this many bits, the rank below.
 inline constexpr std::uint64_t kDomainRankBits = 16;
 inline constexpr std::uint64_t kDomainRankMask = (std::uint64_t{1} << kDomainRankBits) - 1;

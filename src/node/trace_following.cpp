@@ -17,8 +17,8 @@ void WorkerState::follow_trace(const events::TraceChange& change) noexcept {
     std::vector<int> asked;
     for (int chip = 0; chip < static_cast<int>(links_.size()); ++chip) {
       if (!link(chip).death.empty() || link(chip).silent()) continue;
-      // The trace is a file of this host.
-      if (chips_->is_far(static_cast<std::size_t>(chip))) continue;
+      // Those of agents have a trace from them, or none.
+      if (!chips_->host(static_cast<std::size_t>(chip)).empty()) continue;
       begin_request(MessageKind::trace);
       control_message_.put(change.level);
       control_message_.put_text(change.path);

@@ -161,6 +161,8 @@ class WorkerState : public std::enable_shared_from_this<WorkerState> {
   void depend_on_one(Unit& made, graph::TaskId earlier);
   [[nodiscard]] std::uint32_t number_of(const Callable& callable);
   void define(int chip, std::uint32_t number);
+  /// The libraries of a callable that this chip may lack.
+  [[nodiscard]] std::vector<OfferedLibrary> offers_for(int chip, const Callable& callable);
   void encode(const TaskArgs& args, std::uint32_t callable, int chip, const TaskConfig& config, const RunState& run,
               graph::TaskId task);
   void enqueue(Unit& made, std::span<const std::byte> message);

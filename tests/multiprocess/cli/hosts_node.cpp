@@ -1,6 +1,6 @@
 // A program that drives a node: says which processes its chips are, lets them wait for each other without end, tells
 // how that ended, and uses the node again.
-//   hosts_node CHIPS [CHIP_PROGRAM]
+//   hosts_node CHIPS [CHIP_PROGRAM [LIBRARY]]      with a library it runs add_one of it, and nothing else
 #include <cstdlib>
 #include <iostream>
 #include <numeric>
@@ -36,13 +36,13 @@ void wait_for_each_other(baton::Worker& node, const std::vector<int>& chips) {
   });
 }
 
-void add_on_all(baton::Worker& node, const std::vector<int>& chips) {
+void add_on_all(baton::Worker& node, const std::vector<int>& chips, const baton::Callable& add) {
   const baton::Tensor x = node.create_buffer(baton::DType::float32, {static_cast<std::int64_t>(chips.size()), 100});
   node.run([&](baton::Orchestration& orch) {
     for (const int chip : chips) {
       baton::TaskArgs args;
       args.add_tensor(x.index(chip), baton::TensorArgType::inout);
-      orch.submit_next_level(add_one, args, chip);
+      orch.submit_next_level(add, args, chip);
     }
   });
   const auto* values = reinterpret_cast<const float*>(x.address());
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
     std::vector<int> chips(static_cast<std::size_t>(argc > 1 ? std::atoi(argv[1]) : 4));
     std::iota(chips.begin(), chips.end(), 0);
     baton::Worker node({.devices = chips, .clusters = 1, .chip_program = argc > 2 ? argv[2] : ""});
+    if (argc > 3) return add_on_all(node, chips, baton::Callable::in_library(argv[3], "add_one")), 0;
     for (const int chip : chips) std::cout << node.pid_of(chip) << std::endl;
     try {
       wait_for_each_other(node, chips);
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
       std::cout << "ended" << std::endl;
       std::cerr << error.what() << std::endl;
     }
-    add_on_all(node, chips);
+    add_on_all(node, chips, add_one);
   } catch (const baton::Error& error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -72,9 +72,125 @@ def parent_of(pid):
         return int(file.read().rpartition(")")[2].split()[1])
 
 
+class NodeOnTheFirstHost(NodeOnHosts):
+    """The program runs on the first of its hosts: chips there share memory with it."""
+
+    def __init__(self, hosts, slots=None):
+        super().__init__(hosts, slots)
+        self.environment["BATON_INTERFACE"] = "eth0"
+
+    def start(self, *command, **more):
+        # The script becomes the program: it is the process that started() tells of.
+        return super().start(self.lab.script, "exec", "--prefix", self.lab.prefix, self.hosts.names[0], *command, **more)
+
+
 @pytest.fixture
 def node(make_hosts):  # noqa: F811
     return NodeOnHosts(make_hosts(2))
+
+
+@pytest.fixture
+def near_node(make_hosts):  # noqa: F811
+    return NodeOnTheFirstHost(make_hosts(2))
+
+
+def segment_of(pid):
+    """The inode of the rings that a node, or a chip, has mapped."""
+    with open(f"/proc/{pid}/maps") as file:
+        return {line.split()[4] for line in file if "memfd:baton-node" in line}
+
+
+def test_chips_on_the_host_of_the_program_share_its_memory(near_node):
+    process, chips = near_node.start_waiting()
+    mine = segment_of(process.pid)
+    assert len(mine) == 1
+    assert [segment_of(pid) == mine for pid in chips] == [True, True, False, False]
+    # A death there is told as elsewhere, and its chips come again.
+    os.kill(chips[1], signal.SIGKILL)
+    code, out, err = finish(process)
+    assert f"chip 1 (pid {chips[1]} on host {near_node.hosts.names[0]}) died: SIGKILL" in err, err
+    assert (code, out) == (0, "ended\nsum 400\n"), err
+    near_node.baton.assert_nothing_left()
+
+
+def test_nothing_outlives_a_program_on_one_of_its_hosts(near_node):
+    process, chips = near_node.start_waiting()
+    process.kill()
+    process.wait(LIMIT)
+    wait_for_end(near_node.processes(b""))
+    near_node.baton.assert_nothing_left()
+
+
+class Library:
+    """A library of kernels that only the hosts of the program and of chips 0 and 1 have, and a cache for each host."""
+
+    SOURCE = """
+#include <baton_kernel.hpp>
+BATON_KERNEL(add_one, baton::InOut<float> x) {
+  for (int64_t i = 0; i < x.size(); ++i) x.data()[i] += ADDED;
+}
+"""
+
+    def __init__(self, node, folder, added=1):
+        self.folder = folder / "kernels"
+        self.folder.mkdir()
+        (folder / "add.cpp").write_text(self.SOURCE.replace("ADDED", str(added)))
+        made = node.baton.run("compile", str(folder / "add.cpp"), "-o", str(self.folder))
+        assert made.returncode == 0, made.stderr
+        self.file, = self.folder.iterdir()
+        self.caches = [folder / f"cache{i}" for i in range(2)]
+        # What lies in the folder is hidden from the second host.
+        agent = folder / "agent"
+        agent.write_text(f"""#!/bin/sh
+host=$1; shift
+lab="{node.lab.script} exec --prefix {node.lab.prefix}"
+cd /
+[ $host = {node.hosts.names[1]} ] || exec env BATON_CACHE_DIR={self.caches[0]} $lab $host "$@"
+exec $lab $host unshare --mount --propagation private sh -c 'mount -t tmpfs none {self.folder} && mount --bind {self.caches[1]} {self.caches[0]} && exec "$@"' sh "$@"
+""")
+        agent.chmod(0o755)
+        for cache in self.caches:
+            cache.mkdir(0o700)
+        self.environment = {"BATON_LAUNCH_AGENT": f"{agent} {{host}}", "BATON_CACHE_DIR": str(self.caches[0])}
+
+    def sent(self):
+        return [len(list((cache / "libraries").glob("sent-*"))) for cache in self.caches]
+
+
+def test_a_host_that_lacks_a_library_gets_it(node, tmp_path):
+    library = Library(node, tmp_path)
+    for _ in range(2):  # the second time it is there
+        code, out, err = node.run(PROGRAM, "4", "", str(library.file), **library.environment)
+        assert (code, out) == (0, "sum 400\n"), err
+        assert library.sent() == [0, 1]  # once for its two chips
+    sent, = (library.caches[1] / "libraries").glob("sent-*")
+    assert sent.read_bytes() == library.file.read_bytes()
+    sent.write_bytes(b"something else")  # is not believed
+    code, out, err = node.run(PROGRAM, "4", "", str(library.file), **library.environment)
+    assert (code, out) == (0, "sum 400\n"), err
+    node.baton.assert_nothing_left()
+
+
+def test_a_host_with_another_library_of_the_same_name_gets_that_of_the_program(node, tmp_path):
+    library = Library(node, tmp_path)
+    (tmp_path / "other").mkdir()
+    other = Library(node, tmp_path / "other", added=7)
+    agent = tmp_path / "agent"
+    agent.write_text(agent.read_text().replace("mount -t tmpfs none", f"mount --bind {other.folder}"))
+    code, out, err = node.run(PROGRAM, "4", "", str(library.file), **library.environment)
+    assert (code, out) == (0, "sum 400\n") and library.sent() == [0, 1], err
+
+
+def test_a_library_that_the_cache_does_not_take_is_named(node, tmp_path):
+    library = Library(node, tmp_path)
+    code, out, err = node.run(PROGRAM, "4", "", str(library.file), **library.environment, BATON_CACHE_SIZE="1000")
+    assert code == 1 and str(library.file) in err and "takes 1000" in err and node.hosts.names[1] in err, out + err
+    node.baton.assert_nothing_left()
+
+
+@pytest.mark.parametrize("suite", ["node_tasks", "node_domains"])
+def test_the_tests_of_nodes_with_chips_here_and_there(near_node, suite):
+    test_the_tests_of_nodes(near_node, suite)
 
 
 @pytest.mark.parametrize("suite", NODE_TESTS)
