@@ -63,6 +63,15 @@ bool may_follow(const RankOutcome& failed) {
   return failed.status && WIFEXITED(*failed.status);
 }
 
+/// Whether it has failed by itself: nobody asked it to end, and it did not say that a peer's end was its reason. Times
+/// of ranks on several hosts may be wrong by what messages took, so they alone do not tell who was first.
+bool failed_by_itself(const RankOutcome& rank) {
+  const auto& seen = rank.last_seen;
+  const bool follows =
+      seen && seen->end_kind == wire::EndKind::error && seen->end_value == static_cast<std::uint32_t>(Code::peer_died);
+  return rank.failed() && rank.asked_with == 0 && !follows;
+}
+
 Situation situation_of(const RankOutcome& culprit) {
   if (!culprit.lost.empty()) return Situation::host_lost;
   if (culprit.left_silently()) return Situation::left_silently;
@@ -93,8 +102,10 @@ const RankOutcome& cause_of(std::span<const RankOutcome> ranks, const RankOutcom
 
 const RankOutcome* first_failure(std::span<const RankOutcome> ranks) {
   const RankOutcome* first = nullptr;
+  const bool any_by_itself = std::any_of(ranks.begin(), ranks.end(), failed_by_itself);
   for (const RankOutcome& rank : ranks) {
-    if (rank.failed() && (first == nullptr || failure_ns(rank) < failure_ns(*first))) first = &rank;
+    if (any_by_itself ? !failed_by_itself(rank) : !rank.failed()) continue;
+    if (first == nullptr || failure_ns(rank) < failure_ns(*first)) first = &rank;
   }
   return first;
 }

@@ -13,7 +13,7 @@
 namespace baton::job {
 
 /// The failed rank whose failure was noted first, by any rank or by the launcher; nullptr if none failed.
-/// Ranks that fail because of it may well be reaped before it.
+/// Ranks that fail because of it may well be reaped before it; one that says so itself counts if all do.
 [[nodiscard]] const RankOutcome* first_failure(std::span<const RankOutcome> ranks);
 
 /// Why `failed`, the first failure, came about: a rank that ended before it without leaving the job, if its end may

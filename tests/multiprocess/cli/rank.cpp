@@ -70,6 +70,20 @@ void go_round(baton::Domain& me) {
   say("went round");
 }
 
+/// One of everything that ranks do together.
+void take_steps(baton::Domain& me) {
+  go_round(me);
+  {
+    auto large = me.window<int>("large", std::size_t{1} << 18U);
+    const std::vector<int> mine(large.size(), me.rank());
+    large.put((me.rank() + 2) % me.size(), 0, mine);
+    me.barrier();
+  }  // released
+  std::vector<float> sum(100, 1);
+  baton::allreduce(me, sum);
+  go_round(me);
+}
+
 /// A token goes round so many times.
 void relay(baton::Domain& me, baton::Signals& signals, int rounds) {
   const int next = (me.rank() + 1) % me.size();
@@ -192,6 +206,7 @@ int main(int argc, char** argv) {
       signals.wait(7, baton::WaitCmp::ge, 1, kLong);
     }
     if (what == "round") go_round(me);
+    if (what == "steps") take_steps(me);
     if (what == "add_up") add_up(me, me.size() - 1);
     if (what == "add_up_early") add_up(me, me.size() - 2);
     if (what == "allreduce") {

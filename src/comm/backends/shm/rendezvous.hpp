@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <baton/error.hpp>
 
 #include "base/unique_fd.hpp"
 #include "comm/backends/shm/mailroom.hpp"
@@ -24,6 +28,12 @@ struct Membership {
   UniqueFd listener;  // the host's, still bound: late arrivals must be refused
 };
 
+/// News that not all can come any more, from where this host does not see it.
+struct BadNews {
+  int fd = -1;                                      // readable when there may be some
+  std::function<std::optional<Error>()> what = {};  // nothing: the wait goes on
+};
+
 struct RendezvousRequest {
   std::string name;
   std::uint32_t rank;
@@ -31,6 +41,7 @@ struct RendezvousRequest {
   std::chrono::nanoseconds timeout;
   /// Who meets here, ascending: the ranks of this host. Empty: all.
   std::vector<std::uint32_t> here = {};
+  BadNews bad_news = {};
 
   [[nodiscard]] std::uint32_t count_here() const noexcept {
     return here.empty() ? size : static_cast<std::uint32_t>(here.size());

@@ -63,10 +63,12 @@ class Host {
   void poll_once(Deadline deadline) {
     std::vector<pollfd> events{{listener_.get(), POLLIN, 0}};
     for (const Guest& guest : guests_) events.push_back({guest.connection.get(), POLLIN, 0});
+    events.push_back({request_.bad_news.fd, POLLIN, 0});
     if (::poll(events.data(), events.size(), deadline.poll_timeout_ms()) < 0) {
       if (errno == EINTR) return;
       fail_system("waiting for ranks");
     }
+    if (events.back().revents != 0) hear_bad_news();
     for (std::size_t i = guests_.size(); i-- > 0;) {
       if (events[i + 1].revents != 0 && !serve(guests_[i])) forget(i);
     }
@@ -202,6 +204,13 @@ class Host {
                                   guest.process.pid, request_.name, cause_of_end(guest.process)));
     tell_all(error);
     throw Error(error);
+  }
+
+  void hear_bad_news() {
+    const auto error = request_.bad_news.what();
+    if (!error) return;
+    tell_all(*error);
+    throw Error(*error);
   }
 
   void tell_all(const Error& error) {

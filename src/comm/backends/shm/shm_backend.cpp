@@ -113,12 +113,13 @@ class ShmBackend final : public comm::Backend {
 std::unique_ptr<comm::Backend> rendezvous(const std::string& name, std::uint32_t rank, std::uint32_t size,
                                           std::chrono::nanoseconds timeout,
                                           const std::optional<std::string>& launcher) {
-  return rendezvous(HostGroup{name, rank, size, {}, {}}, timeout, launcher);
+  return rendezvous(HostGroup{name, rank, size, {}, {}, {}}, timeout, launcher);
 }
 
 std::unique_ptr<comm::Backend> rendezvous(HostGroup group, std::chrono::nanoseconds timeout,
                                           const std::optional<std::string>& launcher) {
-  Membership membership = meet({group.name, group.rank, group.size, timeout, std::move(group.here)});
+  Membership membership =
+      meet({group.name, group.rank, group.size, timeout, std::move(group.here), std::move(group.bad_news)});
   const bool host = static_cast<bool>(membership.listener);
   auto backend = std::make_unique<ShmBackend>(std::move(membership), group.rank, group.name, std::move(group.on_death));
   if (host && launcher) backend->send_control_to(*launcher);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/backend.hpp"
+#include "comm/backends/shm/rendezvous.hpp"
 #include "comm/rendezvous.hpp"
 
 namespace baton::shm {
@@ -27,6 +28,7 @@ struct HostGroup {
   std::vector<std::uint32_t> here;  // ascending
   /// Called on a thread of its own for each rank of this host that this one finds dead.
   std::function<void(const comm::RankEnd&)> on_death;
+  BadNews bad_news = {};
 };
 
 /// The same for these: they share a control segment for all ranks of the job, in which those of other hosts are absent.

@@ -12,6 +12,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "comm/backends/shm/shm_backend.hpp"
+#include "comm/backends/ucx/early_ends.hpp"
 #include "comm/backends/ucx/ucx_path.hpp"
 #include "comm/backends/ucx/ucx_progress.hpp"
 #include "comm/control_setup.hpp"
@@ -153,11 +154,24 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
     host_of.push_back(meeting->host_of(other));
     if (host_of.back() == own_host) here.push_back(other);
   }
+  const auto ends = std::make_shared<EarlyEnds>();
+  meeting->on_end([ends](const comm::RankEnd& end) { ends->note(end); });
+  const auto hopeless = [ends, &host_of, own_host]() -> std::optional<Error> {
+    const auto end = ends->first([&](std::uint32_t other) { return host_of[other] == own_host; });
+    if (!end) return std::nullopt;
+    std::vector<std::string> notes;
+    if (!end->reason.empty()) notes.push_back(end->reason);
+    return Error(Code::peer_died, fmt::format("rank {} died before the ranks had met", end->rank), std::move(notes));
+  };
   const std::weak_ptr<comm::Rendezvous> told = meeting;
-  auto host = shm::rendezvous({fmt::format("{}/{}", meeting->job(), own_host), rank, meeting->size(), std::move(here),
+  auto host = shm::rendezvous({fmt::format("{}/{}", meeting->job(), own_host),
+                               rank,
+                               meeting->size(),
+                               std::move(here),
                                [told](const comm::RankEnd& end) {
                                  if (const auto alive = told.lock()) alive->report_end(end);
-                               }},
+                               },
+                               {ends->fd(), hopeless}},
                               deadline.left(), launcher);
   // Everybody's control segment is there before anybody hears of the end of another.
   const auto records = meeting->exchange(pack({static_cast<std::uint32_t>(::getpid()), pass, worker->address(),
@@ -173,7 +187,7 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
   }
   worker->admit_only(std::vector(hosts.begin(), hosts.end()));
   const FutexScope scope = host->futex_scope();
-  meeting->on_end(
+  ends->forward(
       [&control = host->control(), scope](const comm::RankEnd& end) { comm::mark_ended(control, end, scope); });
   auto path = std::make_unique<UcxPath>(std::move(worker), PathPlace{host->control(), rank, scope, std::move(host_of)},
                                         std::move(peers));
