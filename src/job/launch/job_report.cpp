@@ -63,13 +63,10 @@ bool may_follow(const RankOutcome& failed) {
   return failed.status && WIFEXITED(*failed.status);
 }
 
-/// Whether it has failed by itself: nobody asked it to end, and it did not say that a peer's end was its reason. Times
-/// of ranks on several hosts may be wrong by what messages took, so they alone do not tell who was first.
+/// Whether it has failed by itself: nobody asked it to end, and no peer's end can be the reason. Times of other hosts
+/// may be wrong by what messages took, so that they alone do not tell who was first.
 bool failed_by_itself(const RankOutcome& rank) {
-  const auto& seen = rank.last_seen;
-  const bool follows =
-      seen && seen->end_kind == wire::EndKind::error && seen->end_value == static_cast<std::uint32_t>(Code::peer_died);
-  return rank.failed() && rank.asked_with == 0 && !follows;
+  return rank.failed() && rank.asked_with == 0 && !rank.host.empty() && !may_follow(rank);
 }
 
 Situation situation_of(const RankOutcome& culprit) {

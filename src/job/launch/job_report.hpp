@@ -13,7 +13,8 @@
 namespace baton::job {
 
 /// The failed rank whose failure was noted first, by any rank or by the launcher; nullptr if none failed.
-/// Ranks that fail because of it may well be reaped before it; one that says so itself counts if all do.
+/// Ranks that fail because of it may well be reaped before it; on several hosts, one that may have counts if
+/// no other has failed by itself.
 [[nodiscard]] const RankOutcome* first_failure(std::span<const RankOutcome> ranks);
 
 /// Why `failed`, the first failure, came about: a rank that ended before it without leaving the job, if its end may
