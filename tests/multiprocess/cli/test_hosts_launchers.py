@@ -6,10 +6,11 @@ import signal
 import socket
 import subprocess
 import time
+import uuid
 
 import pytest
 
-from conftest import LIMIT
+from conftest import LIMIT, marked_processes
 from test_hosts_gathering import TOKEN, make_gathering  # noqa: F401 (a fixture)
 
 
@@ -70,6 +71,7 @@ class Slurm:
     def __init__(self, job, folder):
         self.job, self.folder = job, folder
         self.daemons = []
+        self.mark = f"SLURMTEST={uuid.uuid4().hex}"  # of the daemons and what they start for steps
         port = free_ports(2)
         outside = job.addresses[0].rsplit(".", 1)[0] + ".254"
         key = folder / "key"
@@ -119,8 +121,9 @@ PartitionName=lab Nodes=ALL Default=YES State=UP
         self.await_true(lambda: self.call("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(len(job.lab.hosts)))
 
     def start(self, *command):
-        self.daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                             stderr=subprocess.DEVNULL, start_new_session=True))  # fmt: skip
+        name, value = self.mark.split("=")
+        self.daemons.append(subprocess.Popen(command, env={**os.environ, name: value}, stdin=subprocess.DEVNULL,
+                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))  # fmt: skip
 
     def call(self, *command):
         return subprocess.run(command, env={**os.environ, "SLURM_CONF": str(self.configuration)}, capture_output=True,
@@ -146,8 +149,13 @@ PartitionName=lab Nodes=ALL Default=YES State=UP
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
                 process.wait(LIMIT)
+        for pid in marked_processes(self.mark):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 def free_ports(count):
