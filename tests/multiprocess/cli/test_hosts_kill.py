@@ -15,7 +15,7 @@ from test_hosts import make_hosts  # noqa: F401 (a fixture)
 
 SHIM = os.environ.get("BATON_TEST_KILL_AT", "")
 EVERY = bool(os.environ.get("BATON_TEST_EVERY"))
-FEW = 5
+FEW = 3
 SLOTS = [2, 2]
 
 
