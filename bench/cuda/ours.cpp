@@ -144,17 +144,18 @@ Run add_blocks(std::int64_t bytes, Checks checks) {
 }
 
 Run rows(const std::string& kernel, std::int64_t bytes, int share) {
+  constexpr std::int64_t kColumns = 1024;
   // A core that shares its multiprocessor has less of Vec.
-  const std::int64_t columns = share == 1 ? 1024 : 256;
+  const int rows_of_tile = share == 1 ? 8 : share == 2 ? 4 : 2;
   const int clusters = share == 1 ? 0 : share * baton::Chip({.platform = "cuda"}).clusters();
   auto made = std::make_shared<Captured>(
       baton::KernelFile::compile(
-          {.source = CUDA_ROW_KERNELS, .platform = "cuda", .defines = {"COLS=" + std::to_string(columns)}}),
+          {.source = CUDA_ROW_KERNELS, .platform = "cuda", .defines = {"ROWS=" + std::to_string(rows_of_tile)}}),
       clusters, baton::ProfileMode::off);
   const baton::LoadedKernel loaded = made->file.kernel(kernel);
-  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float)) / columns;
-  const Tensor x = made->chip.alloc<float>({count, columns}, "x");
-  const Tensor y = made->chip.alloc<float>({count, columns}, "y");
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float)) / kColumns;
+  const Tensor x = made->chip.alloc<float>({count, kColumns}, "x");
+  const Tensor y = made->chip.alloc<float>({count, kColumns}, "y");
   const auto blocks = static_cast<std::uint32_t>(made->chip.cube_cores() + made->chip.vector_cores());
   made->capture([&](Graph& graph) {
     graph.submit(loaded.get(), {{Access::in, x}, {Access::out, y}}, {.blocks = blocks});

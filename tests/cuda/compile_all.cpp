@@ -82,8 +82,9 @@ std::vector<KernelSource> all() {
     source.include_dirs = {CUDA_SOURCES + scenarios};
     sources.push_back(std::move(source));
   }
-  sources.push_back(file("tests/cuda/row_kernels.cpp", {"COLS=1024"}));
-  sources.push_back(file("tests/cuda/row_kernels.cpp", {"COLS=256"}));
+  sources.push_back(file("tests/cuda/row_kernels.cpp", {"ROWS=8"}));
+  sources.push_back(file("tests/cuda/row_kernels.cpp", {"ROWS=4"}));
+  sources.push_back(file("tests/cuda/row_kernels.cpp", {"ROWS=2"}));
   sources.push_back(file("tests/cuda/kernels.cpp", {"PTO_NO_CHECKS"}));
   sources.push_back(cube_file("tests/cuda/matmul_kernels.cpp", {}));
   sources.push_back(cube_file("tests/cuda/matmul_kernels.cpp", {"PTO_NO_CHECKS"}));

@@ -1,35 +1,43 @@
-// Softmax and layer norm of rows of COLS floats, streamed through Vec: of the tests, and of bench/cuda.
+// Softmax and layer norm of rows of COLS floats, ROWS of them in a tile, streamed through Vec: of the tests, and of
+// bench/cuda.
 #include <baton_kernel.hpp>
 
 #if !defined(COLS)
 #define COLS 1024
 #endif
+#if !defined(ROWS)
+#define ROWS 8
+#endif
 
 namespace {
 
-constexpr int kRows = 8;  // of a tile
+constexpr int kRows = ROWS;
 constexpr int kStages = 3;
 using Block = pto::Tile<pto::TileType::Vec, float, kRows, COLS>;
-using Column = pto::Tile<pto::TileType::Vec, float, kRows, 1, pto::BLayout::ColMajor>;
+constexpr int kColumnRows = (kRows + 7) / 8 * 8;  // a multiple of 32 bytes
+using Column = pto::Tile<pto::TileType::Vec, float, kColumnRows, 1, pto::BLayout::ColMajor, kRows, 1>;
 /// The same elements for instructions that take lines.
-using Flat = pto::Tile<pto::TileType::Vec, float, 1, kRows>;
+using Flat = pto::Tile<pto::TileType::Vec, float, 1, kColumnRows, pto::BLayout::RowMajor, 1, kRows>;
+/// What reductions may overwrite.
+using Spare = pto::Tile<pto::TileType::Vec, float, 1, 8>;
 constexpr int64_t kTileBytes = int64_t{kRows} * COLS * int64_t{sizeof(float)};
 constexpr int64_t kColumnBytes = 512;  // where tiles may begin
 
 struct Scratch {
-  Block wide;
+  Spare spare;
   Block squares;
   Column first;
   Column second;
   Flat flat_first;
   Flat flat_second;
   AICORE Scratch() {
-    TASSIGN(wide, kStages * kTileBytes);
-    TASSIGN(squares, (kStages + 1) * kTileBytes);
-    TASSIGN(first, (kStages + 2) * kTileBytes);
-    TASSIGN(flat_first, (kStages + 2) * kTileBytes);
-    TASSIGN(second, (kStages + 2) * kTileBytes + kColumnBytes);
-    TASSIGN(flat_second, (kStages + 2) * kTileBytes + kColumnBytes);
+    constexpr int64_t kColumns = (kStages + 1) * kTileBytes;
+    TASSIGN(squares, kStages * kTileBytes);
+    TASSIGN(first, kColumns);
+    TASSIGN(flat_first, kColumns);
+    TASSIGN(second, kColumns + kColumnBytes);
+    TASSIGN(flat_second, kColumns + kColumnBytes);
+    TASSIGN(spare, kColumns + 2 * kColumnBytes);
   }
 };
 
@@ -71,17 +79,17 @@ AICORE void stream_rows(int64_t* args, const In& x, const Out& y, const Change& 
 
 }  // namespace
 
-/// As many rows as a multiple of 8.
+/// As many rows as a multiple of ROWS.
 BATON_KERNEL(softmax_rows, In<float, 2> x, Out<float, 2> y) {
   Scratch scratch;
   stream_rows(args, x, y, [&](Block& tile) {
-    TROWMAX(scratch.first, tile, scratch.wide);
+    TROWMAX(scratch.first, tile, scratch.spare);
     pipe_barrier(PIPE_V);
     TROWEXPANDSUB(tile, tile, scratch.first);
     pipe_barrier(PIPE_V);
     TEXP(tile, tile);
     pipe_barrier(PIPE_V);
-    TROWSUM(scratch.first, tile, scratch.wide);
+    TROWSUM(scratch.first, tile, scratch.spare);
     pipe_barrier(PIPE_V);
     TROWEXPANDDIV(tile, tile, scratch.first);
   });
@@ -92,7 +100,7 @@ BATON_KERNEL(layer_norm_rows, In<float, 2> x, Out<float, 2> y) {
   constexpr float kEpsilon = 1e-5F;
   Scratch scratch;
   stream_rows(args, x, y, [&](Block& tile) {
-    TROWSUM(scratch.first, tile, scratch.wide);
+    TROWSUM(scratch.first, tile, scratch.spare);
     pipe_barrier(PIPE_V);
     TMULS(scratch.flat_first, scratch.flat_first, 1.0F / COLS);
     pipe_barrier(PIPE_V);
@@ -100,7 +108,7 @@ BATON_KERNEL(layer_norm_rows, In<float, 2> x, Out<float, 2> y) {
     pipe_barrier(PIPE_V);
     TMUL(scratch.squares, tile, tile);
     pipe_barrier(PIPE_V);
-    TROWSUM(scratch.second, scratch.squares, scratch.wide);
+    TROWSUM(scratch.second, scratch.squares, scratch.spare);
     pipe_barrier(PIPE_V);
     TMULS(scratch.flat_second, scratch.flat_second, 1.0F / COLS);
     pipe_barrier(PIPE_V);

@@ -31,12 +31,7 @@ class TensorArgument {
   /// Counts elements.
   AICORE int64_t stride(int dim) const { return tensor_->strides[dim]; }
   /// The number of elements.
-  AICORE int64_t size() const {
-    if (ndims() == 1) return shape(0);
-    int64_t count = 1;
-    for (int dim = 0; dim < ndims(); ++dim) count *= shape(dim);
-    return count;
-  }
+  AICORE int64_t size() const { return ndims() == 1 ? shape(0) : size_of_many(*this); }
   /// Whether the elements follow each other in memory, the last dimension fastest.
   AICORE bool is_packed() const {
     if (ndims() == 1) return stride(0) == 1 || shape(0) <= 1;
@@ -51,31 +46,25 @@ class TensorArgument {
 
   /// `count` elements from element `first` of a packed tensor, as one line.
   AICORE Line line(int64_t first, int64_t count, Where where = Where::current()) const {
-    if (kChecks) {
-      const BatonPlace place = place_of("line", where);
-      if (!is_packed()) {
-        fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the elements of the tensor do not follow each other; use block()");
-      }
-      check_part(place, "elements ", first, count, size());
+    if (kChecks && !(ndims() == 1 && stride(0) == 1 && is_part(first, count, shape(0)))) {
+      check_line(*this, first, count, where);
     }
     return Line(data() + first, typename Line::Shape(count), typename Line::Stride(count, count, count, count));
   }
   /// All elements of a packed tensor, as one line.
-  AICORE Line line(Where where = Where::current()) const { return line(0, size(), where); }
+  AICORE Line line(Where where = Where::current()) const {
+    // Most tensors have one dimension.
+    int64_t count = shape(0);
+    if (!(ndims() == 1 && stride(0) == 1 && count > 0)) count = length_of_line(*this, where);
+    return Line(data(), typename Line::Shape(count), typename Line::Stride(count, count, count, count));
+  }
 
   /// `rows` times `cols` elements from (row, col) of a tensor of two dimensions.
   AICORE Block block(int64_t row, int64_t col, int64_t rows, int64_t cols, Where where = Where::current()) const {
     static_assert(kDims == BATON_ANY_DIMS || kDims == 2, "block() is for tensors of two dimensions");
-    if (kChecks) {
-      const BatonPlace place = place_of("block", where);
-      if (ndims() != 2) {
-        fail(place, BATON_KERNEL_INVALID_ARGUMENT, "block() is for tensors of 2 dimensions, this one has ", ndims());
-      }
-      if (shape(1) > 1 && stride(1) != 1) {
-        fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the elements of a row are ", stride(1), " apart; must be 1");
-      }
-      check_part(place, "rows ", row, rows, shape(0));
-      check_part(place, "columns ", col, cols, shape(1));
+    if (kChecks && !(ndims() == 2 && (shape(1) <= 1 || stride(1) == 1) && is_part(row, rows, shape(0)) &&
+                     is_part(col, cols, shape(1)))) {
+      refuse_block(*this, row, col, rows, cols, where);
     }
     const int64_t pitch = stride(0);
     return Block(data() + row * pitch + col, typename Block::Shape(rows, cols),
@@ -97,9 +86,44 @@ class TensorArgument {
   }
 
  private:
+  PTO_INLINE AICORE static bool is_part(int64_t first, int64_t count, int64_t size) {
+    return first >= 0 && count >= 1 && count <= size && first <= size - count;
+  }
   AICORE static void check_part(const BatonPlace& place, const char* what, int64_t first, int64_t count, int64_t size) {
-    if (first >= 0 && count >= 1 && count <= size && first <= size - count) return;
+    if (is_part(first, count, size)) return;
     fail(place, BATON_KERNEL_OUT_OF_RANGE, what, first, " to ", first + count, " of a tensor that has ", size);
+  }
+
+  // Out of the way of kernels that do nothing unusual.
+  PTO_OUTLINED AICORE static int64_t size_of_many(TensorArgument tensor) {
+    int64_t count = 1;
+    for (int dim = 0; dim < tensor.ndims(); ++dim) count *= tensor.shape(dim);
+    return count;
+  }
+  PTO_OUTLINED AICORE static int64_t length_of_line(TensorArgument tensor, Where where) {
+    const int64_t count = tensor.size();
+    if (kChecks) check_line(tensor, 0, count, where);
+    return count;
+  }
+  PTO_OUTLINED AICORE static void check_line(TensorArgument tensor, int64_t first, int64_t count, Where where) {
+    const BatonPlace place = place_of("line", where);
+    if (!tensor.is_packed()) {
+      fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the elements of the tensor do not follow each other; use block()");
+    }
+    check_part(place, "elements ", first, count, tensor.size());
+  }
+  PTO_COLD AICORE static void refuse_block(TensorArgument tensor, int64_t row, int64_t col, int64_t rows, int64_t cols,
+                                           Where where) {
+    const BatonPlace place = place_of("block", where);
+    const int dims = tensor.ndims();
+    if (dims != 2) {
+      fail(place, BATON_KERNEL_INVALID_ARGUMENT, "block() is for tensors of 2 dimensions, this one has ", dims);
+    }
+    if (tensor.shape(1) > 1 && tensor.stride(1) != 1) {
+      fail(place, BATON_KERNEL_INVALID_ARGUMENT, "the elements of a row are ", tensor.stride(1), " apart; must be 1");
+    }
+    check_part(place, "rows ", row, rows, tensor.shape(0));
+    check_part(place, "columns ", col, cols, tensor.shape(1));
   }
 
   const ChipTensor* tensor_;

@@ -26,12 +26,15 @@ enum { DSB_ALL, DSB_DDR, DSB_UB };
 
 namespace baton::kernel {
 
-AICORE inline void check_flag(const BatonPlace& place, pipe_t producer, pipe_t consumer, int id) {
-  if (!kChecks) return;
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void refuse_flag(BatonPlace place, pipe_t producer, pipe_t consumer, int id) {
   if (id < 0 || id > 7) fail(place, BATON_KERNEL_INVALID_ARGUMENT, "event ids are 0 to 7, got ", id);
-  if (producer == PIPE_ALL || consumer == PIPE_ALL || producer == consumer) {
-    fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a flag goes from one pipe to another, got ", int{producer}, " to ",
-         int{consumer});
+  fail(place, BATON_KERNEL_INVALID_ARGUMENT, "a flag goes from one pipe to another, got ", int{producer}, " to ",
+       int{consumer});
+}
+PTO_INLINE AICORE void check_flag(const BatonPlace& place, pipe_t producer, pipe_t consumer, int id) {
+  if (kChecks &&
+      (static_cast<unsigned>(id) > 7 || producer == PIPE_ALL || consumer == PIPE_ALL || producer == consumer)) {
+    refuse_flag(place, producer, consumer, id);
   }
 }
 

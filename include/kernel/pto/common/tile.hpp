@@ -25,9 +25,11 @@ constexpr AICORE Box box_of(pto::SLayout layout, int fractal_bytes, int element_
 }
 
 /// A valid size that is set at run time.
-PTO_ONCE PTO_SHARED AICORE void check_valid_size(const char* what, int most, int64_t got, Where where) {
-  if (!kChecks || (got >= 0 && got <= most)) return;
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void refuse_valid_size(const char* what, int most, int64_t got, Where where) {
   fail(place_of("Tile", where), BATON_KERNEL_INVALID_ARGUMENT, what, most, ", got ", got);
+}
+PTO_INLINE AICORE void check_valid_size(const char* what, int most, int64_t got, Where where) {
+  if (kChecks && static_cast<uint64_t>(got) > static_cast<uint64_t>(most)) refuse_valid_size(what, most, got, where);
 }
 
 /// One element of a Vec tile, by the scalar pipe.

@@ -11,25 +11,31 @@
 
 namespace baton::kernel {
 
+PTO_ONCE [[noreturn]] PTO_COLD AICORE void refuse_place(uint32_t tile_type, int64_t bytes, int64_t offset,
+                                                        Where where) {
+  const BatonCore& core = current_core();
+  const BatonPlace place = place_of("TASSIGN", where);
+  if (core.version != BATON_CORE_VERSION) {
+    fail(place, BATON_KERNEL_UNSUPPORTED, "the kernel is compiled for version ", uint32_t{BATON_CORE_VERSION},
+         " of the core, this one has version ", core.version);
+  }
+  if (offset % pto::BLOCK_BYTE_SIZE != 0) {
+    fail(place, BATON_KERNEL_MISALIGNED, "offset ", offset, " is not a multiple of ", pto::BLOCK_BYTE_SIZE, " bytes");
+  }
+  fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile that reaches over ", bytes, " bytes at offset ", offset,
+       " does not fit into the ", name_of(tile_type), " buffer, which has ", core.buffers[tile_type].capacity,
+       " bytes");
+}
+
 /// Where `bytes` bytes at `offset` lie in an on-chip buffer, and how many are left of it from there on.
 PTO_ONCE PTO_SHARED AICORE BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
   const BatonCore& core = current_core();
   const BatonBuffer& buffer = core.buffers[tile_type];
   if (kMatrixUnit && buffer.capacity == 0 && tile_type == static_cast<uint32_t>(pto::TileType::Vec)) settle_for_vec();
   const int64_t room = static_cast<int64_t>(buffer.capacity) - offset;
-  if (kChecks) {
-    const BatonPlace place = place_of("TASSIGN", where);
-    if (core.version != BATON_CORE_VERSION) {
-      fail(place, BATON_KERNEL_UNSUPPORTED, "the kernel is compiled for version ", uint32_t{BATON_CORE_VERSION},
-           " of the core, this one has version ", core.version);
-    }
-    if (offset % pto::BLOCK_BYTE_SIZE != 0) {
-      fail(place, BATON_KERNEL_MISALIGNED, "offset ", offset, " is not a multiple of ", pto::BLOCK_BYTE_SIZE, " bytes");
-    }
-    if (offset < 0 || bytes > room) {
-      fail(place, BATON_KERNEL_OUT_OF_RANGE, "a tile that reaches over ", bytes, " bytes at offset ", offset,
-           " does not fit into the ", name_of(tile_type), " buffer, which has ", buffer.capacity, " bytes");
-    }
+  if (kChecks &&
+      (core.version != BATON_CORE_VERSION || offset % pto::BLOCK_BYTE_SIZE != 0 || offset < 0 || bytes > room)) {
+    refuse_place(tile_type, bytes, offset, where);
   }
   return {buffer.base + offset, static_cast<uint64_t>(room)};
 }

@@ -40,21 +40,25 @@ PTO_BODIES template void check_signal_view<>(const BatonPlace&, const GlobalView
 // common/fifo.hpp
 PTO_BODIES template GlobalView part_of_slot<>(const BatonPlace&, const TileView&, uint8_t*, int64_t, int64_t, int64_t);
 // common/tile.hpp
-PTO_BODIES template void check_valid_size<>(const char*, int, int64_t, Where);
+PTO_BODIES template void refuse_valid_size<>(const char*, int, int64_t, Where);
 PTO_BODIES template void begin_scalar_access<>(const BatonPlace&, uint32_t, const void*, int64_t, int64_t, int64_t,
                                                int64_t);
 // common/tile_view.hpp
 PTO_BODIES template BatonTileRange range_of<>(const TileUse&);
 // instructions/assign.hpp
+PTO_BODIES template void refuse_place<>(uint32_t, int64_t, int64_t, Where);
 PTO_BODIES template BatonBuffer place_in_buffer<>(uint32_t, int64_t, int64_t, Where);
 // instructions/concat.hpp
 PTO_BODIES template void concatenate<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
 // instructions/elementwise.hpp
+PTO_BODIES template void refuse_unary<>(BatonPlace, TileView, TileView);
+PTO_BODIES template void refuse_binary<>(BatonPlace, TileView, TileView, TileView);
 PTO_BODIES template Work begin_unary<>(const char*, Where, const TileView&, const TileView&);
 PTO_BODIES template Work begin_binary<>(const char*, Where, const TileView&, const TileView&, const TileView&);
 PTO_BODIES template Work begin_with_scalar<>(const char*, Where, const TileView&, const TileView&, const void*);
 // instructions/expand.hpp
 PTO_BODIES template void check_expansion<>(const BatonPlace&, const TileView&, const TileView&, const TileView&);
+PTO_BODIES template void refuse_expansion<>(BatonPlace, TileView, TileView, TileView);
 PTO_BODIES template void check_column<>(const BatonPlace&, const TileView&, const TileView&);
 PTO_BODIES template Work begin_row_expansion<>(const char*, Where, const TileView&, const TileView&, const TileView&);
 PTO_BODIES template Work begin_col_expansion<>(const char*, Where, const TileView&, const TileView&, const TileView&);
@@ -103,6 +107,7 @@ PTO_BODIES template void check_apart<>(const BatonPlace&, const char*, const Til
 PTO_BODIES template void tell<>(BatonCore&, const BatonPlace&, uint32_t, const TileUse*, uint32_t,
                                 const BatonGlobalRange*, uint32_t);
 // instructions/reduce.hpp
+PTO_BODIES template void refuse_row_reduction<>(BatonPlace, TileView, TileView, TileView);
 PTO_BODIES template Work begin_row_reduction<>(const char*, Where, const TileView&, const TileView&, const TileView&);
 PTO_BODIES template Work begin_col_reduction<>(const char*, Where, const TileView&, const TileView&);
 // instructions/scratch.hpp

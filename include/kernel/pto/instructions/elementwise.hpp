@@ -32,12 +32,24 @@ PTO_INLINE AICORE Work work_on(const TileView& dst, const Source& first, const S
   return work;
 }
 
-/// Checks the tiles, tells the core, and describes the work.
-PTO_ONCE PTO_SHARED AICORE Work begin_unary(const char* name, Where where, const TileView& dst, const TileView& src) {
-  const BatonPlace place = place_of(name, where);
+// Says what is wrong with tiles that were refused. Takes copies, as all that is seldom called.
+PTO_ONCE PTO_COLD AICORE void refuse_unary(BatonPlace place, TileView dst, TileView src) {
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
   check_same_valid(place, "dst", dst, "src", src);
+}
+PTO_ONCE PTO_COLD AICORE void refuse_binary(BatonPlace place, TileView dst, TileView first, TileView second) {
+  check_tile(place, "dst", dst);
+  check_tile(place, "src0", first);
+  check_tile(place, "src1", second);
+  check_same_valid(place, "dst", dst, "src0", first);
+  check_same_valid(place, "dst", dst, "src1", second);
+}
+
+/// Checks the tiles, tells the core, and describes the work.
+PTO_ONCE PTO_SHARED AICORE Work begin_unary(const char* name, Where where, const TileView& dst, const TileView& src) {
+  const BatonPlace place = place_of(name, where);
+  if (kChecks && !(is_usable(dst) && is_usable(src) && have_same_valid(dst, src))) refuse_unary(place, dst, src);
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
   return work_on(dst, lines_of(src), lines_of(src));
 }
@@ -45,11 +57,10 @@ PTO_ONCE PTO_SHARED AICORE Work begin_unary(const char* name, Where where, const
 PTO_ONCE PTO_SHARED AICORE Work begin_binary(const char* name, Where where, const TileView& dst, const TileView& first,
                                              const TileView& second) {
   const BatonPlace place = place_of(name, where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src0", first);
-  check_tile(place, "src1", second);
-  check_same_valid(place, "dst", dst, "src0", first);
-  check_same_valid(place, "dst", dst, "src1", second);
+  if (kChecks && !(is_usable(dst) && is_usable(first) && is_usable(second) && have_same_valid(dst, first) &&
+                   have_same_valid(dst, second))) {
+    refuse_binary(place, dst, first, second);
+  }
   issue(place, pipe_bit(PIPE_V), reads(first), reads(second), writes(dst));
   return work_on(dst, lines_of(first), lines_of(second));
 }
@@ -58,9 +69,7 @@ PTO_ONCE PTO_SHARED AICORE Work begin_binary(const char* name, Where where, cons
 PTO_ONCE PTO_SHARED AICORE Work begin_with_scalar(const char* name, Where where, const TileView& dst,
                                                   const TileView& src, const void* scalar) {
   const BatonPlace place = place_of(name, where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_same_valid(place, "dst", dst, "src", src);
+  if (kChecks && !(is_usable(dst) && is_usable(src) && have_same_valid(dst, src))) refuse_unary(place, dst, src);
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
   return work_on(dst, lines_of(src), {scalar, 0, 1});
 }

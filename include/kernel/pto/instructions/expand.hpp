@@ -37,6 +37,10 @@ PTO_ONCE PTO_SHARED AICORE void check_expansion(const BatonPlace& place, const T
   check_same_valid(place, "dst", dst, "src", src);
 }
 
+PTO_ONCE PTO_COLD AICORE void refuse_expansion(BatonPlace place, TileView dst, TileView src, TileView vector) {
+  check_expansion(place, dst, src, vector);
+}
+
 PTO_ONCE PTO_SHARED AICORE void check_column(const BatonPlace& place, const TileView& dst, const TileView& vector) {
   const int32_t block = pto::BLOCK_BYTE_SIZE / vector.order.element_bytes;
   if (kChecks && !is_single_column(vector.order) && vector.valid_cols != 1 && vector.valid_cols != block &&
@@ -57,7 +61,9 @@ PTO_ONCE PTO_SHARED AICORE Work begin_row_expansion(const char* name, Where wher
       (is_single_column(first.order) || (second.valid_cols == dst.valid_cols && first.valid_cols != dst.valid_cols));
   const TileView& src = swapped ? second : first;
   const TileView& vector = swapped ? first : second;
-  check_expansion(place, dst, src, vector);
+  if (kChecks && !(is_usable(dst) && is_usable(src) && is_usable(vector) && have_same_valid(dst, src))) {
+    refuse_expansion(place, dst, src, vector);
+  }
   check_column(place, dst, vector);
   issue(place, pipe_bit(PIPE_V), reads(src), reads(vector), writes(dst));
   return swapped ? work_on(dst, column_of(vector), lines_of(src)) : work_on(dst, lines_of(src), column_of(vector));

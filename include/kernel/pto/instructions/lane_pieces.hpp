@@ -7,6 +7,7 @@
 #include <string.h>
 #include <pto/instructions/numbers.hpp>
 #include <pto/target/lanes.hpp>
+#include <type_traits>
 
 namespace baton::kernel {
 
@@ -40,6 +41,19 @@ PTO_INLINE AICORE bool is_wide(const void* data, int64_t pitch_bytes) {
   return (reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(pitch_bytes)) % kLaneBytes == 0;
 }
 
+/// The same address of Vec, of which the compiler knows that it is in the shared memory of a GPU: accesses there are
+/// faster.
+template <typename Element>
+PTO_INLINE AICORE Element* in_vec(Element* address) {
+#if defined(__CUDACC__)
+  auto in_shared = static_cast<uint32_t>(__cvta_generic_to_shared(address));
+  asm("" : "+r"(in_shared));  // or the compiler takes one conversion for the inverse of the other
+  return static_cast<Element*>(__cvta_shared_to_generic(in_shared));
+#else
+  return address;
+#endif
+}
+
 template <typename Element>
 PTO_INLINE AICORE void load_wide(Element (&piece)[kLanePiece<Element>], const Element* from) {
   const LaneBytes bytes = *reinterpret_cast<const LaneBytes*>(from);
@@ -53,6 +67,21 @@ PTO_INLINE AICORE void store_wide(Element* to, const Element (&piece)[kLanePiece
   *reinterpret_cast<LaneBytes*>(to) = bytes;
 }
 
+/// The same in Vec.
+template <typename Element>
+PTO_INLINE AICORE void store_wide_in_vec(Element* to, const Element (&piece)[kLanePiece<Element>]) {
+#if defined(__CUDACC__)
+  // What the compiler would make four accesses of.
+  LaneBytes bytes;
+  memcpy(&bytes, static_cast<const void*>(piece), kLaneBytes);
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+               "r"(bytes.words[0]), "r"(bytes.words[1]), "r"(bytes.words[2]), "r"(bytes.words[3])
+               : "memory");
+#else
+  store_wide(to, piece);
+#endif
+}
+
 /// A source as a lane reads it. What is the same everywhere is taken along: it may be a variable of the caller.
 template <typename Element>
 class LaneSource {
@@ -64,6 +93,17 @@ class LaneSource {
         is_wide_(source.period == 0 && is_wide(source.data, source.pitch * int64_t{sizeof(Element)})),
         is_number_(source.period == 1 && source.pitch == 0),
         number_(is_number_ ? *data_ : Element{}) {}
+
+  /// Whether a whole piece is 16 bytes that load_whole() may read, or one element that repeats through a row.
+  PTO_INLINE AICORE bool comes_whole() const { return is_wide_; }
+  PTO_INLINE AICORE bool repeats() const { return mask_ == 0; }
+
+  PTO_INLINE AICORE void load_whole(Element (&piece)[kLanePiece<Element>], uint32_t row, uint32_t col) const {
+    load_wide(piece, in_vec(data_ + row * static_cast<uint32_t>(pitch_) + col));
+  }
+  PTO_INLINE AICORE Element load_number(uint32_t row) const {
+    return is_number_ ? number_ : *in_vec(data_ + row * static_cast<uint32_t>(pitch_));
+  }
 
   /// `count` elements from (row, col) on; col is a multiple of a piece.
   PTO_INLINE AICORE void load(Element (&piece)[kLanePiece<Element>], uint32_t row, uint32_t col, uint32_t count) const {
@@ -84,6 +124,84 @@ class LaneSource {
   Element number_;
 };
 
+/// What an operation takes for a piece.
+template <typename Element>
+struct OnePiece {
+  Element first[kLanePiece<Element>];
+};
+template <typename Element>
+struct TwoPieces {
+  Element first[kLanePiece<Element>];
+  Element second[kLanePiece<Element>];
+};
+template <typename Element>
+struct PieceAndNumber {
+  Element first[kLanePiece<Element>];
+  Element second;
+};
+
+/// An operation whose second operand is one number for several elements.
+template <typename Operation, typename Operand>
+struct WithNumber {
+  Operation operation;
+  Operand number;
+  PTO_INLINE AICORE WithNumber(Operation operation_with, Operand with) : operation(operation_with), number(with) {}
+  template <typename Element>
+  PTO_INLINE AICORE void apply(Element (&piece)[kLanePiece<Element>],
+                               const Element (&from)[kLanePiece<Element>]) const {
+    PTO_UNROLL
+    for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+      piece[k] = static_cast<Element>(operation(widened(from[k]), number));
+    }
+  }
+};
+
+#if defined(__CUDACC__)
+/// As a GPU divides, with what depends on the divisor alone done once.
+template <>
+struct WithNumber<DivideNumbers, float> {
+  float divisor;
+  float reciprocal;
+  bool is_usual;  // neither it nor a quotient of usual numbers comes near the ends of what a float holds
+
+  __device__ __forceinline__ WithNumber(DivideNumbers, float with) : divisor(with) {
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(with));
+    reciprocal = __fmaf_rn(__fmaf_rn(-with, reciprocal, 1.0f), reciprocal, reciprocal);
+    is_usual = is_between(with, 97, 157);
+  }
+  /// Of its exponent as a float has it.
+  __device__ __forceinline__ static bool is_between(float value, uint32_t least, uint32_t end) {
+    return (__float_as_uint(value) >> 23 & 0xffu) - least < end - least;
+  }
+  PTO_OUTLINED __device__ static float divide_unusual(float value, float by) { return value / by; }
+
+  template <typename Element>
+  __device__ __forceinline__ void apply(Element (&piece)[kLanePiece<Element>],
+                                        const Element (&from)[kLanePiece<Element>]) const {
+    bool all_usual = is_usual;
+    PTO_UNROLL
+    for (uint32_t k = 0; k < kLanePiece<Element>; ++k) all_usual &= is_between(widened(from[k]), 64, 190);
+    if (all_usual) {
+      PTO_UNROLL
+      for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+        const float value = widened(from[k]);
+        const float quotient = __fmul_rn(value, reciprocal);
+        piece[k] = static_cast<Element>(__fmaf_rn(__fmaf_rn(-divisor, quotient, value), reciprocal, quotient));
+      }
+    } else {
+      PTO_UNROLL
+      for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+        piece[k] = static_cast<Element>(divide_unusual(widened(from[k]), divisor));
+      }
+    }
+  }
+};
+#endif
+
+/// A number that a type says.
+template <uint32_t kNumber>
+using Number = std::integral_constant<uint32_t, kNumber>;
+
 /// The destination of rows x cols elements, divided among lanes.
 template <typename Element>
 class LaneTarget {
@@ -94,6 +212,41 @@ class LaneTarget {
         rows_(static_cast<uint32_t>(work.rows)),
         cols_(static_cast<uint32_t>(work.cols)),
         is_wide_(is_wide(work.dst, work.pitch * int64_t{sizeof(Element)})) {}
+
+  /// Whether all pieces are whole and can be written at once.
+  PTO_INLINE AICORE bool is_whole() const { return is_wide_ && cols_ % kLanePiece<Element> == 0; }
+
+  /// For each piece of a lane, where all are whole: load(operands, row, col), then make(piece, operands). A few pieces
+  /// together, whose operands are on their way at once.
+  template <typename Operands, typename Load, typename Make>
+  PTO_INLINE AICORE void fill_whole(Lanes lanes, Load load, Make make) const {
+    constexpr uint32_t kPieceOfLane = kLanePiece<Element>;
+    const uint32_t cols = cols_ / kPieceOfLane;
+    if (cols == 0) return;
+    const uint32_t all = rows_ * cols;
+    uint32_t at = lanes.lane;
+    LaneCells cell(lanes, cols);
+    const auto fill_some = [&](auto together) PTO_INLINE_LAMBDA {
+      constexpr uint32_t kTogether = decltype(together)::value;
+      Operands operands[kTogether];
+      uint32_t places[kTogether];
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        load(operands[i], cell.row, cell.col * kPieceOfLane);
+        places[i] = cell.row * static_cast<uint32_t>(pitch_) + cell.col * kPieceOfLane;
+        cell.advance();
+      }
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        Element piece[kPieceOfLane];
+        make(piece, operands[i]);
+        store_wide_in_vec(data_ + places[i], piece);
+      }
+    };
+    constexpr uint32_t kSome = 4;
+    for (; at + (kSome - 1) * lanes.count < all; at += kSome * lanes.count) fill_some(Number<kSome>{});
+    for (; at < all; at += lanes.count) fill_some(Number<1>{});
+  }
 
   /// For each piece of a lane: make(piece, row, col, count) writes its `count` elements.
   template <typename Make>
@@ -126,6 +279,32 @@ template <typename Element, typename Operation>
 PTO_INLINE AICORE void combine_on_lanes(const Work& work, Operation operation) {
   on_lanes([operation, target = LaneTarget<Element>(work), first = LaneSource<Element>(work.first),
             second = LaneSource<Element>(work.second)](Lanes lanes) {
+    if (target.is_whole() && first.comes_whole() && second.comes_whole()) {
+      return target.template fill_whole<TwoPieces<Element>>(
+          lanes,
+          [&](TwoPieces<Element>& operands, uint32_t row, uint32_t col) PTO_INLINE_LAMBDA {
+            first.load_whole(operands.first, row, col);
+            second.load_whole(operands.second, row, col);
+          },
+          [&](Element(&piece)[kLanePiece<Element>], const TwoPieces<Element>& operands) PTO_INLINE_LAMBDA {
+            PTO_UNROLL
+            for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+              piece[k] = static_cast<Element>(operation(widened(operands.first[k]), widened(operands.second[k])));
+            }
+          });
+    }
+    if (target.is_whole() && first.comes_whole() && second.repeats()) {
+      return target.template fill_whole<PieceAndNumber<Element>>(
+          lanes,
+          [&](PieceAndNumber<Element>& operands, uint32_t row, uint32_t col) PTO_INLINE_LAMBDA {
+            first.load_whole(operands.first, row, col);
+            operands.second = second.load_number(row);
+          },
+          [&](Element(&piece)[kLanePiece<Element>], const PieceAndNumber<Element>& operands) PTO_INLINE_LAMBDA {
+            const WithNumber<Operation, Computed<Element>> with(operation, widened(operands.second));
+            with.apply(piece, operands.first);
+          });
+    }
     target.fill(
         lanes, [&](Element(&piece)[kLanePiece<Element>], uint32_t row, uint32_t col, uint32_t count) PTO_INLINE_LAMBDA {
           Element with[kLanePiece<Element>] = {};
@@ -142,6 +321,18 @@ PTO_INLINE AICORE void combine_on_lanes(const Work& work, Operation operation) {
 template <typename Element, typename Operation>
 PTO_INLINE AICORE void apply_on_lanes(const Work& work, Operation operation) {
   on_lanes([operation, target = LaneTarget<Element>(work), source = LaneSource<Element>(work.first)](Lanes lanes) {
+    if (target.is_whole() && source.comes_whole()) {
+      return target.template fill_whole<OnePiece<Element>>(
+          lanes,
+          [&](OnePiece<Element>& operands, uint32_t row, uint32_t col)
+              PTO_INLINE_LAMBDA { source.load_whole(operands.first, row, col); },
+          [&](Element(&piece)[kLanePiece<Element>], const OnePiece<Element>& operands) PTO_INLINE_LAMBDA {
+            PTO_UNROLL
+            for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+              piece[k] = static_cast<Element>(operation(widened(operands.first[k])));
+            }
+          });
+    }
     target.fill(
         lanes, [&](Element(&piece)[kLanePiece<Element>], uint32_t row, uint32_t col, uint32_t count) PTO_INLINE_LAMBDA {
           source.load(piece, row, col, count);

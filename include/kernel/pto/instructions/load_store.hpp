@@ -97,6 +97,8 @@ PTO_ONCE PTO_SHARED AICORE void poison_last_blocks(const TileView& tile, int pat
   }
 }
 
+PTO_OUTLINED AICORE inline void poison_outlined(TileView tile, int pattern) { poison_last_blocks(tile, pattern); }
+
 template <typename Element>
 inline constexpr int poison_of = is_whole<Element> ? 0xa5 : 0xff;
 
@@ -114,6 +116,12 @@ PTO_ONCE PTO_SHARED AICORE void load_tile(Where where, const TileView& dst, Glob
   poison_last_blocks(dst, poison);
 }
 
+/// Where a few comparisons were not enough: out of the way of where they are.
+template <typename TileData, typename GlobalData>
+PTO_OUTLINED AICORE void load_the_long_way(TileData dst, GlobalData src, Where where) {
+  load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);
+}
+
 /// What the matrix unit might have served: out of the way of what it does.
 template <typename TileData, typename GlobalData>
 PTO_OUTLINED AICORE void load_where_it_lies(TileData dst, GlobalData src, Where where) {
@@ -127,13 +135,14 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
   static_assert(sizeof(typename TileData::DType) == sizeof(typename GlobalData::RawDType),
                 "TLOAD: element sizes differ");
   require_transfer<TileData, GlobalData, false>();
-  if constexpr (moves_one_line<TileData, GlobalData>) {
-    if (is_line_in_order(dst, src)) {
-      const int64_t bytes = src.GetShape(4) * int64_t{sizeof(typename TileData::DType)};
-      load_line(reinterpret_cast<unsigned char*>(dst.data()), reinterpret_cast<unsigned char*>(data_of(src)), bytes);
-      if (bytes % pto::BLOCK_BYTE_SIZE != 0) poison_last_blocks(dst, poison_of<typename TileData::DType>);
-      return;
-    }
+  if constexpr (moves_block<TileData, GlobalData>) {
+    const BlockOfRows block(src);
+    if (!is_block_in_order(dst, src, block)) return load_the_long_way(dst, src, where);
+    load_block(dst, reinterpret_cast<unsigned char*>(data_of(src)), block);
+    constexpr int kPoison = poison_of<typename TileData::DType>;
+    constexpr int64_t kElement = sizeof(typename TileData::DType);
+    if (kChecks && block.cols * kElement % pto::BLOCK_BYTE_SIZE != 0) poison_outlined(dst, kPoison);
+    return;
   }
   if constexpr (kMatrixUnit && lies_in<TileData, pto::TileType::Mat>) {
     if (!load_operand(dst, src)) load_where_it_lies(dst, src, where);
@@ -181,6 +190,11 @@ AICORE void store_tile(GlobalData& dst, TileData& src, Where where) {
 }
 
 template <pto::AtomicType atomic, typename GlobalData, typename TileData>
+PTO_OUTLINED AICORE void store_the_long_way(GlobalData dst, TileData src, Where where) {
+  store_tile<atomic>(dst, src, where);
+}
+
+template <pto::AtomicType atomic, typename GlobalData, typename TileData>
 PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
   using Element = typename GlobalData::RawDType;
   using Stored = typename TileData::DType;
@@ -199,12 +213,10 @@ PTO_INLINE AICORE void store(GlobalData& dst, TileData& src, Where where) {
                   "TSTORE with AtomicAdd: element types differ");
   }
   require_transfer<TileData, GlobalData, true>();
-  if constexpr (moves_one_line<TileData, GlobalData> && atomic == pto::AtomicType::AtomicNone) {
-    if (is_line_in_order(src, dst)) {
-      const int64_t bytes = dst.GetShape(4) * int64_t{sizeof(Element)};
-      return store_line(reinterpret_cast<unsigned char*>(data_of(dst)), reinterpret_cast<unsigned char*>(src.data()),
-                        bytes);
-    }
+  if constexpr (moves_block<TileData, GlobalData> && atomic == pto::AtomicType::AtomicNone) {
+    const BlockOfRows block(dst);
+    if (!is_block_in_order(src, dst, block)) return store_the_long_way<atomic>(dst, src, where);
+    return store_block(reinterpret_cast<unsigned char*>(data_of(dst)), src, block);
   }
   store_tile<atomic>(dst, src, where);
 }

@@ -1,5 +1,5 @@
-// One line of elements between memory and a tile of one row, as most transfers of most kernels are: with many lanes a
-// few comparisons tell that nothing is wrong with it. Whatever is unusual goes the long way, which says what it is.
+// Lines of elements between memory and a tile of rows, as most transfers of most kernels are: with many lanes a few
+// comparisons tell that nothing is wrong with them. Whatever is unusual goes the long way, which says what it is.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -20,6 +20,17 @@ inline constexpr bool moves_one_line = kManyLanes&& lies_in<TileData, pto::TileT
                                        TileData::isRowMajor && !TileData::isBoxedLayout && is_one_line<GlobalData> &&
                                        sizeof(typename TileData::DType) == sizeof(typename GlobalData::RawDType);
 
+/// Whether the type says that it is rows of a matrix.
+template <typename GlobalData>
+inline constexpr bool is_block =
+    GlobalData::layout == pto::Layout::ND&& GlobalData::staticShape[0] == 1 && GlobalData::staticShape[1] == 1 &&
+    GlobalData::staticShape[2] == 1 && GlobalData::staticStride[4] == 1;
+
+template <typename TileData, typename GlobalData>
+inline constexpr bool moves_block =
+    kManyLanes&& lies_in<TileData, pto::TileType::Vec>&& TileData::isRowMajor && !TileData::isBoxedLayout &&
+    is_block<GlobalData> && sizeof(typename TileData::DType) == sizeof(typename GlobalData::RawDType);
+
 /// Whether a tile is in its place and holds `count` valid elements, all of its row.
 template <typename TileData>
 PTO_INLINE AICORE bool holds_line(const TileData& tile, int64_t count) {
@@ -33,22 +44,65 @@ PTO_INLINE AICORE bool is_known_memory(const void* begin, int64_t bytes) {
   return begin != nullptr && core.table->address_known(&core, begin, static_cast<uint64_t>(bytes), nullptr, 0) != 0;
 }
 
-/// Whether the line can be moved as it is.
+/// The rows of a tensor that is_block.
+struct BlockOfRows {
+  int64_t rows;
+  int64_t cols;
+  int64_t pitch;  // elements
+
+  template <typename GlobalData>
+  PTO_INLINE AICORE explicit BlockOfRows(const GlobalData& tensor)
+      : rows(GlobalData::staticShape[3] == 1 ? 1 : tensor.GetShape(3)),
+        cols(tensor.GetShape(4)),
+        pitch(GlobalData::staticShape[3] == 1 ? cols : tensor.GetStride(3)) {}
+};
+
+/// Whether they can be moved as they are: no two of them share bytes, they fill the valid region of the tile, which has
+/// its place, and the kernel may touch them.
 template <typename TileData, typename GlobalData>
-PTO_INLINE AICORE bool is_line_in_order(const TileData& tile, const GlobalData& tensor) {
+PTO_INLINE AICORE bool is_block_in_order(const TileData& tile, const GlobalData& tensor, const BlockOfRows& block) {
+  constexpr int64_t kElement = sizeof(typename TileData::DType);
+  constexpr int64_t kWhole = int64_t{TileData::Rows} * TileData::Cols * kElement;
+  constexpr uint64_t kLongestPitch = uint64_t{1} << 40;
   if (watching_core() != nullptr) return false;
-  if (!kChecks) return true;
-  const int64_t count = tensor.GetShape(4);
-  return holds_line(tile, count) &&
-         is_known_memory(tensor.data(), count * int64_t{sizeof(typename GlobalData::RawDType)});
+  const bool are_apart =
+      block.rows == 1 || (block.pitch >= block.cols && static_cast<uint64_t>(block.pitch) < kLongestPitch);
+  if (!kChecks) return are_apart;
+  return are_apart && static_cast<uint64_t>(block.rows) - 1 < uint64_t{TileData::Rows} &&
+         static_cast<uint64_t>(block.cols) - 1 < uint64_t{TileData::Cols} && tile.GetValidRow() == block.rows &&
+         tile.GetValidCol() == block.cols && tile.data() != nullptr && kWhole <= tile.room_bytes() &&
+         is_known_memory(tensor.data(), ((block.rows - 1) * block.pitch + block.cols) * kElement);
+}
+
+template <typename TileData>
+PTO_INLINE AICORE bool has_no_gaps(const BlockOfRows& block) {
+  return block.rows == 1 || (block.cols == TileData::Cols && block.pitch == block.cols);
+}
+template <typename TileData>
+PTO_INLINE AICORE LineCopy copy_of(const TileData& tile, unsigned char* memory, const BlockOfRows& block) {
+  constexpr int64_t kElement = sizeof(typename TileData::DType);
+  return {reinterpret_cast<unsigned char*>(tile.data()),
+          TileData::Cols * kElement,
+          memory,
+          block.pitch * kElement,
+          block.rows,
+          block.cols * kElement};
 }
 
 /// `tile` = `memory`, started if hardware does it.
-PTO_INLINE AICORE void load_line(unsigned char* tile, unsigned char* memory, int64_t bytes) {
-  if (!start_line_load(tile, memory, bytes)) copy_lines(tile, bytes, memory, bytes, 1, bytes);
+template <typename TileData>
+PTO_INLINE AICORE void load_block(const TileData& tile, unsigned char* memory, const BlockOfRows& block) {
+  const LineCopy copy = copy_of(tile, memory, block);
+  const bool started =
+      has_no_gaps<TileData>(block) ? start_line_load(copy.tile, memory, copy.lines * copy.bytes) : start_load(copy);
+  if (!started) copy_lines_outlined(copy, Way::to_tile);
 }
-PTO_INLINE AICORE void store_line(unsigned char* memory, unsigned char* tile, int64_t bytes) {
-  if (!start_line_store(memory, tile, bytes)) copy_lines(memory, bytes, tile, bytes, 1, bytes);
+template <typename TileData>
+PTO_INLINE AICORE void store_block(unsigned char* memory, const TileData& tile, const BlockOfRows& block) {
+  const LineCopy copy = copy_of(tile, memory, block);
+  const bool started =
+      has_no_gaps<TileData>(block) ? start_line_store(memory, copy.tile, copy.lines * copy.bytes) : start_store(copy);
+  if (!started) copy_lines_outlined(copy, Way::from_tile);
 }
 
 /// What TPUT and TGET may put pieces of a line into.

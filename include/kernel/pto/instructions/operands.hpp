@@ -82,9 +82,12 @@ PTO_ONCE [[noreturn]] PTO_COLD AICORE void fail_valid_sizes(BatonPlace place, co
   fail(place, BATON_KERNEL_INVALID_ARGUMENT, "valid sizes differ: ", first_name, " ", first.valid_rows, " x ",
        first.valid_cols, ", ", second_name, " ", second.valid_rows, " x ", second.valid_cols);
 }
+PTO_INLINE AICORE bool have_same_valid(const TileView& first, const TileView& second) {
+  return first.valid_rows == second.valid_rows && first.valid_cols == second.valid_cols;
+}
 PTO_INLINE AICORE void check_same_valid(const BatonPlace& place, const char* first_name, const TileView& first,
                                         const char* second_name, const TileView& second) {
-  if (!kChecks || (first.valid_rows == second.valid_rows && first.valid_cols == second.valid_cols)) return;
+  if (!kChecks || have_same_valid(first, second)) return;
   fail_valid_sizes(place, first_name, first, second_name, second);
 }
 

@@ -14,16 +14,25 @@ template <typename TileData>
 inline constexpr bool is_column =
     lies_in<TileData, pto::TileType::Vec> && !TileData::isBoxedLayout && (TileData::isRowMajor || TileData::Cols == 1);
 
+PTO_ONCE PTO_COLD AICORE void refuse_row_reduction(BatonPlace place, TileView dst, TileView src, TileView tmp) {
+  check_tile(place, "dst", dst);
+  check_tile(place, "src", src);
+  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of src", src.valid_rows);
+  check_scratch_view(place, tmp, 0);
+  check_apart(place, "tmp", scratch_range(tmp), "dst", writes(dst));
+  check_apart(place, "tmp", scratch_range(tmp), "src", reads(src));
+}
+
 /// What is reduced: `first` is the source, row by row; dst has one element for each row, `pitch` elements apart, or one
 /// row.
 PTO_ONCE PTO_SHARED AICORE Work begin_row_reduction(const char* name, Where where, const TileView& dst,
                                                     const TileView& src, const TileView& tmp) {
   const BatonPlace place = place_of(name, where);
-  check_tile(place, "dst", dst);
-  check_tile(place, "src", src);
-  check_equal(place, "the valid rows of dst", dst.valid_rows, "those of src", src.valid_rows);
+  const bool is_usual = is_usable(dst) && is_usable(src) && dst.valid_rows == src.valid_rows && is_usable(tmp) &&
+                        are_apart(tmp, dst) && are_apart(tmp, src);
+  if (kChecks && !is_usual) refuse_row_reduction(place, dst, src, tmp);
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst), scratch_range(tmp));
-  check_and_clobber_view(place, tmp, dst, src);
+  clobber(tmp);
   const int64_t pitch = dst.order.bands_are_rows ? dst.order.cols : 1;
   return {dst.data, pitch, src.is_empty() ? 0 : src.valid_rows, src.valid_cols, lines_of(src), lines_of(src)};
 }
@@ -92,6 +101,12 @@ PTO_INLINE AICORE Element reduce_row(Operation operation, const Element* run, in
   return static_cast<Element>(lanes[0]);
 }
 
+/// Whether operations may be grouped in any way, though not exchanged: of equal numbers the last one counts, and the
+/// first one that is not a number.
+template <typename Operation>
+inline constexpr bool is_associative =
+    std::is_same_v<Operation, LargerNumber> || std::is_same_v<Operation, SmallerNumber>;
+
 #if defined(__CUDACC__)
 /// The same with a lane of the core for each of kReducedLanes, which are in one warp.
 template <typename Element, typename Operation>
@@ -103,9 +118,28 @@ __device__ void reduce_rows_on_lanes(const Work& work, Operation operation) {
     const int step = static_cast<int>(lanes.count) / kReducedLanes;
     const int used = cols < kReducedLanes ? cols : kReducedLanes;
     for (int row = static_cast<int>(lanes.lane) / kReducedLanes; row < rows; row += step) {
-      const Element* run = from + row * from_pitch;
-      Computed<Element> value = lane < used ? widened(run[lane]) : Computed<Element>{};
-      for (int i = lane + kReducedLanes; i < cols; i += kReducedLanes) value = operation(value, widened(run[i]));
+      const Element* const run = in_vec(from + row * static_cast<int32_t>(from_pitch) + lane);
+      Computed<Element> value = lane < used ? widened(*run) : Computed<Element>{};
+      int i = lane + kReducedLanes;
+      // Several are on their way at once; the order of operations is that of the host.
+      constexpr int kTogether = 16;
+      for (; i + (kTogether - 1) * kReducedLanes < cols; i += kTogether * kReducedLanes) {
+        Computed<Element> some[kTogether];
+        PTO_UNROLL
+        for (int k = 0; k < kTogether; ++k) some[k] = widened(run[i - lane + k * kReducedLanes]);
+        if constexpr (is_associative<Operation>) {
+          PTO_UNROLL
+          for (int apart = 1; apart < kTogether; apart *= 2) {
+            PTO_UNROLL
+            for (int k = 0; k < kTogether; k += 2 * apart) some[k] = operation(some[k], some[k + apart]);
+          }
+          value = operation(value, some[0]);
+        } else {
+          PTO_UNROLL
+          for (int k = 0; k < kTogether; ++k) value = operation(value, some[k]);
+        }
+      }
+      for (; i < cols; i += kReducedLanes) value = operation(value, widened(run[i - lane]));
       if (used == kReducedLanes) {
         PTO_UNROLL
         for (int half = kReducedLanes / 2; half > 0; half /= 2) {
@@ -145,13 +179,25 @@ PTO_INLINE AICORE bool reduces_apart(const Work& work) {
 }
 
 template <typename Element, typename Operation>
-PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
-  if constexpr (kManyLanes) {
-    if (reduces_apart<Element>(work)) return reduce_rows_on_lanes<Element>(work, operation);
-  }
+PTO_INLINE AICORE void reduce_each_row(const Work& work, Operation operation) {
   for (int row = 0; row < work.rows; ++row) {
     const Element* run = static_cast<const Element*>(work.first.data) + row * work.first.pitch;
     static_cast<Element*>(work.dst)[row * work.pitch] = reduce_row(operation, run, work.cols);
+  }
+}
+/// The same, out of the way where lanes do it as a rule.
+template <typename Element, typename Operation>
+PTO_OUTLINED AICORE void reduce_rows_alone(Work work, Operation operation) {
+  reduce_each_row<Element>(work, operation);
+}
+
+template <typename Element, typename Operation>
+PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
+  if constexpr (kManyLanes) {
+    if (reduces_apart<Element>(work)) return reduce_rows_on_lanes<Element>(work, operation);
+    reduce_rows_alone<Element>(work, operation);
+  } else {
+    reduce_each_row<Element>(work, operation);
   }
 }
 

@@ -5,8 +5,10 @@
 
 #include <string.h>
 #include <pto/instructions/events.hpp>
+#include <pto/instructions/lane_pieces.hpp>
 #include <pto/instructions/lane_tiles.hpp>
 #include <pto/instructions/operands.hpp>
+#include <pto/target/matrix_unit.hpp>
 
 namespace baton::kernel {
 
@@ -47,7 +49,16 @@ PTO_ONCE PTO_SHARED AICORE void clobber(const TileView& tmp) {
   if (!kChecks) return;
   const TileUse used = scratch_range(tmp);
   const Footprint touched = tmp.order.footprint(used.rows, used.cols);
-  if (kManyLanes) {
+  if (kMatrixUnit) {
+    // The first bytes are enough for a kernel that relies on them to be noticed.
+    if (touched.runs == 0) return;
+    if (touched.run_bytes < int64_t{kLaneBytes} || !is_wide(tmp.data, 0)) {
+      tmp.data[0] = 0xff;
+    } else {
+      constexpr LaneBytes kOther{{~0u, ~0u, ~0u, ~0u}};
+      *reinterpret_cast<LaneBytes*>(tmp.data) = kOther;
+    }
+  } else if (kManyLanes) {
     set_lines_on_lanes(tmp.data, touched.pitch_bytes, touched.runs, touched.run_bytes, 0xff);
   } else {
     for (int64_t run = 0; run < touched.runs; ++run) {

@@ -88,6 +88,14 @@ PTO_ONCE PTO_SHARED AICORE void copy_lines(unsigned char* to, int64_t to_pitch, 
   }
 }
 
+PTO_OUTLINED AICORE inline void copy_lines_outlined(LineCopy copy, Way way) {
+  if (way == Way::to_tile) {
+    copy_lines(copy.tile, copy.tile_pitch, copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
+  } else {
+    copy_lines(copy.memory, copy.memory_pitch, copy.tile, copy.tile_pitch, copy.lines, copy.bytes);
+  }
+}
+
 /// The tile's lines that a tensor's layout fills: rows, or columns for DN. Of most tiles they follow each other,
 /// without boxes whole, in boxes a run of each after the other through a band.
 struct TileLines {

@@ -37,17 +37,28 @@ inline constexpr bool kManyLanes = true;
 inline constexpr bool kManyLanes = false;
 #endif
 
-/// Calls body(row, col) for each cell of a grid that is this lane's. Neighbours in a row are those of neighbouring
-/// lanes.
-template <typename Body>
-PTO_INLINE AICORE void for_cells(Lanes lanes, uint32_t rows, uint32_t cols, Body body) {
-  if (cols == 0) return;
-  const uint32_t row_step = lanes.count / cols;
-  const uint32_t col_step = lanes.count % cols;
-  uint32_t row = lanes.lane / cols;
-  uint32_t col = lanes.lane % cols;
-  while (row < rows) {
-    body(row, col);
+/// The cells of a grid that are a lane's, one after the other: neighbours in a row are those of neighbouring lanes.
+struct LaneCells {
+  uint32_t cols;
+  uint32_t row;
+  uint32_t col;
+  uint32_t row_step;
+  uint32_t col_step;
+
+  /// Divisions take longer than most of what lanes do.
+  PTO_INLINE AICORE LaneCells(Lanes lanes, uint32_t cols_of_grid)
+      : cols(cols_of_grid), row(0), col(lanes.lane), row_step(0), col_step(lanes.count) {
+    if (lanes.lane >= cols) {
+      row = lanes.lane / cols;
+      col = lanes.lane % cols;
+    }
+    if (lanes.count >= cols) {
+      row_step = lanes.count == cols ? 1 : lanes.count / cols;
+      col_step = lanes.count - row_step * cols;
+    }
+  }
+
+  PTO_INLINE AICORE void advance() {
     row += row_step;
     col += col_step;
     if (col >= cols) {
@@ -55,6 +66,13 @@ PTO_INLINE AICORE void for_cells(Lanes lanes, uint32_t rows, uint32_t cols, Body
       ++row;
     }
   }
+};
+
+/// Calls body(row, col) for each cell of a grid that is this lane's.
+template <typename Body>
+PTO_INLINE AICORE void for_cells(Lanes lanes, uint32_t rows, uint32_t cols, Body body) {
+  if (cols == 0) return;
+  for (LaneCells cell(lanes, cols); cell.row < rows; cell.advance()) body(cell.row, cell.col);
 }
 
 }  // namespace baton::kernel

@@ -8,9 +8,10 @@
 namespace baton::cuda {
 
 template <kernel::LanesWrite kWrites, typename Body>
-__device__ void work_on_lane(const void* closure, kernel::Lanes lanes) {
-  // In registers: what the body writes might change the closure, for all that the compiler knows.
-  const Body body = *static_cast<const Body*>(closure);
+__device__ void work_on_lane(const void* /*closure*/, kernel::Lanes lanes) {
+  // In registers: what the body writes might change the closure, for all that the compiler knows. From where the
+  // compiler knows that it is shared memory.
+  const Body body = *reinterpret_cast<const Body*>(control().closure);
   body(lanes);
   // A bulk copy may read what it wrote to tiles. Before one that touches memory, the director has a fence for all
   // lanes.
