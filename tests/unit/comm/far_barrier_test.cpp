@@ -28,12 +28,13 @@ class TestPath : public Path {
   void scatter(const FarPlace&, const FarPieces&, const Deadline&) override {}
   void get(const FarPlace&, void*, std::size_t, const Deadline&) override {}
   [[nodiscard]] std::unique_ptr<Transfer> start_put(const FarPlace&, const void*, std::size_t,
-                                                    const Deadline&) override {
+                                                    const FarSignal&, const Deadline&) override {
     return nullptr;
   }
   [[nodiscard]] std::unique_ptr<Transfer> start_get(const FarPlace&, void*, std::size_t, const Deadline&) override {
     return nullptr;
   }
+  void finish(Transfer&) override {}
   void post(std::uint32_t rank, wire::AllocationKey, std::span<const std::byte>) override { posted.push_back(rank); }
   [[nodiscard]] bool flush(Flushed, const Deadline&) override { return true; }
   void progress() noexcept override {}
