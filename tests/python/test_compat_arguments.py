@@ -1,6 +1,7 @@
 """baton.compat: arguments, configurations, callables, and the names that programs import."""
 
 import ctypes
+import fractions
 import struct
 import subprocess
 import sys
@@ -32,7 +33,9 @@ def test_numbers_of_types_are_those_of_the_public_runtime():
     (ctypes.c_float(-2), struct.unpack("<I", struct.pack("<f", -2))[0]),
     (ctypes.c_double(0.1), struct.unpack("<Q", struct.pack("<d", 0.1))[0]),
     (7, 7), (-1, 2**64 - 1), (2**64 + 3, 3), (ctypes.c_int32(-2), 2**64 - 2), (ctypes.c_uint64(2**63), 2**63),
-    (True, 1), (np.int64(-1), 2**64 - 1),
+    (True, 1), (np.int64(-1), 2**64 - 1), (np.bool_(True), 1), (np.array(5, "i2"), 5),
+    (np.float32(1.5), 0x3FC00000), (np.float16(1.5), 0x3FC00000), (np.array(1.5, "f4"), 0x3FC00000),
+    (fractions.Fraction(3, 2), 0x3FC00000),
 ])
 def test_a_scalar_is_64_bits(value, bits):
     assert scalar_to_uint64(value) == bits
@@ -54,9 +57,10 @@ def test_task_args_hold_tensors_then_scalars():
     args.add_tensor(x)
 
 
-def test_a_float_scalar_is_refused_because_its_bits_are_not_known():
+@pytest.mark.parametrize("value", [1.5, np.float32(1.5), np.array(1.5, "f4"), "3"])
+def test_a_float_scalar_is_refused_because_its_bits_are_not_known(value):
     with pytest.raises(TypeError, match="scalar_to_uint64"):
-        TaskArgs().add_scalar(1.5)
+        TaskArgs().add_scalar(value)
 
 
 @pytest.mark.parametrize("first, second, overlapping", [

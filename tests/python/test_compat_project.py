@@ -51,6 +51,9 @@ def test_one_of_them_as_a_program():
     done = subprocess.run([sys.executable, "-m", "baton.compat", str(PROJECT / "test_blend.py"), "--case", "none"],
                           capture_output=True, text=True, timeout=220)
     assert done.returncode == 2 and "no case" in done.stderr
+    done = subprocess.run([sys.executable, "-m", "baton.compat", str(PROJECT / "test_blend.py"), "-p", "a2a3"],
+                          capture_output=True, text=True, timeout=220)
+    assert (done.returncode, done.stderr) == (2, "there is no platform 'a2a3' here; there are a2a3sim, a5sim\n")
 
 
 # A project with what such projects have around their tests.

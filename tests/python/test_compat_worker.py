@@ -307,7 +307,7 @@ def test_domains_have_ranks_windows_and_buffers(node):
             assert context.device_ctx and context.buffers["data"].base == context.local_window_base
             assert context.buffers["flag"].base == context.local_window_base + 24  # nbytes counts, not count
             assert context.buffers["data"].nbytes == 24
-            with pytest.raises(KeyError, match="no member"):
+            with pytest.raises(KeyError, match="not a member"):
                 domain[7]
             orch.copy_from(host, context.buffers["data"].tensor((2,), DataType.FLOAT32))
             assert bytes(host.shm.buf) == bytes(8)  # windows start with zeros

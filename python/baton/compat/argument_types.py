@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import operator
 import struct
 from typing import Any
 
@@ -76,11 +77,23 @@ def data_type(dtype: Any) -> DataType:
 
 
 def scalar_to_uint64(value: Any) -> int:
-    """The 64 bits that a kernel receives: of a float those of a float32, of an integer its last 64."""
+    """The 64 bits that a kernel receives: of a float those of a float32, of an integer its last 64. Numbers of NumPy and
+    tensors of one element count as what they hold."""
     if isinstance(value, ctypes.c_double):
         return struct.unpack("<Q", struct.pack("<d", value.value))[0]
     if isinstance(value, ctypes._SimpleCData):  # noqa: SLF001  the one name that all numbers of ctypes share
         value = value.value
-    if isinstance(value, float):
-        return struct.unpack("<I", struct.pack("<f", value))[0]
-    return int(value) & 0xFFFFFFFFFFFFFFFF
+    whole = integer_of(value)
+    if whole is None:
+        return struct.unpack("<I", struct.pack("<f", float(value)))[0]
+    return whole & 0xFFFFFFFFFFFFFFFF
+
+
+def integer_of(value: Any) -> int | None:
+    """The integer that a number is; None for one that may have a fraction."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "b":  # NumPy's truth values are no integers to Python
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None

@@ -13,7 +13,7 @@ class NotOffered(NotImplementedError):
 
 LEVEL_4 = "it is for several hosts (level 4), and Baton drives one"
 CHANNELS = "a task that runs has no channel to the host"
-TRACES = "Baton writes no such files; Chip(profile=...) and baton ps are its own means"
+TRACES = "Baton writes no such files; baton trace shows what ran when"
 
 _NAMES = {
     "MpiL3GroupSpec": LEVEL_4, "GlobalCommDomainHandle": LEVEL_4,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from baton.compat.argument_types import TensorArgType
+from baton.compat.argument_types import TensorArgType, integer_of
 from baton.compat.host_memory import host_tensor
 from baton.compat.tensor import Tensor, check_writes, of_host
 
@@ -30,9 +30,10 @@ class TaskArgs:
         self._tensors.append((as_tensor(tensor), TensorArgType(tag)))
 
     def add_scalar(self, value: int) -> None:
-        if isinstance(value, float):
+        whole = integer_of(value)
+        if whole is None:
             raise TypeError(f"add_scalar takes the 64 bits of a number: scalar_to_uint64({value})")
-        self._scalars.append(int(value) & 0xFFFFFFFFFFFFFFFF)
+        self._scalars.append(whole & 0xFFFFFFFFFFFFFFFF)
 
     def tensor_count(self) -> int:
         return len(self._tensors)

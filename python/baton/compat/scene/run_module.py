@@ -8,6 +8,7 @@ import traceback
 from typing import Any
 
 import baton
+from baton.compat.kernel_compiler import PLATFORMS
 from baton.compat.not_offered import NotOffered
 from baton.compat.scene.case import SceneTestCase
 from baton.compat.scene.options import SceneOptions, add_options
@@ -50,6 +51,9 @@ def run_module(module_name: str, arguments: list[str]) -> int:
         options = SceneOptions.read(request.getoption)
     except NotOffered as refused:
         print(refused, file=sys.stderr)
+        return 2
+    if given.platform not in PLATFORMS:
+        print(f"there is no platform {given.platform!r} here; there are {', '.join(PLATFORMS)}", file=sys.stderr)
         return 2
     failed = ran = 0
     for test_class in _classes(module_name, options):
