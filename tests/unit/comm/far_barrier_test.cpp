@@ -27,8 +27,8 @@ class TestPath : public Path {
   void add(const FarPlace&, Element, const void*, std::size_t, const Deadline&) override {}
   void scatter(const FarPlace&, const FarPieces&, const Deadline&) override {}
   void get(const FarPlace&, void*, std::size_t, const Deadline&) override {}
-  [[nodiscard]] std::unique_ptr<Transfer> start_put(const FarPlace&, const void*, std::size_t,
-                                                    const FarSignal&, const Deadline&) override {
+  [[nodiscard]] std::unique_ptr<Transfer> start_put(const FarPlace&, const void*, std::size_t, const FarSignal&,
+                                                    const Deadline&) override {
     return nullptr;
   }
   [[nodiscard]] std::unique_ptr<Transfer> start_get(const FarPlace&, void*, std::size_t, const Deadline&) override {
