@@ -1,5 +1,7 @@
 // Gathering, counting, joining: against plain loops over vectors.
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <pto/pto-inst.hpp>
@@ -114,7 +116,7 @@ TEST(Count, UpAndDown) {
   expect_counted<uint16_t, 0>(0);
 }
 
-TEST(Concat, JoinsRows) {
+TEST(ConcatInPlace, JoinsRows) {
   for (const int place : {0, 1, 2}) {  // apart, on a, on b
     const TestCore core;
     VecTile<float, 8, 64> a(5, 20), dst(5, 50);
@@ -134,6 +136,36 @@ TEST(Concat, JoinsRows) {
     VecTile<float, 8, 40> narrow(5, 40);
     TASSIGN(narrow, 0x4000);
     EXPECT_REFUSED(TCONCAT(narrow, a, b), BATON_KERNEL_OUT_OF_RANGE, "5 x 50 elements do not fit");
+  }
+}
+
+template <typename Element>
+class Concat : public ::testing::Test {};
+using Joined = ::testing::Types<half, bfloat16_t, int8_t, uint16_t, int32_t, int64_t>;
+TYPED_TEST_SUITE(Concat, Joined);
+
+TYPED_TEST(Concat, SlicesAndEmptySides) {
+  for (const auto& [left, right] : {std::pair{7, 9}, std::pair{0, 16}, std::pair{16, 0}, std::pair{1, 32}}) {
+    const TestCore core;
+    VecTile<TypeParam, 4, 128> a(3, left), b(3, right);  // parts of wider rows
+    VecTile<TypeParam, 4, 64> dst(3, left + right);
+    TASSIGN(a, 0x100);
+    TASSIGN(b, 0x4000);
+    TASSIGN(dst, 0x8000);
+    Values values(3);
+    const auto x = values.matrix<TypeParam>(3, left);
+    const auto y = values.matrix<TypeParam>(3, right);
+    write_valid(a, x);
+    write_valid(b, y);
+    const auto untouched = values.next<TypeParam>();
+    for (int r = 0; r < 3; ++r) dst.data()[r * 64 + left + right] = untouched;
+    TCONCAT(dst, a, b);
+    auto wanted = x;
+    for (std::size_t r = 0; r < 3; ++r) wanted[r].insert(wanted[r].end(), y[r].begin(), y[r].end());
+    EXPECT_TRUE(equal_values(read_valid(dst), wanted)) << left << " and " << right;
+    for (int r = 0; r < 3; ++r) {
+      EXPECT_EQ(std::memcmp(dst.data() + r * 64 + left + right, &untouched, sizeof untouched), 0) << "behind row " << r;
+    }
   }
 }
 
