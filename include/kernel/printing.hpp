@@ -1,5 +1,6 @@
 // What the functions of the standard library that write to standard output and error become inside kernels: lines that
-// are whole, say where they come from, and appear at once.
+// are whole, say where they come from, and appear at once. So is what a failed assert says; it and exit() end the
+// kernel.
 //
 // `baton compile` puts it behind baton/kernel_library.hpp and links with --wrap=NAME for each function below, so that
 // it makes no difference how a kernel writes the name, or what the compiler makes of the call. libbaton has the same
@@ -24,6 +25,11 @@
 extern "C" {
 int __real_vfprintf(FILE* file, const char* format, va_list arguments);
 size_t __real_fwrite(const void* bytes, size_t size, size_t count, FILE* file);
+[[noreturn]] void __real___assert_fail(const char* assertion, const char* file, unsigned line, const char* function);
+[[noreturn]] void __real_exit(int status);
+[[noreturn]] void __real__exit(int status);
+[[noreturn]] void __real__Exit(int status);
+[[noreturn]] void __real_quick_exit(int status);
 // Of baton/kernel_library.hpp; null until the library is loaded.
 extern __attribute__((weak, visibility("hidden"))) BatonCore* (*baton_kernel_core_provider)();
 }
@@ -60,6 +66,14 @@ __attribute__((format(printf, 2, 0))) static inline int print_formatted(FILE* fi
   }
   va_end(again);
   return length;
+}
+
+/// What exit() and its like become on a core, for the call that returns to `from`.
+[[noreturn]] static inline void leave_by_exit(BatonCore* core, const char* name, int status, const void* from) {
+  char how[64];
+  snprintf(how, sizeof how, "%s(%d)", name, status);
+  core->table->leaving(core, BATON_LEAVING_BY_EXIT, how, from);
+  abort();
 }
 
 }  // namespace baton::kernel
@@ -121,6 +135,31 @@ size_t __wrap_fwrite(const void* bytes, size_t size, size_t count, FILE* file) {
   baton::kernel::print_bytes(file, static_cast<const char*>(bytes), size * count);
   return count;
 }
+
+[[noreturn]] BATON_PRINTING_LINKAGE void __wrap___assert_fail(const char* assertion, const char* file, unsigned line,
+                                                              const char* function);
+void __wrap___assert_fail(const char* assertion, const char* file, unsigned line, const char* function) {
+  BatonCore* const core = BATON_PRINTING_CORE();
+  if (core == nullptr) BATON_PRINTING_REAL(__assert_fail)(assertion, file, line, function);
+  __wrap_fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function == nullptr ? "?" : function,
+                 assertion);
+  core->table->leaving(core, BATON_LEAVING_BY_ASSERTION, assertion, __builtin_return_address(0));
+  abort();
+}
+
+#define BATON_PRINTING_EXIT(name)                                                   \
+  [[noreturn]] BATON_PRINTING_LINKAGE void __wrap_##name(int status);               \
+  void __wrap_##name(int status) {                                                  \
+    BatonCore* const core = BATON_PRINTING_CORE();                                  \
+    if (core == nullptr) BATON_PRINTING_REAL(name)(status);                         \
+    baton::kernel::leave_by_exit(core, #name, status, __builtin_return_address(0)); \
+  }                                                                                 \
+  static_assert(true, "")
+BATON_PRINTING_EXIT(exit);
+BATON_PRINTING_EXIT(_exit);
+BATON_PRINTING_EXIT(_Exit);
+BATON_PRINTING_EXIT(quick_exit);
+#undef BATON_PRINTING_EXIT
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,cert-dcl50-cpp,readability-identifier-naming)
 

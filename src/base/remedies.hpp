@@ -51,6 +51,8 @@
   X(other_trace,        protocol,         "A trace is of another version of Baton.",    "Read it with the `baton` of the version that wrote it, or record it again.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
   X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \
+  X(kernel_line,        kernel_fault,     "A kernel crashed or threw, and its line is known.", "Look at the line that the message names; gdb shows the variables there if the kernel is built with -O0 -g (debug=True).") \
+  X(kernel_exit,        kernel_fault,     "A kernel called exit() or its like.",        "Return from the kernel, or throw an exception, which ends the run with an error.") \
   X(bad_host,           invalid_argument, "A host, or a file of hosts, cannot be read.", "Write hosts as in --hosts a,b or --hosts a:4,b:8; in a file one to a line.") \
   X(ranks_and_hosts,    invalid_argument, "The ranks do not fit the hosts.",            "Change -n, or the numbers behind the hosts, as in --hosts a:4,b:8.") \
   X(host_unreachable,   launch_failed,    "ssh does not get to a host.",                "Try `ssh HOST true` by hand: it has to work without a password. --launch-agent names another way to a host.") \

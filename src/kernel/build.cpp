@@ -29,9 +29,9 @@ std::string with_line_directive(const std::string& name, const std::string& text
 }
 
 /// What include/kernel/printing.hpp defines in place of the standard library's.
-constexpr const char* kPrintingFunctions[] = {"printf",       "fprintf",       "vprintf", "vfprintf",
-                                              "__printf_chk", "__fprintf_chk", "puts",    "fputs",
-                                              "fputc",        "putc",          "putchar", "fwrite"};
+constexpr const char* kPrintingFunctions[] = {
+    "printf", "fprintf", "vprintf", "vfprintf",      "__printf_chk", "__fprintf_chk", "puts",  "fputs",     "fputc",
+    "putc",   "putchar", "fwrite",  "__assert_fail", "exit",         "_exit",         "_Exit", "quick_exit"};
 
 /// "In function 'kernel_entry':" and its like: nobody misses a line or two.
 constexpr int kNotWorthALog = 3;

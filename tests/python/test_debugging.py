@@ -140,6 +140,48 @@ def test_a_kernel_that_fails_says_where(chip, statement, what, debug):
     assert "<kernel>:4" in str(caught.value) or ("vector" in statement and not debug)
 
 
+def test_a_failed_assertion_says_where_it_comes_from_and_what_it_is(tmp_path):
+    path = tmp_path / "failing.cpp"
+    path.write_text("#include <cassert>\n#include <baton_kernel.hpp>\n"
+                    "BATON_KERNEL(failing, Out<float> y) { assert(y.size() == 12345); }\n")
+    done = program(tmp_path, f"""
+failing = baton.kernel({str(path)!r})
+with baton.Chip(clusters=1) as chip:
+    chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
+""")
+    said = [line for line in done.stderr.splitlines() if "Assertion" in line]
+    assert len(said) == 1, done.stderr
+    assert re.match(r"\[rank 0, (vector core \d\.\d|the submitting thread), failing\] .*failing.cpp:3: .*"
+                    r"Assertion `y.size\(\) == 12345' failed\.", said[0])
+    assert re.search(r"crashed: an assertion failed: y.size\(\) == 12345, at .*failing.cpp:3", done.stderr)
+    assert "Look at the line that the message names" in done.stderr and "with -g" not in done.stderr
+
+
+@pytest.mark.parametrize("call", ["std::exit(3)", "_exit(3)", "std::_Exit(3)", "std::quick_exit(3)"])
+def test_a_kernel_that_ends_the_process_is_an_error(tmp_path, call):
+    done = program(tmp_path, f"""
+leaves = baton.kernel(r'''#include <cstdlib>
+#include <unistd.h>
+#include <baton_kernel.hpp>
+BATON_KERNEL(leaves, Out<float> y) {{ {call}; }}
+''')
+with baton.Chip(clusters=1) as chip:
+    try: chip.run(lambda g: g.submit(leaves, np.zeros(1, dtype="f4")))
+    except baton.Error as error: print(error)
+print("lives on")
+""")
+    assert done.returncode == 0 and "lives on" in done.stdout, done.stderr
+    assert re.search(r"kernel 'leaves' on .* called \w+\(3\), at .*<kernel>:4", done.stdout), done.stdout
+    assert "Return from the kernel" in done.stdout
+
+
+def test_a_crash_without_line_numbers_says_how_to_get_them(chip):
+    failing = baton.kernel("#include <baton_kernel.hpp>\nBATON_KERNEL(failing, Out<float> y) { __builtin_trap(); }\n",
+                           flags=["-g0"])
+    with pytest.raises(baton.Error, match="build the kernel with -g for the source line"):
+        chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
+
+
 def test_the_log_says_who_joined_what_was_allocated_chosen_and_compiled(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(f"""

@@ -211,6 +211,7 @@ const BatonCoreTable& TestCore::functions() {
       .far_begin = [](BatonCore*, const BatonGlobalRange*, const BatonPlace*) -> void* { return nullptr; },
       .far_end = [](BatonCore*, const BatonGlobalRange*, const void*, const BatonPlace*) {},
       .far_scatter = [](BatonCore*, const BatonScatter*, const BatonPlace*) {},
+      .leaving = [](BatonCore*, std::uint32_t, const char*, const void*) {},
   };
   return table;
 }

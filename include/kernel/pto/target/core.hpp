@@ -154,6 +154,9 @@ struct BatonDump {
 
 enum BatonStream : uint32_t { BATON_STANDARD_OUTPUT = 1, BATON_STANDARD_ERROR = 2 };
 
+// How a kernel ends that does not return: "x > 0", "exit(3)".
+enum BatonLeaving : uint32_t { BATON_LEAVING_BY_ASSERTION = 1, BATON_LEAVING_BY_EXIT = 2 };
+
 // What a core can do. Every function may fail like `fail`; none returns as if it had succeeded.
 #if defined(__CUDACC__)
 // The same functions; a GPU has one kind of core, so they are called without a table (pto/target/cuda/core.hpp).
@@ -239,6 +242,9 @@ struct BatonCoreTable {
   void* (*far_begin)(BatonCore*, const BatonGlobalRange*, const BatonPlace*);
   void (*far_end)(BatonCore*, const BatonGlobalRange*, const void* near, const BatonPlace*);
   void (*far_scatter)(BatonCore*, const BatonScatter*, const BatonPlace*);
+
+  // The kernel calls abort() next, and that means what `how` says, at the call that returns to `from`.
+  void (*leaving)(BatonCore*, uint32_t by, const char* how, const void* from);
 };
 #endif
 
@@ -265,7 +271,7 @@ static_assert(sizeof(BatonSession) == 40 && sizeof(BatonCopy) == 48 && sizeof(Ba
 static_assert(sizeof(BatonDump) == 48 && sizeof(BatonScatter) == 32);
 static_assert(offsetof(BatonCore, table) == 8 && offsetof(BatonCore, buffers) == 16 && sizeof(BatonCore) == 128);
 #if !defined(__CUDACC__)
-static_assert(sizeof(BatonCoreTable) == 25 * sizeof(void*));
+static_assert(sizeof(BatonCoreTable) == 26 * sizeof(void*));
 #endif
 
 #endif

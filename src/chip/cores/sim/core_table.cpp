@@ -287,6 +287,12 @@ struct CoreFunctions {
     me.printed_.add(stream == BATON_STANDARD_ERROR ? Stream::error : Stream::output, {text, bytes}, me.origin());
   }
 
+  static void leaving(BatonCore* core, std::uint32_t by, const char* how, const void* from) {
+    SimCore& me = self(core);
+    me.last_words_ = {by, how, from};
+    if (me.guard_ != nullptr) me.guard_->last_words = &me.last_words_;
+  }
+
   static void dump(BatonCore* core, const BatonDump* tile, const BatonPlace* place) {
     const SimCore& me = self(core);
     const std::string block = fmt::format("{}", me.local_.block_idx);
@@ -365,7 +371,7 @@ const BatonCoreTable kSimCoreTable = {kEntered<CoreFunctions::fail>,         kEn
                                       kEntered<CoreFunctions::pipe_release>, kEntered<CoreFunctions::pipe_peer>,
                                       kEntered<CoreFunctions::print>,        kEntered<CoreFunctions::dump>,
                                       kEntered<CoreFunctions::far_begin>,    kEntered<CoreFunctions::far_end>,
-                                      kEntered<CoreFunctions::far_scatter>};
+                                      kEntered<CoreFunctions::far_scatter>,  kEntered<CoreFunctions::leaving>};
 
 }  // namespace baton::chip
 

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pto/target/core.hpp>
+
 #include "base/abandoned_frames.hpp"
 #include "base/fail.hpp"
 #include "base/thrown.hpp"
@@ -208,14 +210,28 @@ std::optional<Dl_info> module_of(const void* address) {
   return info;
 }
 
-std::string describe_line(const void* instruction, const Dl_info& module) {
+/// Where something is, for people.
+struct Spot {
+  std::string text = "at an unknown place";
+  bool has_line = false;
+};
+
+Spot line_of(const void* instruction, const Dl_info& module) {
   const std::string name = name_of_code(module.dli_sname);
   if (const auto line = source_line(instruction)) {
     // What compilers put aside because it is seldom reached, such as a throw, has no symbol.
-    return module.dli_sname == nullptr ? "at " + *line : fmt::format("at {} in {}", *line, name);
+    return {module.dli_sname == nullptr ? "at " + *line : fmt::format("at {} in {}", *line, name), true};
   }
   const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(module.dli_fbase);
-  return fmt::format("in {} (addr2line -e {} {:#x} tells the line)", name, module.dli_fname, offset);
+  return {fmt::format("in {} (addr2line -e {} {:#x} tells the line)", name, module.dli_fname, offset)};
+}
+
+/// Of a call, by the address to which it returns.
+Spot line_of_call(const void* return_address) {
+  // The byte before the instruction to which a call returns belongs to the call.
+  const void* call = static_cast<const char*>(return_address) - 1;
+  const auto module = module_of(call);
+  return module ? line_of(call, *module) : Spot();
 }
 
 std::span<void* const> callers_of(const FaultGuard& guard) {
@@ -224,15 +240,15 @@ std::span<void* const> callers_of(const FaultGuard& guard) {
 
 /// The first of `callers` that stands in the kernel's library, and there in its author's text: templates of the
 /// standard library, which stand there too, only lead to it.
-std::string describe_first_at_home(std::span<void* const> callers, const void* kernel) {
+Spot first_at_home(std::span<void* const> callers, const void* kernel) {
   const auto home = module_of(kernel);
-  std::string first = "at an unknown place";
+  Spot first;
   bool found = false;
   for (const void* caller : callers) {
     const auto module = module_of(caller);
     if (!home || !module || module->dli_fbase != home->dli_fbase) continue;
-    std::string place = describe_call(caller);
-    if (place.find("/include/c++/") == std::string::npos) return place;
+    Spot place = line_of_call(caller);
+    if (place.text.find("/include/c++/") == std::string::npos) return place;
     if (!found) first = std::move(place);
     found = true;
   }
@@ -240,15 +256,15 @@ std::string describe_first_at_home(std::span<void* const> callers, const void* k
 }
 
 /// Of abort(): the line in the kernel's library that led to it.
-std::string describe_callers(const FaultGuard& guard, const void* kernel) {
+Spot spot_of_abort(const FaultGuard& guard, const void* kernel) {
   const auto callers = callers_of(guard);
   // Before the instruction that was interrupted come the frames of the handler.
   const auto before = std::ranges::find(callers, guard.instruction) - callers.begin();
-  return describe_first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
+  return first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
 }
 
 /// Of an exception: the line in the kernel's library that threw, or called what threw.
-std::string describe_throw(const FaultGuard& guard, const void* kernel) {
+Spot spot_of_throw(const FaultGuard& guard, const void* kernel) {
   const auto callers = callers_of(guard);
   const auto throws = [](const void* caller) {
     const auto module = module_of(caller);
@@ -256,20 +272,22 @@ std::string describe_throw(const FaultGuard& guard, const void* kernel) {
     return symbol == "__cxa_throw" || symbol == "__cxa_rethrow";
   };
   const auto before = std::ranges::find_if(callers, throws) - callers.begin();
-  return describe_first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
+  return first_at_home(callers.subspan(static_cast<std::size_t>(before)), kernel);
 }
 
 /// The line of the instruction; of its caller, if the instruction is not in the kernel's library but its caller is.
-std::string describe_place(const FaultGuard& guard, const void* kernel) {
-  if (guard.caller_count > 0) return describe_callers(guard, kernel);
+Spot spot_of(const FaultGuard& guard, const void* kernel) {
+  if (guard.caller_count > 0) return spot_of_abort(guard, kernel);
   const auto module = module_of(guard.instruction);
-  if (!module) return "at an unknown place";
+  if (!module) return {};
   const auto home = module_of(kernel);
   const auto caller = module_of(guard.caller);
   if (!home || !caller || module->dli_fbase == home->dli_fbase || caller->dli_fbase != home->dli_fbase) {
-    return describe_line(guard.instruction, *module);
+    return line_of(guard.instruction, *module);
   }
-  return fmt::format("in {}, called {}", name_of_code(module->dli_sname), describe_call(guard.caller));
+  Spot caller_spot = line_of_call(guard.caller);
+  caller_spot.text = fmt::format("in {}, called {}", name_of_code(module->dli_sname), caller_spot.text);
+  return caller_spot;
 }
 
 std::string_view what_happened(int signal) {
@@ -283,10 +301,26 @@ std::string_view what_happened(int signal) {
   }
 }
 
-std::string describe_fault(const FaultGuard& guard, const void* kernel) {
-  std::string text(what_happened(guard.signal));
-  if (guard.signal == SIGSEGV || guard.signal == SIGBUS) text += fmt::format(" (address {})", guard.address);
-  return text + ", " + describe_place(guard, kernel);
+KernelFault fault_at(std::string what, const Spot& spot) {
+  return {Code::kernel_fault, std::move(what) + ", " + spot.text, nullptr,
+          spot.has_line ? info_of(Situation::kernel_line).remedy : std::string_view()};
+}
+
+KernelFault fault_of(const FaultGuard& guard, const void* kernel) {
+  if (guard.signal == SIGABRT && guard.last_words != nullptr) {
+    const LastWords& words = *guard.last_words;
+    const Spot spot = line_of_call(words.from);
+    if (words.by == BATON_LEAVING_BY_ASSERTION) return fault_at("crashed: an assertion failed: " + words.how, spot);
+    KernelFault fault = fault_at("called " + words.how, spot);
+    fault.remedy = info_of(Situation::kernel_exit).remedy;
+    return fault;
+  }
+  std::string what = fmt::format("crashed: {}", what_happened(guard.signal));
+  const bool touched = guard.signal == SIGSEGV || guard.signal == SIGBUS;
+  if (touched) what += fmt::format(" (address {})", guard.address);
+  KernelFault fault = fault_at(std::move(what), spot_of(guard, kernel));
+  if (touched) fault.address = guard.address;
+  return fault;
 }
 
 }  // namespace
@@ -304,14 +338,13 @@ std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, st
     handler_stack.abandon();
     std::memcpy(abi::__cxa_get_globals(), guard.exceptions.data(), guard.exceptions.size());
     const auto* code = reinterpret_cast<const void*>(kernel);
-    if (guard.signal == kInterruption) return KernelFault{Code::kernel_timeout, describe_place(guard, code)};
-    const bool touched = guard.signal == SIGSEGV || guard.signal == SIGBUS;
-    return KernelFault{Code::kernel_fault, "crashed: " + describe_fault(guard, code),
-                       touched ? guard.address : nullptr};
+    if (guard.signal == kInterruption) return KernelFault{Code::kernel_timeout, spot_of(guard, code).text};
+    return fault_of(guard, code);
   }
   std::memcpy(guard.exceptions.data(), abi::__cxa_get_globals(), guard.exceptions.size());
   slot = &guard;
   guard.caller_count = 0;
+  guard.last_words = nullptr;
   try {
     kernel(args);
   } catch (const Error&) {
@@ -324,23 +357,17 @@ std::optional<KernelFault> run_guarded(FaultGuard*& slot, KernelEntry kernel, st
     slot = nullptr;
   } catch (...) {
     slot = nullptr;
-    return KernelFault{Code::kernel_fault, fmt::format("threw {}, {}", describe_thrown(),
-                                                       describe_throw(guard, reinterpret_cast<const void*>(kernel)))};
+    return fault_at("threw " + describe_thrown(), spot_of_throw(guard, reinterpret_cast<const void*>(kernel)));
   }
   slot = nullptr;
   return std::nullopt;
 }
 
-std::string describe_call(const void* return_address) {
-  // The byte before the instruction to which a call returns belongs to the call.
-  const void* call = static_cast<const char*>(return_address) - 1;
-  const auto module = module_of(call);
-  return module ? describe_line(call, *module) : "at an unknown place";
-}
+std::string describe_call(const void* return_address) { return line_of_call(return_address).text; }
 
 std::string describe_instruction(const void* instruction) {
   const auto module = module_of(instruction);
-  return module ? describe_line(instruction, *module) : "at an unknown place";
+  return module ? line_of(instruction, *module).text : Spot().text;
 }
 
 void interrupt_kernels() { KernelThreads::of_process().interrupt(); }

@@ -5,8 +5,10 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <baton/error.hpp>
 
@@ -14,6 +16,13 @@
 #include "chip/cores/sim/running_kernel.hpp"
 
 namespace baton::chip {
+
+/// What a kernel said before it called abort().
+struct LastWords {
+  std::uint32_t by;  // BatonLeaving
+  std::string how;
+  const void* from;  // to which the call that says it would return
+};
 
 /// Where a crash goes on. Lives on the stack of the fiber that runs the kernel.
 struct FaultGuard {
@@ -30,6 +39,7 @@ struct FaultGuard {
   int caller_count;
   /// The C++ runtime's state of the thread when the kernel began: an exception that led to abort() is still under way.
   std::array<std::byte, 2 * sizeof(void*)> exceptions;
+  const LastWords* last_words;  // null: none
 };
 
 /// What a kernel is interrupted with: the programs that know this signal ignore it.
@@ -49,6 +59,7 @@ struct KernelFault {
   Code code;         // kernel_fault: it crashed or threw; kernel_timeout: it was interrupted
   std::string text;  // "crashed: SIGSEGV ...", "threw ...", with the place; of an interruption the place alone
   const void* address = nullptr;  // that it could not touch
+  std::string_view remedy = {};   // empty: that of the code
 };
 
 /// Calls `kernel` on the calling fiber, with its guard in `slot` meanwhile. Nothing if it returned. If it crashes or is

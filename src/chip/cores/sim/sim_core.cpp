@@ -201,7 +201,7 @@ void SimCore::execute(KernelCall& call) {
     // Only where it explains something: null is near nothing.
     if (nearest.starts_with("byte ")) text += "; that is " + nearest;
   }
-  throw Error(Code::kernel_fault, std::move(text));
+  throw Error(Code::kernel_fault, std::move(text), {}, fault->remedy);
 }
 
 void SimCore::finish(KernelCall& call) {

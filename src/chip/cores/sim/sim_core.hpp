@@ -109,6 +109,7 @@ class SimCore final : public BatonCore, public Core {
   FarTensors far_;
   ConditionSlab slab_;
   PrintedText printed_;
+  LastWords last_words_{};
   FaultGuard* guard_ = nullptr;
   RunningKernel running_;
   const KernelCall* call_ = nullptr;
