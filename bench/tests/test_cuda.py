@@ -36,6 +36,10 @@ def test_all_run_the_same_graph_in_one_program(gpu):
             assert names == {OURS, "cublas"}
             assert len({argument(command, "--side") for command in commands}) == 1
             continue
+        # A layer of a decoder, submitted each time and captured.
+        if case.name.startswith("decoder"):
+            assert names == {OURS, "captured"}
+            continue
         # A CUDA Graph is captured: it is no peer of what is submitted each time.
         assert names == ({OURS, "streams"} if case.name.startswith("stream/") else {OURS, "profiled", "graph", "streams"})
         assert len({(argument(command, "--pattern"), argument(command, "--tasks")) for command in commands}) == 1
