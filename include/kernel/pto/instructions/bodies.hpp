@@ -93,8 +93,8 @@ PTO_BODIES template void begin_product<>(Where, const Product&);
 PTO_BODIES template void begin_product_onto<>(Where, const Product&, const TileView&);
 PTO_BODIES template void begin_product_onto_bias<>(Where, const Product&, const TileView&);
 // instructions/move.hpp
-PTO_BODIES template void begin_move<>(const BatonPlace&, const TileView&, const TileView&, Moves, Origin, int);
-PTO_BODIES template void move_lines<>(const TileView&, const TileView&, Origin);
+PTO_BODIES template void begin_move<>(const BatonPlace&, const TileView&, const TileView&, Moves, Corner, int);
+PTO_BODIES template void move_lines<>(const TileView&, const TileView&, Corner);
 // instructions/operands.hpp
 PTO_BODIES template void fail_without_place<>(BatonPlace, const char*, TileView);
 PTO_BODIES template void fail_unusable<>(BatonPlace, const char*, TileView);
@@ -200,7 +200,7 @@ PTO_BODIES template void merge_runs<float>(const BatonPlace&, const TileView&, c
 PTO_BODIES template void merge_lists<float>(const TileView&, pto::MrgSortExecutedNumList&, const TileView*, int, bool);
 
 #define PTO_FOR_WORDS(WORD)                                                                  \
-  PTO_BODIES template void move_transposing<WORD>(const TileView&, const TileView&, Origin); \
+  PTO_BODIES template void move_transposing<WORD>(const TileView&, const TileView&, Corner); \
   PTO_BODIES template void transpose_tile<WORD>(const TileView&, const TileView&);
 #define PTO_GATHER(WORD)                                                                                    \
   PTO_BODIES template void gather_rows<WORD, int32_t>(const BatonPlace&, const TileView&, const TileView&,  \
@@ -216,8 +216,8 @@ PTO_GATHER(uint32_t)
 #undef PTO_FOR_WORDS
 #undef PTO_GATHER
 
-PTO_BODIES template void move_converting<half, float>(const TileView&, const TileView&, Origin);
-PTO_BODIES template void move_converting<bfloat16_t, float>(const TileView&, const TileView&, Origin);
+PTO_BODIES template void move_converting<half, float>(const TileView&, const TileView&, Corner);
+PTO_BODIES template void move_converting<bfloat16_t, float>(const TileView&, const TileView&, Corner);
 
 }  // namespace baton::kernel
 

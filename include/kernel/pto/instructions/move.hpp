@@ -30,7 +30,7 @@ constexpr AICORE int move_pipe() {
 
 /// A part of the destination, one element after the other.
 template <typename To, typename From>
-PTO_INLINE AICORE void move_elements(const TileView& dst, const TileView& src, Origin origin, int64_t first_row,
+PTO_INLINE AICORE void move_elements(const TileView& dst, const TileView& src, Corner origin, int64_t first_row,
                                      int64_t first_col, int64_t rows, int64_t cols) {
   const Axis to_rows = dst.order.row_axis();
   const Axis to_cols = dst.order.col_axis();
@@ -66,7 +66,7 @@ PTO_INLINE AICORE void move_on_lanes(const Dst& dst, const Src& src, int64_t row
 /// Between tiles that lie by rows and by columns, a block of 32-byte lines at a time where both have boxes. Elements
 /// are as many bytes as a Word.
 template <typename Word>
-PTO_SHARED AICORE void move_transposing(const TileView& dst, const TileView& src, Origin origin) {
+PTO_SHARED AICORE void move_transposing(const TileView& dst, const TileView& src, Corner origin) {
   const bool from_rows = lies_in_rows(src.order);
   constexpr int kSide = pto::BLOCK_BYTE_SIZE / int{sizeof(Word)};
   const int64_t src_run = from_rows ? src.order.row_run() : src.order.col_run();
@@ -105,7 +105,7 @@ PTO_INLINE AICORE void move_short_lines(unsigned char* to, int64_t to_pitch, con
 }
 
 /// Along the lines in which both tiles lie.
-PTO_ONCE PTO_SHARED AICORE void move_lines(const TileView& dst, const TileView& src, Origin origin) {
+PTO_ONCE PTO_SHARED AICORE void move_lines(const TileView& dst, const TileView& src, Corner origin) {
   const bool by_rows = lies_in_rows(dst.order);
   const int64_t lines = by_rows ? dst.valid_rows : dst.valid_cols;
   const int64_t count = by_rows ? dst.valid_cols : dst.valid_rows;
@@ -142,7 +142,7 @@ PTO_ONCE PTO_SHARED AICORE void move_lines(const TileView& dst, const TileView& 
 
 /// Elements of an accumulator as elements of another type.
 template <typename To, typename From>
-PTO_SHARED AICORE void move_converting(const TileView& dst, const TileView& src, Origin origin) {
+PTO_SHARED AICORE void move_converting(const TileView& dst, const TileView& src, Corner origin) {
   if (lies_in_rows(dst.order) != lies_in_rows(src.order)) {
     return move_elements<To, From>(dst, src, origin, 0, 0, dst.valid_rows, dst.valid_cols);
   }
@@ -160,7 +160,7 @@ enum class Moves : uint8_t { all, part };
 
 /// Checks the tiles and tells the core.
 PTO_ONCE PTO_SHARED AICORE void begin_move(const BatonPlace& place, const TileView& dst, const TileView& src,
-                                           Moves what, Origin origin, int pipe) {
+                                           Moves what, Corner origin, int pipe) {
   check_tile(place, "dst", dst);
   check_tile(place, "src", src);
   if (what == Moves::all) check_same_valid(place, "dst", dst, "src", src);
@@ -175,7 +175,7 @@ PTO_ONCE PTO_SHARED AICORE void begin_move(const BatonPlace& place, const TileVi
 
 /// dst(r, c) = src(origin.row + r, origin.col + c) over dst's valid region.
 template <typename Dst, typename Src>
-AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, Moves what, Origin origin) {
+AICORE void move_region(const BatonPlace& place, Dst& dst, Src& src, Moves what, Corner origin) {
   using Element = typename Dst::DType;
   using Stored = typename Src::DType;
   static_assert(can_move<Dst, Src>(), "TMOV, TEXTRACT: Mat to Left, Right or Bias; Acc to Mat or Vec; Vec to Vec");

@@ -34,7 +34,7 @@ PTO_INLINE AICORE void for_byte_runs(const TileView& tile, int64_t row, int64_t 
 }
 
 /// The element of a source from which the first one of a destination comes.
-struct Origin {
+struct Corner {
   int64_t row;
   int64_t col;
 };
@@ -42,7 +42,7 @@ struct Origin {
 /// Lines of two tiles that lie the same way, and runs along them that are without gaps in both.
 class CommonRuns {
  public:
-  PTO_INLINE AICORE CommonRuns(const TileView& dst, const TileView& src, Origin origin)
+  PTO_INLINE AICORE CommonRuns(const TileView& dst, const TileView& src, Corner origin)
       : CommonRuns(dst, src, origin, lies_in_rows(dst.order)) {}
 
   /// Calls body(to, from, count, lines, to_pitch, from_pitch) for the same run of `lines` lines; pitches count bytes.
@@ -71,7 +71,7 @@ class CommonRuns {
   /// Longer than any line: without boxes a line has no gaps.
   static constexpr int64_t kNoEnd = int64_t{1} << 32;
 
-  PTO_INLINE AICORE CommonRuns(const TileView& dst, const TileView& src, Origin origin, bool by_rows)
+  PTO_INLINE AICORE CommonRuns(const TileView& dst, const TileView& src, Corner origin, bool by_rows)
       : to_(dst.data),
         from_(src.data),
         to_bytes_(dst.order.element_bytes),
