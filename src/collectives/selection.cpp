@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kKiB = 1024;
 
 /// Whether the system copies between processes about as fast as they do;
-/// docs/decisions/0039-ranks-read-each-others-memory.md.
+/// docs/decisions/ranks.md.
 #if defined(__x86_64__)
 constexpr bool kReadsAreFast = true;
 #else

@@ -1,6 +1,6 @@
 """PyTorch's own tests of backends, which its wheel has in torch.testing: with Baton in the place of Gloo, and with Gloo.
 
-    suite.py                       both; fails if Baton fails where Gloo passes and docs/reference/torch-tests.md does not say why
+    suite.py                       both; fails if Baton fails where Gloo passes and docs/reference/torch.md does not say why
     suite.py run BACKEND FILE      one of them, into FILE; `-k TEXT` picks tests
 
 Many of these tests ask for the name of the backend, and skip all that they do not know. So Baton serves under the name
@@ -17,7 +17,7 @@ import time
 import unittest
 
 RANKS = 4
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "torch-tests.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "torch.md"
 
 
 class Results(unittest.TextTestResult):
