@@ -19,7 +19,8 @@ extern "C" {
 typedef struct CommHandle_* CommHandle;
 
 /* Joins the job `rendezvous` as `rank` of `nranks`; blocks until all have joined, or BATON_JOIN_TIMEOUT.
- * `rendezvous` is a name, optionally with a backend before it: "job7", "shm:job7", "inproc:job7".
+ * `rendezvous` is a name, optionally with a backend before it: "job7", "shm:job7", "inproc:job7". "ucx:job7", and the
+ * value of BATON_JOB, mean the job that the launcher started, with its numbers, also if it is on several hosts.
  * `stream` is ignored by backends without streams. NULL on failure. */
 BATON_C_API CommHandle comm_init(int rank, int nranks, void* stream, const char* rendezvous);
 
@@ -40,6 +41,17 @@ BATON_C_API int comm_alloc_domain_windows(CommHandle handle, uint64_t id, const 
                                           uint32_t domain_rank, size_t bytes, uint64_t* ctx_out, uint64_t* base_out);
 /* Releases this rank's view of the windows of `ctx`. Local; a peer may still use its own view. */
 BATON_C_API int comm_release_domain_windows(CommHandle handle, uint64_t ctx);
+
+/* Bytes and signals of the window that rank `rank` of the context `ctx` has, `offset` bytes from its beginning on. They
+ * reach ranks of other hosts, whose windows have no memory behind their addresses. A put is complete when it returns,
+ * and visible to `rank` with a notify that follows it. */
+BATON_C_API int comm_put(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, const void* source,
+                         size_t bytes);
+BATON_C_API int comm_get(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, void* target, size_t bytes);
+/* Adds `value` to a signal, a 32-bit counter at a multiple of 4, and wakes who waits for it. */
+BATON_C_API int comm_notify(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value);
+/* Until the signal has at least `value`, or BATON_WAIT_TIMEOUT. `rank` is on the host of the caller. */
+BATON_C_API int comm_wait(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value);
 
 /* Waits until every rank of the job has called it as often as this one. */
 BATON_C_API int comm_barrier(CommHandle handle);

@@ -42,6 +42,10 @@ class WindowState {
 
   /// Throws for a rank of another host, of which there is only an address.
   [[nodiscard]] std::byte* part(int rank) const;
+  /// Of the part of `rank`, wherever that is: for contexts.
+  [[nodiscard]] std::uint64_t address_of(int rank) const {
+    return reinterpret_cast<std::uint64_t>(checked("address_of", rank, 0, 0));
+  }
   /// Whether loads and stores reach the part of `rank`.
   [[nodiscard]] bool is_mapped(int rank) const;
   [[nodiscard]] bool is_local(const void* address, std::size_t count) const;

@@ -10,15 +10,28 @@
 #include "base/fail.hpp"
 #include "comm/context_table.hpp"
 #include "comm/window_state.hpp"
+#include "job/c_handle.hpp"
 #include "job/connect.hpp"
+
+namespace {
+
+/// What a context stands for: a part of a window, as some of its ranks or all.
+struct Given {
+  std::shared_ptr<baton::comm::WindowState> window;
+  std::vector<std::uint32_t> ranks;  // of the window, by rank of the context; empty: the same
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  std::vector<std::uint64_t> words = {};  // of the context, if it is derived
+};
+
+}  // namespace
 
 struct CommHandle_ {
   std::shared_ptr<baton::comm::DomainState> domain;
   std::shared_ptr<baton::comm::WindowState> window;
   std::mutex mutex;
   /// By the address of their context. Guarded by mutex.
-  std::map<std::uint64_t, std::vector<std::uint64_t>> derived;
-  std::map<std::uint64_t, std::shared_ptr<baton::comm::WindowState>> domain_windows;
+  std::map<std::uint64_t, Given> given;
 };
 
 namespace {
@@ -58,6 +71,30 @@ baton::comm::WindowState& window_of(const char* function, CommHandle handle) {
   return *handle->window;
 }
 
+/// Bytes of one rank's part.
+struct Span {
+  std::shared_ptr<baton::comm::WindowState> window;
+  int rank;
+  std::size_t offset;
+};
+
+/// `bytes` from `offset` on of what the context `ctx` has of `rank`.
+Span span_of(const char* function, CommHandle handle, std::uint64_t ctx, std::uint32_t rank, std::size_t offset,
+             std::size_t bytes) {
+  check_not_null(function, "handle", handle);
+  const std::lock_guard lock(handle->mutex);
+  const auto found = handle->given.find(ctx);
+  if (found == handle->given.end()) fail(Code::released, "{}: no live windows have the context {:#x}", function, ctx);
+  const Given& given = found->second;
+  const std::size_t ranks = given.ranks.empty() ? given.window->domain().size() : given.ranks.size();
+  if (rank >= ranks) fail(Code::out_of_range, "{}: rank {} is outside 0..{}", function, rank, ranks - 1);
+  if (bytes > given.bytes || offset > given.bytes - bytes) {
+    fail(Code::out_of_range, "{}: {} bytes from offset {} are outside the {} bytes of the context", function, bytes,
+         offset, given.bytes);
+  }
+  return {given.window, static_cast<int>(given.ranks.empty() ? rank : given.ranks[rank]), given.offset + offset};
+}
+
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 /// The ranks of a subset, checked: in range, each once, the caller at `domain_rank`.
@@ -90,15 +127,19 @@ std::vector<std::uint32_t> check_subset(const char* function, CommHandle handle,
 
 }  // namespace
 
+CommHandle baton::job::make_handle(std::shared_ptr<comm::World> world) {
+  auto made = std::make_unique<CommHandle_>();
+  made->domain = comm::DomainState::of_world(std::move(world));
+  return made.release();
+}
+
 extern "C" {
 
 CommHandle comm_init(int rank, int nranks, void* /*stream*/, const char* rendezvous) {
   CommHandle handle = nullptr;
   guarded([&] {
     check_not_null("comm_init", "rendezvous", rendezvous);
-    auto made = std::make_unique<CommHandle_>();
-    made->domain = baton::comm::DomainState::of_world(baton::job::connect(rendezvous, rank, nranks, baton::options()));
-    handle = made.release();
+    handle = baton::job::make_handle(baton::job::connect(rendezvous, rank, nranks, baton::options()));
   });
   return handle;
 }
@@ -110,6 +151,8 @@ int comm_alloc_windows(CommHandle handle, size_t bytes, uint64_t* ctx_out) {
     if (handle->window) fail(Code::invalid_argument, "comm_alloc_windows: this handle has its windows already");
     handle->window = std::make_shared<baton::comm::WindowState>(handle->domain, "windows", bytes);
     *ctx_out = address_of(handle->window->context());
+    const std::lock_guard lock(handle->mutex);
+    handle->given.emplace(*ctx_out, Given{handle->window, {}, 0, bytes});
   });
 }
 
@@ -135,19 +178,18 @@ int comm_derive_context(CommHandle handle, const uint32_t* rank_ids, size_t n, u
     const char* function = "comm_derive_context";
     const baton::comm::WindowState& window = window_of(function, handle);
     check_not_null(function, "ctx_out", ctx_out);
-    const auto members = check_subset(function, handle, rank_ids, n, domain_rank);
+    auto members = check_subset(function, handle, rank_ids, n, domain_rank);
     if (bytes > window.bytes() || offset > window.bytes() - bytes) {
       fail(Code::out_of_range, "{}: {} bytes from offset {} are outside the window of {} bytes", function, bytes,
            offset, window.bytes());
     }
     std::vector<std::uint64_t> windows;
     windows.reserve(members.size());
-    for (const std::uint32_t member : members)
-      windows.push_back(address_of(window.part(static_cast<int>(member)) + offset));
+    for (const std::uint32_t member : members) windows.push_back(window.address_of(static_cast<int>(member)) + offset);
     auto context = baton::comm::make_context(domain_rank, bytes, windows);
     const std::uint64_t address = address_of(context.data());
     const std::lock_guard lock(handle->mutex);
-    handle->derived.emplace(address, std::move(context));
+    handle->given.emplace(address, Given{handle->window, std::move(members), offset, bytes, std::move(context)});
     *ctx_out = address;
   });
 }
@@ -170,7 +212,7 @@ int comm_alloc_domain_windows(CommHandle handle, uint64_t id, const uint32_t* ra
     const std::uint64_t context = address_of(window->context());
     *base_out = address_of(window->part(static_cast<int>(domain_rank)));
     const std::lock_guard lock(handle->mutex);
-    handle->domain_windows.emplace(context, std::move(window));
+    handle->given.emplace(context, Given{std::move(window), {}, 0, bytes});
     *ctx_out = context;
   });
 }
@@ -179,9 +221,41 @@ int comm_release_domain_windows(CommHandle handle, uint64_t ctx) {
   return guarded([&] {
     check_not_null("comm_release_domain_windows", "handle", handle);
     const std::lock_guard lock(handle->mutex);
-    if (handle->domain_windows.erase(ctx) == 0) {
+    const auto found = handle->given.find(ctx);
+    if (found == handle->given.end() || found->second.window == handle->window) {
       fail(Code::released, "comm_release_domain_windows: no live windows have the context {:#x}", ctx);
     }
+    handle->given.erase(found);
+  });
+}
+
+int comm_put(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, const void* source, size_t bytes) {
+  return guarded([&] {
+    const Span to = span_of("comm_put", handle, ctx, rank, offset, bytes);
+    if (bytes != 0) check_not_null("comm_put", "source", source);
+    to.window->put(to.rank, to.offset, source, bytes, {});
+  });
+}
+
+int comm_get(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, void* target, size_t bytes) {
+  return guarded([&] {
+    const Span from = span_of("comm_get", handle, ctx, rank, offset, bytes);
+    if (bytes != 0) check_not_null("comm_get", "target", target);
+    from.window->get(from.rank, from.offset, target, bytes, {});
+  });
+}
+
+int comm_notify(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value) {
+  return guarded([&] {
+    const Span to = span_of("comm_notify", handle, ctx, rank, offset, sizeof value);
+    to.window->notify(to.rank, to.offset, value, baton::NotifyOp::add, {});
+  });
+}
+
+int comm_wait(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value) {
+  return guarded([&] {
+    const Span at = span_of("comm_wait", handle, ctx, rank, offset, sizeof value);
+    at.window->wait(at.rank, at.offset, baton::WaitCmp::ge, value, handle->domain->world().wait_timeout(), {});
   });
 }
 

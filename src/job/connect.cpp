@@ -16,15 +16,35 @@ namespace {
 struct Rendezvous {
   std::string backend;
   std::string name;
+  bool has_backend = false;  // in its text
 };
 
 Rendezvous parse(std::string_view text, const Options& options) {
   const std::size_t colon = text.find(':');
   Rendezvous rendezvous{options.backend, std::string(text)};
   if (colon != std::string_view::npos)
-    rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+    rendezvous = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1)), true};
   if (rendezvous.name.empty()) fail(Situation::bad_name, "the rendezvous {} has no name", quote(text));
   return rendezvous;
+}
+
+/// What the launcher assigned, if `rendezvous` means its job: ranks of several hosts find each other through what
+/// started them. That is so with the backend ucx, and by the name that the launcher itself gave a job over hosts.
+std::optional<Assignment> assignment_meant(const Rendezvous& rendezvous, int rank, int size) {
+  const bool asked_for = rendezvous.backend == "ucx";
+  if (!asked_for && rendezvous.has_backend) return std::nullopt;
+  auto assignment = find_assignment();
+  const bool is_its_name =
+      assignment && assignment->several_hosts && assignment->rendezvous == assignment->launcher + "/" + rendezvous.name;
+  if (!asked_for && !is_its_name) return std::nullopt;
+  if (!assignment) {
+    throw Error(Code::unsupported, "ranks of several hosts find each other through what started them, and nothing did",
+                {fmt::format("rank {} of {} wants to join \"{}\" with the backend ucx", rank, size, rendezvous.name)},
+                "baton run --hosts");
+  }
+  if (assignment->rank == rank && assignment->size == size) return assignment;
+  fail(Code::invalid_argument, "rank {} of {} of \"{}\" is rank {} of {} for {}, which started it", rank, size,
+       rendezvous.name, assignment->rank, assignment->size, assignment->launcher);
 }
 
 }  // namespace
@@ -34,7 +54,9 @@ std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int 
     fail(Situation::ranks_impossible, "a job of {} ranks is not possible; 1 to {} are", size, wire::kMaxRanks);
   }
   if (rank < 0 || rank >= size) fail(Situation::no_such_rank, "rank {} is outside 0..{}", rank, size - 1);
-  const auto [backend_name, name] = parse(rendezvous, options);
+  const Rendezvous where = parse(rendezvous, options);
+  if (const auto assignment = assignment_meant(where, rank, size)) return connect(assignment, options);
+  const auto& [backend_name, name, has_backend] = where;
   const auto r = static_cast<std::uint32_t>(rank);
   const auto n = static_cast<std::uint32_t>(size);
   std::unique_ptr<comm::Backend> backend;
@@ -44,7 +66,7 @@ std::shared_ptr<comm::World> connect(std::string_view rendezvous, int rank, int 
     backend = inproc::rendezvous(name, r, n, options.join_timeout);
   } else {
     throw Error(Code::unknown_backend, fmt::format("there is no backend {}", quote(backend_name)),
-                {"this build has shm and inproc"});
+                {"there are shm, inproc and ucx"});
   }
   const bool alone_in_process = backend_name == "shm";
   log::info("rank {} of {} joined \"{}\" through {}", rank, size, name, backend_name);

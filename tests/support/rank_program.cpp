@@ -100,12 +100,17 @@ std::string fresh_job_name() {
   return fmt::format("test-{}-{}", ::getpid(), ++count);
 }
 
+bool is_on_hosts() { return !hub_of_rank().empty(); }
+
+std::shared_ptr<comm::World> connect_on_hosts(const Newcomer& place) {
+  return job::connect(meet_at_hub({hub_of_rank(), place.rendezvous, static_cast<std::uint32_t>(place.rank),
+                                   hosts_of_ranks(), address_of_host()}),
+                      options());
+}
+
 Domain join_and_tell(const Newcomer& place) {
-  const std::string hub = hub_of_rank();
-  auto world = hub.empty() ? job::connect(place.rendezvous, place.rank, place.size, options())
-                           : job::connect(meet_at_hub({hub, place.rendezvous, static_cast<std::uint32_t>(place.rank),
-                                                       hosts_of_ranks(), address_of_host()}),
-                                          options());
+  auto world =
+      is_on_hosts() ? connect_on_hosts(place) : job::connect(place.rendezvous, place.rank, place.size, options());
   if (world->backend().name() != "inproc") {
     std::string token;
     for (const std::uint8_t byte : world->control().token) token += fmt::format("{:02x}", byte);

@@ -1,12 +1,14 @@
 // The side of a test program that is a rank: the test starts itself again, once per rank or once for all of them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <baton/domain.hpp>
 
+#include "comm/world.hpp"
 #include "support/processes.hpp"
 #include "support/scenario.hpp"
 
@@ -21,6 +23,10 @@ namespace baton::test {
 
 /// A name that no other job of this machine has.
 [[nodiscard]] std::string fresh_job_name();
+
+/// In a rank: whether its job is on several hosts; then how it joins.
+[[nodiscard]] bool is_on_hosts();
+[[nodiscard]] std::shared_ptr<comm::World> connect_on_hosts(const Newcomer& place);
 
 /// Joins; tells the test the token of the job, by which its sockets are found.
 [[nodiscard]] Domain join_and_tell(const Newcomer& place);

@@ -8,6 +8,8 @@
 #include <baton/comm.h>
 #include <baton/error.hpp>
 
+#include "job/c_handle.hpp"
+#include "support/rank_program.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -17,7 +19,7 @@ namespace {
 using baton::Code;
 using baton::test::Hosting;
 
-const baton::test::Wishes kWishes = {.sizes = {4}, .hostings = {Hosting::threads, Hosting::processes}};
+const baton::test::Wishes kWishes = {.sizes = {4}, .hostings = {Hosting::threads, Hosting::processes, Hosting::hosts}};
 
 void require_ok(int code) {
   if (code != 0) throw baton::test::CheckFailed("a call failed: " + std::string(comm_last_error()));
@@ -34,7 +36,8 @@ void require_code(Code expected, std::string_view part, int code) {
 class Handle {
  public:
   explicit Handle(const baton::test::Newcomer& place)
-      : handle_(comm_init(place.rank, place.size, nullptr, place.rendezvous.c_str())) {
+      : handle_(baton::test::is_on_hosts() ? baton::job::make_handle(baton::test::connect_on_hosts(place))
+                                           : comm_init(place.rank, place.size, nullptr, place.rendezvous.c_str())) {
     if (handle_ == nullptr) throw baton::test::CheckFailed(comm_last_error());
   }
   Handle(const Handle&) = delete;
@@ -51,6 +54,15 @@ class Handle {
 
 const CommContext& context_at(std::uint64_t address) { return *reinterpret_cast<const CommContext*>(address); }
 std::uint32_t* words_at(std::uint64_t address) { return reinterpret_cast<std::uint32_t*>(address); }
+
+/// A word of somebody's window: at its address, where all windows can be reached.
+void write_word(CommHandle handle, std::uint64_t context, std::uint32_t rank, std::size_t index, std::uint32_t value) {
+  if (baton::test::is_on_hosts()) {
+    require_ok(comm_put(handle, context, rank, index * sizeof value, &value, sizeof value));
+  } else {
+    words_at(context_at(context).windowsIn[rank])[index] = value;
+  }
+}
 
 }  // namespace
 
@@ -74,7 +86,7 @@ SCENARIO_BEFORE_JOIN(CWindows, kWishes) {
   REQUIRE_EQUAL(bytes, 4000U);
   REQUIRE_EQUAL(base, context.windowsIn[me.rank]);
   for (std::uint32_t rank = 0; rank < 4; ++rank)
-    words_at(context.windowsIn[rank])[me.rank] = rank * 10 + context.rankId;
+    write_word(handle, address, rank, context.rankId, rank * 10 + context.rankId);
   require_ok(comm_barrier(handle));
   for (std::uint32_t rank = 0; rank < 4; ++rank) REQUIRE_EQUAL(words_at(base)[rank], context.rankId * 10 + rank);
   require_ok(comm_barrier(handle));
@@ -145,9 +157,9 @@ SCENARIO_BEFORE_JOIN(CDomainWindows, kWishes) {
     const Live second = allocate(8, all, 4, in_all, 128);
     Live pair{};
     if (me.rank % 2 == 0) pair = allocate(7, evens, 2, me.rank == 2 ? 0 : 1, 32);
-    for (std::size_t peer = 0; peer < 4; ++peer) {
-      words_at(context_at(first.context).windowsIn[peer])[in_all] = 100 + in_all;
-      words_at(context_at(second.context).windowsIn[peer])[in_all] = 200 + in_all;
+    for (std::uint32_t peer = 0; peer < 4; ++peer) {
+      write_word(handle, first.context, peer, in_all, 100 + in_all);
+      write_word(handle, second.context, peer, in_all, 200 + in_all);
     }
     require_ok(comm_barrier(handle));
     for (std::uint32_t peer = 0; peer < 4; ++peer) {
@@ -175,6 +187,49 @@ SCENARIO_BEFORE_JOIN(CDomainWindows, kWishes) {
                comm_alloc_domain_windows(handle, 5, all, 4, in_all, std::size_t{1} << 42U, &out, &out));
   require_code(Code::mismatch, "disagree",
                comm_alloc_domain_windows(handle, 6, all, 4, in_all, me.rank == 0 ? 8 : 16, &out, &out));
+  require_ok(comm_barrier(handle));
+  require_ok(comm_destroy(handle.release()));
+}
+
+SCENARIO_BEFORE_JOIN(CPutsAndSignals, kWishes) {
+  Handle handle(me);
+  std::uint64_t whole = 0;
+  std::uint64_t base = 0;
+  require_ok(comm_alloc_windows(handle, 1024, &whole));
+  require_ok(comm_get_local_window_base(handle, &base));
+  // Backwards, in the second half: a signal, then room for who puts.
+  const std::uint32_t backwards[4] = {3, 2, 1, 0};
+  const auto mine = static_cast<std::uint32_t>(3 - me.rank);
+  std::uint64_t context = 0;
+  require_ok(comm_derive_context(handle, backwards, 4, mine, 512, 512, &context));
+  const std::uint32_t next = (mine + 1) % 4;
+  const std::uint32_t previous = (mine + 3) % 4;
+  for (std::int32_t round = 1; round <= 20; ++round) {
+    const std::uint32_t said[2] = {mine, static_cast<std::uint32_t>(round)};
+    require_ok(comm_put(handle, context, next, 8, said, sizeof said));
+    require_ok(comm_notify(handle, context, next, 0, 1));
+    require_ok(comm_wait(handle, context, mine, 0, round));
+    REQUIRE_EQUAL(words_at(base)[128 + 2], previous);
+    REQUIRE_EQUAL(words_at(base)[128 + 3], static_cast<std::uint32_t>(round));
+    std::uint32_t fetched[2] = {};
+    require_ok(comm_get(handle, context, next, 8, fetched, sizeof fetched));
+    REQUIRE_EQUAL(fetched[0], mine);
+    REQUIRE_EQUAL(fetched[1], static_cast<std::uint32_t>(round));
+    // The same bytes by the whole window's context.
+    require_ok(comm_get(handle, whole, backwards[next], 512 + 8, fetched, sizeof fetched));
+    REQUIRE_EQUAL(fetched[0], mine);
+    require_ok(comm_barrier(handle));
+  }
+  std::uint32_t word = 0;
+  require_ok(comm_put(handle, context, next, 512, nullptr, 0));
+  require_code(Code::out_of_range, "4 bytes from offset 509", comm_put(handle, context, next, 509, &word, 4));
+  require_code(Code::out_of_range, "512 bytes of the context", comm_get(handle, context, next, SIZE_MAX, &word, 4));
+  require_code(Code::out_of_range, "rank 4 is outside 0..3", comm_put(handle, context, 4, 0, &word, 4));
+  require_code(Code::invalid_argument, "source is null", comm_put(handle, context, next, 0, nullptr, 4));
+  require_code(Code::invalid_argument, "target is null", comm_get(handle, context, next, 0, nullptr, 4));
+  require_code(Code::misaligned, "multiple of 4", comm_notify(handle, context, next, 2, 1));
+  require_code(Code::out_of_range, "outside the 512 bytes", comm_wait(handle, context, mine, 510, 1));
+  require_code(Code::released, "no live windows", comm_put(handle, 4711, next, 0, &word, 4));
   require_ok(comm_barrier(handle));
   require_ok(comm_destroy(handle.release()));
 }

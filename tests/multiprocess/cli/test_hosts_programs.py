@@ -33,6 +33,12 @@ def test_the_relay_goes_over_the_link(make_hosts):
     assert lines_of(result.stdout) == ["[0] rank 0: the baton came back after 4 of 4 legs", *legs]
 
 
+def test_a_program_in_c_reaches_other_hosts(make_hosts):
+    result = make_hosts(2).run(os.environ["BATON_TEST_C_RANK"], slots=[2, 1], env=TCP)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert lines_of(result.stdout) == [f"[{r}] rank {r} was reached by rank {(r + 2) % 3}, and finds {r} there" for r in range(3)]
+
+
 def test_chips_get_from_chips_of_another_host(make_hosts):
     program = os.path.join(os.environ["BATON_TEST_EXAMPLES"], "async_completion")
     result = make_hosts(2).run(program, slots=[2, 1], env=TCP)

@@ -41,6 +41,10 @@ TEST(CInterface, NullHandlesAreErrors) {
   expect_error(comm_alloc_domain_windows(nullptr, 1, ranks, 1, 0, 8, &word, &word), Code::invalid_argument,
                "comm_alloc_domain_windows");
   expect_error(comm_release_domain_windows(nullptr, 1), Code::invalid_argument, "comm_release_domain_windows");
+  expect_error(comm_put(nullptr, 1, 0, 0, &word, 8), Code::invalid_argument, "comm_put: handle is null");
+  expect_error(comm_get(nullptr, 1, 0, 0, &word, 8), Code::invalid_argument, "comm_get: handle is null");
+  expect_error(comm_notify(nullptr, 1, 0, 0, 1), Code::invalid_argument, "comm_notify: handle is null");
+  expect_error(comm_wait(nullptr, 1, 0, 0, 1), Code::invalid_argument, "comm_wait: handle is null");
   expect_error(comm_barrier(nullptr), Code::invalid_argument, "comm_barrier: handle is null");
   expect_error(comm_destroy(nullptr), Code::invalid_argument, "comm_destroy: handle is null");
 }

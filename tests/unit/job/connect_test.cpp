@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <baton/join.hpp>
 
+#include <cstdlib>
 #include <future>
+#include <utility>
 #include <vector>
 
 #include "support/require.hpp"
@@ -37,9 +39,30 @@ TEST(Connect, ChoosesTheBackendByName) {
   Options options = patient();
   options.backend = "inproc";
   EXPECT_EQ(connect("x", 0, 1, options)->backend().name(), "inproc");
-  require_error(Code::unknown_backend, {"\"smoke\"", "shm and inproc"},
+  require_error(Code::unknown_backend, {"\"smoke\"", "shm, inproc and ucx"},
                 [] { static_cast<void>(connect("smoke:x", 0, 1, patient())); });
   require_error(Code::unknown_backend, {"\"\""}, [] { static_cast<void>(connect(":x", 0, 1, patient())); });
+}
+
+TEST(Connect, RanksOfSeveralHostsAreThoseThatALauncherStarted) {
+  require_error(Code::unsupported, {"rank 1 of 2", "\"x\"", "baton run --hosts"},
+                [] { static_cast<void>(connect("ucx:x", 1, 2, patient())); });
+  const std::pair<const char*, const char*> variables[] = {{"BATON_RANK", "1"},
+                                                           {"BATON_SIZE", "2"},
+                                                           {"BATON_HOST_COUNT", "2"},
+                                                           {"BATON_JOB", "own"},
+                                                           {"BATON_AGENT", "nobody"}};
+  for (const auto& [name, value] : variables) ::setenv(name, value, 1);
+  for (const char* name : {"own", "ucx:own", "ucx:x"}) {
+    require_error(Code::invalid_argument, {"rank 0 of 2", "is rank 1 of 2 for baton run"},
+                  [&] { static_cast<void>(connect(name, 0, 2, patient())); });
+    require_error(Code::peer_died, {"the agent of this host"},
+                  [&] { static_cast<void>(connect(name, 1, 2, patient())); });
+  }
+  // Other names are what they always were.
+  EXPECT_EQ(connect("shm:own", 0, 1, patient())->backend().name(), "shm");
+  EXPECT_EQ(connect("test-connect-x", 0, 1, patient())->backend().name(), "shm");
+  for (const auto& [name, value] : variables) ::unsetenv(name);
 }
 
 TEST(Connect, ChecksItsArguments) {
