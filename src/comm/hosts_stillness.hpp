@@ -19,7 +19,7 @@ namespace baton::comm {
 /// What was seen of a host.
 struct HostStillness {
   Found found = Found::lively;
-  std::uint64_t waits = 0;  // in which its ranks sleep: a number that is the same for the same ones
+  std::uint64_t waits = 0;  // in which its ranks sleep: a number that is the same for the same ones; 0: in none
   std::uint64_t sent = 0;   // messages to other hosts, from the start
   std::uint64_t done = 0;   // messages from other hosts that have been dealt with
 
@@ -29,11 +29,14 @@ struct HostStillness {
 /// `second` was begun after all of `first` had been seen. One entry for each host, in the same order.
 [[nodiscard]] inline bool nobody_goes_on(std::span<const HostStillness> first, std::span<const HostStillness> second) {
   std::uint64_t under_way = 0;
+  bool some_wait = false;
   for (const HostStillness& host : second) {
     if (host.found != Found::still) return false;
     under_way += host.sent - host.done;
+    some_wait = some_wait || host.waits != 0;
   }
-  return under_way == 0 && std::ranges::equal(first, second);
+  // Where all have left nobody is stuck.
+  return some_wait && under_way == 0 && std::ranges::equal(first, second);
 }
 
 }  // namespace baton::comm

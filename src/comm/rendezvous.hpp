@@ -24,6 +24,9 @@ struct RankEnd {
   wire::EndKind kind = wire::EndKind::unknown;
   std::uint32_t value = 0;  // a signal, an exit code or a Code, as `kind` says
   std::string reason;       // "std::runtime_error: no such file", "host b does not answer"; may be empty
+  /// Which of its memberships, from 1 on: programs may follow each other as one rank. Those who pass ends on count.
+  std::uint32_t membership = kForGood;
+  static constexpr std::uint32_t kForGood = ~std::uint32_t{0};
 };
 
 /// A record of one rank, of any length, also none.

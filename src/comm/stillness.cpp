@@ -71,7 +71,7 @@ std::optional<std::vector<SleepingThread>> JobSight::sleepers() const {
 std::optional<HostStillness> HostRanksSight::waits() const {
   const auto began = JobSight(control_, first_, count_).waits();
   if (!began) return std::nullopt;
-  HostStillness host{.found = Found::still, .waits = hash_of(*began)};
+  HostStillness host{.found = Found::still, .waits = began->empty() ? 0 : hash_of(*began)};
   for (std::uint32_t rank = first_; rank < first_ + count_; ++rank) {
     // Relaxed: read while those who count sleep.
     host.sent += wire::rank_block(control_, rank).far_sent.load(std::memory_order_relaxed);

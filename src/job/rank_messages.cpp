@@ -10,6 +10,7 @@ std::string encode(const RecordPart& part) {
   return FrameWriter(FrameKind::record)
       .put(part.sequence)
       .put(part.rank)
+      .put(part.membership)
       .put(static_cast<std::uint8_t>(part.last))
       .put_rest(part.bytes)
       .finish();
@@ -19,6 +20,7 @@ RecordPart decode_record(FrameReader& frame) {
   RecordPart part;
   part.sequence = frame.get<std::uint64_t>();
   part.rank = frame.get<std::uint32_t>();
+  part.membership = frame.get<std::uint32_t>();
   part.last = frame.get<std::uint8_t>() != 0;
   part.bytes = frame.get_rest();
   return part;
@@ -30,6 +32,7 @@ std::string encode(const comm::RankEnd& end) {
       .put(static_cast<std::uint32_t>(end.state))
       .put(static_cast<std::uint32_t>(end.kind))
       .put(end.value)
+      .put(end.membership)
       .put_text(end.reason)
       .finish();
 }
@@ -40,6 +43,7 @@ comm::RankEnd decode_rank_end(FrameReader& frame) {
   const auto state = frame.get<std::uint32_t>();
   const auto kind = frame.get<std::uint32_t>();
   end.value = frame.get<std::uint32_t>();
+  end.membership = frame.get<std::uint32_t>();
   end.reason = frame.get_text();
   frame.expect_end();
   end.state =

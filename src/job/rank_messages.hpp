@@ -17,6 +17,7 @@ namespace baton::job {
 struct RecordPart {
   std::uint64_t sequence = 0;  // of the exchange, from 0 on
   std::uint32_t rank = 0;
+  std::uint32_t membership = 0;  // of that rank, from 1 on: its agent counts
   bool last = true;
   std::string_view bytes;
 };

@@ -160,7 +160,9 @@ void GatheringRoot::on_closed(Host& host, const std::string& why) {
 }
 
 void GatheringRoot::tell_end(const comm::RankEnd& end, const Host* but) {
-  if (std::exchange(ranks_[end.rank].end_is_known, true)) return;
+  std::uint32_t& ended = ranks_[end.rank].ended_membership;
+  if (ended >= end.membership) return;
+  ended = end.membership;
   pass_on(encode(end), but);
 }
 

@@ -50,7 +50,7 @@ class GatheringRoot {
   struct Rank {
     Host* host = nullptr;
     std::int32_t pid = 0;
-    bool end_is_known = false;
+    std::uint32_t ended_membership = 0;  // the last one whose end is told
   };
 
   void admit(std::unique_ptr<Channel> channel);

@@ -18,7 +18,7 @@
 namespace baton::job {
 
 /// Both ends must have the same; changes with any change of a frame.
-inline constexpr std::uint32_t kAgentProtocol = 4;
+inline constexpr std::uint32_t kAgentProtocol = 5;
 
 struct Hello {
   std::uint32_t protocol = kAgentProtocol;

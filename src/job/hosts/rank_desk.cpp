@@ -20,13 +20,23 @@ namespace {
 // The end of a process is told a moment after its connections are closed.
 constexpr std::chrono::milliseconds kEndComesWithin{50};
 
-comm::RankEnd end_of(std::uint32_t rank, int status) {
+comm::RankEnd end_of(std::uint32_t rank, int status, std::uint32_t membership) {
   const bool signaled = WIFSIGNALED(status);
   return {.rank = rank,
           .state = wire::RankState::dead,
           .kind = signaled ? wire::EndKind::signal : wire::EndKind::exit_code,
           .value = static_cast<std::uint32_t>(signaled ? WTERMSIG(status) : WEXITSTATUS(status)),
-          .reason = {}};
+          .reason = {},
+          .membership = membership};
+}
+
+comm::RankEnd silent_end_of(std::uint32_t rank, std::uint32_t membership) {
+  return {.rank = rank,
+          .state = wire::RankState::dead,
+          .kind = wire::EndKind::unknown,
+          .value = 0,
+          .reason = "it left its job without a word",
+          .membership = membership};
 }
 
 }  // namespace
@@ -86,12 +96,14 @@ void RankDesk::on_frame(Guest& guest, FrameReader& frame) {
     return;
   }
   if (frame.kind() == FrameKind::record) {
-    const RecordPart part = decode_record(frame);
+    RecordPart part = decode_record(frame);
     if (part.rank != *guest.rank) fail(Code::protocol, "rank {} sent a record of rank {}", *guest.rank, part.rank);
+    part.membership = seats_.at(*guest.rank).membership;
     to_others_(encode(part));  // it comes back for those who are here
   } else if (frame.kind() == FrameKind::rank_end) {
-    const comm::RankEnd end = decode_rank_end(frame);
+    comm::RankEnd end = decode_rank_end(frame);
     if (!has(end.rank)) fail(Code::protocol, "rank {} told the end of rank {}", *guest.rank, end.rank);
+    end.membership = seats_.at(*guest.rank).membership;
     tell(end);
   } else {
     fail(Code::protocol, "a frame of kind {} came", static_cast<std::uint32_t>(frame.kind()));
@@ -106,17 +118,24 @@ void RankDesk::join(Guest& guest, FrameReader& frame) {
     return;
   }
   Seat& mine = seats_[join.rank];
+  // What it was before has ended, even if nobody has said so yet.
+  if (!mine.end_is_known()) tell(silent_end_of(join.rank, mine.membership));
   mine.guest = &guest;
   guest.rank = join.rank;
-  if (!std::exchange(mine.joined, true)) ++joined_;
+  ++mine.membership;
+  mine.left_unsaid = false;
   if (!welcome_) {
     watch(join.rank, mine, guest.pid);
     on_join_(join, guest.pid);
     return;
   }
   guest.link->send(encode(*welcome_));
-  for (const std::string& earlier : for_late_) guest.link->send(earlier);
-  if (joined_ == seats_.size()) for_late_.clear();
+  for (const Late& late : for_late_) {
+    if (late.membership == mine.membership || late.membership == comm::RankEnd::kForGood) guest.link->send(late.frame);
+  }
+  std::erase_if(for_late_, [this](const Late& late) {
+    return std::ranges::all_of(seats_, [&](const auto& seat) { return seat.second.membership >= late.membership; });
+  });
 }
 
 std::optional<Error> RankDesk::objection(std::uint32_t rank) const {
@@ -132,7 +151,10 @@ std::optional<Error> RankDesk::objection(std::uint32_t rank) const {
 
 void RankDesk::welcome(Welcome welcome) {
   welcome_ = std::move(welcome);
-  to_all(encode(*welcome_));
+  const std::string frame = encode(*welcome_);
+  for (Guest& guest : guests_) {
+    if (guest.rank) guest.link->send(frame);
+  }
 }
 
 void RankDesk::refuse(Guest& guest, const Failure& failure) {
@@ -147,7 +169,6 @@ void RankDesk::forget(std::uint32_t rank) {
   const auto found = seats_.find(rank);
   if (found->second.watch) loop_.remove(found->second.watch->fd());
   seats_.erase(found);
-  --joined_;
 }
 
 void RankDesk::watch(std::uint32_t rank, Seat& seat, pid_t pid) {
@@ -158,7 +179,7 @@ void RankDesk::watch(std::uint32_t rank, Seat& seat, pid_t pid) {
     loop_.remove(seat.watch->fd());
     seat.status = exit_status_of(*seat.watch);
     // What it has said is heard first.
-    if (seat.left_unsaid && seat.status) tell(end_of(rank, *seat.status));
+    if (seat.left_unsaid && seat.status) tell(end_of(rank, *seat.status, seat.membership));
   });
 }
 
@@ -175,40 +196,56 @@ void RankDesk::send(std::uint32_t rank, std::string_view frame) {
 
 bool RankDesk::anyone() const noexcept {
   const auto is_open = [](const Guest& guest) { return guest.link->open(); };
-  const auto is_untold = [](const auto& seat) { return seat.second.left_unsaid && !seat.second.end_is_known; };
+  const auto is_untold = [](const auto& seat) { return seat.second.left_unsaid && !seat.second.end_is_known(); };
   return std::any_of(guests_.begin(), guests_.end(), is_open) || std::any_of(seats_.begin(), seats_.end(), is_untold);
 }
 
-void RankDesk::to_all(const std::string& frame) {
-  if (joined_ < seats_.size()) for_late_.push_back(frame);
+void RankDesk::to_all(std::uint32_t membership, const std::string& frame) {
+  const bool all_came =
+      std::ranges::all_of(seats_, [&](const auto& seat) { return seat.second.membership >= membership; });
+  if (!all_came) for_late_.push_back({membership, frame});
   for (Guest& guest : guests_) {
-    if (guest.rank) guest.link->send(frame);
+    if (!guest.rank) continue;
+    const bool is_for_it = membership == comm::RankEnd::kForGood || seats_.at(*guest.rank).membership == membership;
+    if (is_for_it) guest.link->send(frame);
   }
 }
 
 void RankDesk::pass_on(FrameReader& frame) {
   if (frame.kind() == FrameKind::record) {
-    to_all(encode(decode_record(frame)));
+    const RecordPart part = decode_record(frame);
+    to_all(part.membership, encode(part));
+    for (const auto& [rank, seat] : seats_) answer_for_gone(seat, part.membership);
   } else {
-    to_all(encode(decode_rank_end(frame)));
+    const comm::RankEnd end = decode_rank_end(frame);
+    to_all(end.membership, encode(end));
   }
 }
 
+void RankDesk::answer_for_gone(const Seat& seat, std::uint32_t membership) {
+  if (!seat.gone || seat.membership >= membership) return;
+  comm::RankEnd end = *seat.gone;
+  end.membership = membership;
+  tell(end);
+}
+
 void RankDesk::tell(const comm::RankEnd& end) {
-  if (std::exchange(seats_.at(end.rank).end_is_known, true)) return;
+  Seat& seat = seats_.at(end.rank);
+  if (seat.ended >= end.membership) return;
+  seat.ended = end.membership;
   const std::string frame = encode(end);
   to_others_(frame);
-  if (welcome_) to_all(frame);
+  if (welcome_) to_all(end.membership, frame);
 }
 
 void RankDesk::on_closed(Guest& guest) {
   if (!guest.rank) return;
   Seat& mine = seats_.at(*guest.rank);
   mine.guest = nullptr;
-  if (mine.end_is_known) return;
+  if (mine.end_is_known()) return;
   mine.left_unsaid = true;
   if (mine.status) {
-    tell(end_of(*guest.rank, *mine.status));
+    tell(end_of(*guest.rank, *mine.status, mine.membership));
   } else {
     silent_.set(kEndComesWithin, Timer::Mode::once);
   }
@@ -216,20 +253,22 @@ void RankDesk::on_closed(Guest& guest) {
 
 void RankDesk::look_at_silent() {
   for (const auto& [rank, seat] : seats_) {
-    if (!seat.left_unsaid || seat.end_is_known) continue;
-    tell({.rank = rank,
-          .state = wire::RankState::dead,
-          .kind = wire::EndKind::unknown,
-          .value = 0,
-          .reason = "it left its job without a word"});
+    if (seat.left_unsaid && !seat.end_is_known()) tell(silent_end_of(rank, seat.membership));
   }
 }
 
 void RankDesk::process_ended(std::uint32_t rank, pid_t pid, int status) {
-  const Guest* guest = seats_.at(rank).guest;
+  Seat& seat = seats_.at(rank);
   // A wrapper (a shell, a profiler) may have ended before the process that joined.
-  const bool joined_as_another = guest != nullptr && guest->pid != pid;
-  if (!joined_as_another) tell(end_of(rank, status));
+  const bool joined_as_another = seat.guest != nullptr && seat.guest->pid != pid;
+  if (joined_as_another) return;
+  seat.gone = end_of(rank, status, std::max(seat.membership, std::uint32_t{1}));
+  tell(*seat.gone);
+  // Others may have joined once more, and wait for it.
+  const std::vector<Late> late = for_late_;
+  for (const Late& one : late) {
+    if (one.membership != comm::RankEnd::kForGood) answer_for_gone(seat, one.membership);
+  }
 }
 
 }  // namespace baton::job

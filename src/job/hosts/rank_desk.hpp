@@ -67,9 +67,11 @@ class RankDesk {
   };
   struct Seat {
     Guest* guest = nullptr;
-    bool joined = false;        // once
-    bool end_is_known = false;  // to all
-    bool left_unsaid = false;   // its connection closed without a farewell
+    std::uint32_t membership = 0;       // how often it has joined: programs may follow each other
+    std::uint32_t ended = 0;            // the last membership whose end all know
+    bool left_unsaid = false;           // its connection closed without a farewell
+    std::optional<comm::RankEnd> gone;  // how its process ended: it does not join again
+    [[nodiscard]] bool end_is_known() const noexcept { return ended >= membership; }
     // Of a process that this one did not start:
     std::optional<DeathWatch> watch;
     std::optional<int> status;  // read as it ended: the launcher that reaps it takes it away
@@ -84,8 +86,11 @@ class RankDesk {
   void refuse(Guest& guest, const Failure& failure);
   void forget(std::uint32_t rank);
   void tell(const comm::RankEnd& end);
-  void to_all(const std::string& frame);
+  /// To the ranks of this host as what they are in this membership, now or when they join for it.
+  void to_all(std::uint32_t membership, const std::string& frame);
   void look_at_silent();
+  /// Others wait for a rank in a membership for which it may not come.
+  void answer_for_gone(const Seat& seat, std::uint32_t membership);
   void watch(std::uint32_t rank, Seat& seat, pid_t pid);
 
   EventLoop& loop_;
@@ -97,8 +102,12 @@ class RankDesk {
   Timer silent_;
   std::map<std::uint32_t, Seat> seats_;  // by rank
   std::list<Guest> guests_;
-  std::vector<std::string> for_late_;  // what came before all ranks had joined
-  std::uint32_t joined_ = 0;
+  /// What came before all ranks had joined for it.
+  struct Late {
+    std::uint32_t membership;
+    std::string frame;
+  };
+  std::vector<Late> for_late_;
 };
 
 }  // namespace baton::job

@@ -260,7 +260,9 @@ void RemoteRanks::pass_on(std::string_view frame, const Host* but) {
 }
 
 void RemoteRanks::tell_end(const comm::RankEnd& end, const Host* but) {
-  if (std::exchange(ranks_[end.rank].end_is_known, true)) return;
+  std::uint32_t& ended = ranks_[end.rank].ended_membership;
+  if (ended >= end.membership) return;
+  ended = end.membership;
   picture_.note_end(end);
   pass_on(encode(end), but);
 }

@@ -92,7 +92,7 @@ class RemoteRanks final : public RankProcesses {
     std::unique_ptr<PipeFeeder> error;
     bool started = false;
     bool ended = false;
-    bool end_is_known = false;  // to all other ranks
+    std::uint32_t ended_membership = 0;  // the last one whose end all other ranks know
   };
 
   void admit(std::unique_ptr<Channel> channel);

@@ -39,6 +39,24 @@ def test_a_program_in_c_reaches_other_hosts(make_hosts):
     assert lines_of(result.stdout) == [f"[{r}] rank {r} was reached by rank {(r + 2) % 3}, and finds {r} there" for r in range(3)]
 
 
+def test_programs_follow_each_other(make_hosts, rank_program):
+    """As ranks of one job: what one left behind is not taken for an end of the next, whoever is faster."""
+    hosts = make_hosts(2)
+    result = hosts.run("sh", "-c", f"for i in 1 2 3 4; do {rank_program} round || exit; done", slots=[2, 1], env=TCP)
+    assert (result.returncode, result.stderr) == (0, b""), result.stdout + result.stderr
+    assert result.stdout.count(b"went round") == 12
+    result = hosts.run(os.environ["BATON_TEST_C_RANK"], "10", slots=[2, 1], env=TCP)
+    assert (result.returncode, result.stderr) == (0, b""), result.stdout + result.stderr
+    assert result.stdout.count(b"was reached by") == 30
+
+
+def test_a_program_that_does_not_follow_is_told(make_hosts, rank_program):
+    again = f"{rank_program} round && {{ [ $BATON_RANK != 2 ] || exit 0; }} && {rank_program} round"
+    result = make_hosts(2).run("--grace", "60s", "sh", "-c", again, slots=[2, 1], env=TCP)
+    text = result.stderr.decode()
+    assert result.returncode != 0 and text.count("died before the ranks had met") >= 1, text
+
+
 def test_chips_get_from_chips_of_another_host(make_hosts):
     program = os.path.join(os.environ["BATON_TEST_EXAMPLES"], "async_completion")
     result = make_hosts(2).run(program, slots=[2, 1], env=TCP)

@@ -68,6 +68,24 @@ class RankDeskTest : public testing::Test {
   std::unique_ptr<comm::Rendezvous> join(std::uint32_t rank) {
     return join_through_agent(addresses_[rank < 2 ? 0 : 1], rank, Deadline::after(kTestLimit));
   }
+  static void leave(comm::Rendezvous& me) {
+    me.report_end({.rank = me.rank(), .state = wire::RankState::left, .kind = {}, .value = 0, .reason = ""});
+  }
+  void all_come_and_leave() {
+    std::vector<std::unique_ptr<comm::Rendezvous>> members;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) members.push_back(join(rank));
+    for (const auto& member : members) leave(*member);
+  }
+  void expect_rank_2_is_missed() {
+    const auto me = join(0);
+    try {
+      static_cast<void>(me->exchange({}, Deadline::after(kTestLimit)));
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.message(), "rank 2 on host b died before the ranks had met");
+    }
+    leave(*me);
+  }
   static std::vector<std::byte> record(std::size_t bytes, int value) {
     return std::vector<std::byte>(bytes, static_cast<std::byte>(value));
   }
@@ -96,6 +114,41 @@ TEST_F(RankDeskTest, RanksOfAllHostsExchangeRecordsOfAnyLength) {
     });
   }
   for (auto& rank : ranks) rank.join();
+}
+
+TEST_F(RankDeskTest, ProgramsFollowEachOtherAsOneRank) {
+  std::vector<std::thread> ranks;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([this, rank] {
+      for (int program = 1; program <= 50; ++program) {
+        const auto me = join(rank);
+        std::atomic<int> died = 0;
+        me->on_end([&](const comm::RankEnd& end) { died += end.state == wire::RankState::dead ? 1 : 0; });
+        for (int i = 0; i < 2; ++i) {
+          const auto all = me->exchange(record(1, program + i), Deadline::after(kTestLimit));
+          EXPECT_EQ(all, std::vector<comm::RankRecord>(3, record(1, program + i)));
+        }
+        leave(*me);
+        EXPECT_EQ(died, 0);
+      }
+    });
+  }
+  for (auto& rank : ranks) rank.join();
+}
+
+TEST_F(RankDeskTest, WhoseProcessEndedIsMissedByThoseWhoJoinAgainAfterThat) {
+  all_come_and_leave();
+  killed_ = 2;
+  while (killed_ != -1) std::this_thread::yield();
+  expect_rank_2_is_missed();
+}
+
+TEST_F(RankDeskTest, WhoseProcessEndedIsMissedByThoseWhoJoinedAgainBeforeThat) {
+  all_come_and_leave();
+  auto again = std::async(std::launch::async, [this] { expect_rank_2_is_missed(); });
+  EXPECT_EQ(again.wait_for(20ms), std::future_status::timeout);
+  killed_ = 2;
+  again.get();
 }
 
 TEST_F(RankDeskTest, WhoComesLateGetsWhatWasSentBefore) {

@@ -36,6 +36,17 @@ class StillnessPollTest : public testing::Test {
   StillnessPoll poll_{2, [this](std::uint64_t round) { asked_.push_back(round); }, [this] { ++found_; }};
 };
 
+TEST_F(StillnessPollTest, WhereAllHaveLeftNobodyIsStuck) {
+  constexpr HostStillness kEmpty{.found = Found::still, .waits = 0, .sent = 5, .done = 5};
+  hint(0, uneasy(kEmpty));
+  hint(1, uneasy(kEmpty));
+  for (int i = 0; i < 2; ++i) {
+    poll_.on_tick();
+    answer(kEmpty, kEmpty);
+  }
+  EXPECT_EQ(found_, 0);
+}
+
 TEST_F(StillnessPollTest, TwoEqualLooksAreADeadlockAndItIsToldOnce) {
   poll_.on_tick();
   hint(0, uneasy(kOneHost));
