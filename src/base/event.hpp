@@ -52,6 +52,8 @@ enum class EventKind : std::uint8_t {
   begun = 26,
   fresh = 27,
   arrival = 28,
+  deferral = 29,
+  allocation = 30,
 };
 
 /// What a span of time counts as, in tables and colours.
@@ -120,6 +122,10 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::fresh, "fresh", EventLevel::check, EventClass::mark, "memory", {"memory", "owner", "begin", "end"}},
     // A notify from a rank of another host has changed the signal: only its owner knows what it has then.
     {EventKind::arrival, "arrival", EventLevel::trace, EventClass::mark, "window", {"owner", "signal", "after", "from"}},
+    // What a task of a chip waited for without a core: as a wait.
+    {EventKind::deferral, "deferral", EventLevel::trace, EventClass::waiting, "window", {"owner", "signal", "needs"}},
+    // A window is made by all members of a domain together.
+    {EventKind::allocation, "allocation", EventLevel::trace, EventClass::waiting, "window", {"sequence", "ranks", "bytes"}},
 };
 // clang-format on
 inline constexpr std::size_t kEventKindCount = std::size(kEventKinds);

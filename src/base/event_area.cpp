@@ -48,6 +48,10 @@ std::string what(const EventRecord& event, const LastEvents& texts) {
       return fmt::format("{} for signal {} of {} (has {}, needs {} {})", waits(event), event.b, object,
                          value_of(event.d), symbol_of(comparison_of(event)), value_of(event.c));
     case EventKind::barrier: return fmt::format("{} for barrier {} of {}", waits(event), event.a, object);
+    case EventKind::deferral:
+      return fmt::format("had a task that waited for signal {} of {} (needs >= {})", event.b, object,
+                         value_of(event.c));
+    case EventKind::allocation: return fmt::format("made the window {} with {} ranks", object, event.b);
     case EventKind::collective:
       return fmt::format("took part in {} of {} bytes ({})", texts.text(event.object), event.a,
                          texts.text(static_cast<TextId>(event.b)));

@@ -5,6 +5,7 @@
 
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "base/recorder.hpp"
 #include "comm/delivery.hpp"
 #include "wire/names.hpp"
 
@@ -41,6 +42,7 @@ class Handshake {
   }
 
   std::shared_ptr<SharedMemory> run() {
+    const std::uint64_t began = events::tracing() ? ticks() : 0;
     domain_.world().note(wire::Operation::allocating);
     const bool makes_it = domain_.rank() == maker();
     segment_ = makes_it ? offer() : collect();
@@ -58,12 +60,23 @@ class Handshake {
     check_layout();
     hide_far_parts();
     domain_.world().note(wire::Operation::running);
+    record(began);
     return segment_;
   }
 
  private:
   /// The member whose segment this one takes.
   [[nodiscard]] std::uint32_t maker() const noexcept { return domain_.groups().here().front(); }
+
+  void record(std::uint64_t began) const {
+    if (began == 0 || !events::tracing()) return;
+    EventRecord event = domain_.world().event_since(EventKind::allocation, began);
+    event.object = events::text(name_);
+    event.a = key_.sequence;
+    event.b = domain_.size();
+    event.c = part_bytes_;
+    events::record(event);
+  }
 
   /// More than there is must be an error now: memory is given out when it is touched, and then it is too late.
   void check_memory(std::uint64_t bytes) {

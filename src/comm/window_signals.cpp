@@ -123,6 +123,28 @@ bool WindowState::test(int owner, std::size_t offset, WaitCmp comparison, std::i
   return held;
 }
 
+EventRecord WindowState::wait_event(EventKind kind, int owner, std::size_t offset, WaitCmp comparison,
+                                    std::int32_t value, const EventSource& from) const {
+  return {.kind = kind,
+          .lane = from.lane,
+          .object = event_text_,
+          .place = events::text_of(from.where),
+          .a = member(owner),
+          .b = offset / sizeof(std::int32_t),
+          // The comparison above the value.
+          .c = static_cast<std::uint32_t>(value) | static_cast<std::uint64_t>(comparison) << 32U};
+}
+
+void WindowState::record_deferral(std::uint64_t began, int owner, std::size_t offset, std::int32_t value,
+                                  const Place& where) const {
+  if (!events::wants(EventKind::deferral)) return;
+  EventRecord event = wait_event(EventKind::deferral, owner, offset, WaitCmp::ge, value, {where});
+  event.begin = began;
+  event.end = ticks();
+  event.rank = domain_->world().rank();
+  events::record(event);
+}
+
 void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                        std::chrono::nanoseconds timeout, const EventSource& from) const {
   const auto own = signal("wait", owner, offset);
@@ -138,14 +160,7 @@ void WindowState::wait(int owner, std::size_t offset, WaitCmp comparison, std::i
     return holds(has, comparison, value);
   };
   if (satisfied()) return note_waited(owner, offset, comparison, value, from);
-  event.kind = EventKind::wait;
-  event.lane = from.lane;
-  event.object = event_text_;
-  event.place = events::text_of(from.where);
-  event.a = member(owner);
-  event.b = offset / sizeof(std::int32_t);
-  // The comparison above the value.
-  event.c = static_cast<std::uint32_t>(value) | static_cast<std::uint64_t>(comparison) << 32U;
+  event = wait_event(EventKind::wait, owner, offset, comparison, value, from);
   if (domain_->wait(
           satisfied, Deadline::within(timeout), [&] { return describe_wait(offset, comparison, value); },
           WaitsOn::any_member, event, static_cast<std::uint32_t>(owner))) {

@@ -72,6 +72,9 @@ class WindowState {
             const EventSource& from) const;
   [[nodiscard]] bool test(int owner, std::size_t offset, WaitCmp comparison, std::int32_t value,
                           const EventSource& from) const;
+  /// For traces: since `began` (ticks) a task has waited for the signal to reach the value, and now it has.
+  void record_deferral(std::uint64_t began, int owner, std::size_t offset, std::int32_t value,
+                       const Place& where) const;
 
   /// See RawWindow.
   void advance(int owner, std::size_t offset, std::uint64_t value) const;
@@ -119,6 +122,9 @@ class WindowState {
   std::int32_t change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset, std::int32_t value,
                              NotifyOp op) const;
   /// For the reports of others, and as an event. After the change, when others go on already.
+  /// To be completed with its times.
+  [[nodiscard]] EventRecord wait_event(EventKind kind, int owner, std::size_t offset, WaitCmp comparison,
+                                       std::int32_t value, const EventSource& from) const;
   void record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value, std::int32_t after,
                      const EventSource& from) const;
   /// It counts no longer as a window of the job.

@@ -5,47 +5,12 @@
 #include <set>
 #include <unordered_map>
 
+#include "trace/critical_path.hpp"
 #include "trace/flows.hpp"
+#include "trace/pieces.hpp"
 
 namespace baton::trace {
 namespace {
-
-/// Pieces of time that do not overlap, in order.
-using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
-
-void merge(Pieces& pieces) {
-  std::ranges::sort(pieces);
-  Pieces merged;
-  for (const auto& [begin, end] : pieces) {
-    if (!merged.empty() && begin <= merged.back().second) {
-      merged.back().second = std::max(merged.back().second, end);
-    } else {
-      merged.emplace_back(begin, end);
-    }
-  }
-  pieces = std::move(merged);
-}
-
-std::int64_t total(const Pieces& pieces) {
-  std::int64_t sum = 0;
-  for (const auto& [begin, end] : pieces) sum += end - begin;
-  return sum;
-}
-
-/// What of `from` lies outside of `other`; both merged.
-Pieces without(const Pieces& from, const Pieces& other) {
-  Pieces result;
-  std::size_t next = 0;
-  for (auto [begin, end] : from) {
-    while (next < other.size() && other[next].second <= begin) ++next;
-    for (std::size_t i = next; i < other.size() && other[i].first < end; ++i) {
-      if (other[i].first > begin) result.emplace_back(begin, other[i].first);
-      begin = std::max(begin, other[i].second);
-    }
-    if (begin < end) result.emplace_back(begin, end);
-  }
-  return result;
-}
 
 struct LaneTimes {
   Pieces work;
@@ -126,47 +91,6 @@ void find_chains(const Trace& trace, const std::vector<Flow>& edges, Analysis& a
   }
 }
 
-/// From the end of the trace back to its begin: at each moment what the end waited for.
-void find_critical_path(const Trace& trace, Analysis& analysis) {
-  std::map<std::uint32_t, std::vector<std::size_t>> by_end;  // spans of a rank that take time
-  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
-    const EventClass is = trace.spans[i].counts_as();
-    if (is == EventClass::mark || is == EventClass::enclosing || trace.spans[i].length() == 0) continue;
-    by_end[trace.spans[i].lane.rank].push_back(i);
-  }
-  std::optional<std::size_t> last;
-  for (auto& [rank, spans] : by_end) {
-    std::ranges::sort(spans, {}, [&](std::size_t i) { return trace.spans[i].end; });
-    if (!last || trace.spans[spans.back()].end > trace.spans[*last].end) last = spans.back();
-  }
-  if (!last) return;
-  std::unordered_map<std::size_t, const Flow*> ended_by;
-  for (const Flow& flow : analysis.notifies) ended_by[flow.to] = &flow;
-  std::uint32_t rank = trace.spans[*last].lane.rank;
-  std::int64_t at = trace.spans[*last].end;
-  while (at > 0) {
-    const auto& spans = by_end[rank];
-    const auto after = std::ranges::upper_bound(spans, at, {}, [&](std::size_t i) { return trace.spans[i].end; });
-    if (after == spans.begin()) {
-      analysis.critical_path.push_back({0, at, rank, std::nullopt});
-      return;
-    }
-    const std::size_t index = *std::prev(after);
-    const Span& span = trace.spans[index];
-    if (span.end < at) analysis.critical_path.push_back({span.end, at, rank, std::nullopt});
-    const auto found = ended_by.find(index);
-    if (found != ended_by.end() && found->second->left > span.begin && found->second->left < span.end) {
-      // What counted was not the wait but what the other rank did meanwhile.
-      analysis.critical_path.push_back({found->second->left, span.end, rank, index});
-      rank = trace.spans[found->second->from].lane.rank;
-      at = found->second->left;
-    } else {
-      analysis.critical_path.push_back({span.begin, span.end, rank, index});
-      at = span.begin;
-    }
-  }
-}
-
 }  // namespace
 
 Analysis analyse(const Trace& trace) {
@@ -184,7 +108,7 @@ Analysis analyse(const Trace& trace) {
     const auto [entry, first] = analysis.ranks.try_emplace(rank);
     RankTimes& times = entry->second;
     if (first) times.begin = span.begin;
-    times.end = std::max(times.end, span.open ? span.begin : span.end);
+    times.end = std::max(times.end, span.end);
     if (span.kind == EventKind::joined) joined.insert(rank);
     if (span.kind == EventKind::left) joined.erase(rank);
     LaneTimes& lane = gathered[rank].lanes[span.lane.lane];
@@ -199,8 +123,9 @@ Analysis analyse(const Trace& trace) {
         std::uint32_t whom = kNoRank;
         if (const auto found = ended_by.find(i); found != ended_by.end()) whom = found->second;
         if (span.kind == EventKind::reach && span.a < kNoRank) whom = static_cast<std::uint32_t>(span.a);
-        // Who arrives last at a barrier waits for nobody.
-        if (span.kind != EventKind::barrier || whom != kNoRank) times.waited_for[whom] += span.length();
+        // Who comes last to where all meet waits for nobody.
+        const bool is_meeting = span.kind == EventKind::barrier || span.kind == EventKind::allocation;
+        if (!is_meeting || whom != kNoRank) times.waited_for[whom] += span.length();
         break;
       }
       case EventClass::mark:
@@ -231,7 +156,7 @@ Analysis analyse(const Trace& trace) {
     count_parallelism(trace, of, rank, times);
   }
   find_chains(trace, analysis.edges, analysis);
-  find_critical_path(trace, analysis);
+  analysis.critical_path = find_critical_path(trace, analysis.notifies);
   return analysis;
 }
 

@@ -41,7 +41,8 @@ struct PathPart {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::uint32_t rank = kNoRank;
-  std::optional<std::size_t> span;  // nothing: between events
+  std::optional<std::size_t> span;    // nothing: between events
+  std::optional<std::size_t> within;  // between events: what it was in the middle of, if that is recorded
 };
 
 struct Analysis {

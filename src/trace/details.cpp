@@ -27,6 +27,12 @@ std::string numbers_of(const Trace& trace, const Span& span) {
     case EventKind::get: return fmt::format("{} bytes, byte {} of rank {}", span.c, span.b, span.a);
     case EventKind::notify:
       return fmt::format("signal {} of rank {} has {} by it", span.b, span.a, static_cast<std::int32_t>(span.c));
+    case EventKind::deferral:
+      return fmt::format(
+          "signal {} of rank {} needs >= {}; the task has waited for it for {}, and the chip had nothing "
+          "else to do at the end",
+          span.b, span.a, static_cast<std::int32_t>(span.c), duration(span.end - static_cast<std::int64_t>(span.d)));
+    case EventKind::allocation: return fmt::format("{} bytes on each of {} ranks", span.c, span.b);
     case EventKind::wait: {
       const std::uint64_t comparison = span.c >> 32U;
       return fmt::format(
@@ -36,11 +42,13 @@ std::string numbers_of(const Trace& trace, const Span& span) {
     }
     case EventKind::barrier: return fmt::format("barrier {} of {} ranks", span.a, span.b);
     case EventKind::collective: return fmt::format("{} bytes, {} ranks", span.a, span.c);
+    case EventKind::compile: return std::string(trace.text(span.object));
     case EventKind::task: {
       const auto since = [&](std::uint64_t time) { return duration(span.begin - static_cast<std::int64_t>(time)); };
-      return fmt::format("task {}, submitted {} and ready {} before it began, complete {} after it returned",
-                         span.a & kTaskNumber, since(span.b), since(span.c),
-                         duration(static_cast<std::int64_t>(span.d) - span.end));
+      const std::int64_t later = static_cast<std::int64_t>(span.d) - span.end;
+      return fmt::format("task {}, submitted {} and ready {} before it began{}", span.a & kTaskNumber, since(span.b),
+                         since(span.c),
+                         later == 0 ? "" : fmt::format(", complete {} after it returned", duration(later)));
     }
     case EventKind::kernel: return fmt::format("block {} of task {}", span.b, span.a & kTaskNumber);
     case EventKind::copy: return fmt::format("{} bytes to {}", span.a, trace.text(span.object));

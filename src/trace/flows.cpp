@@ -10,8 +10,9 @@
 namespace baton::trace {
 namespace {
 
-using SignalKey = std::tuple<Text, std::uint64_t, std::uint64_t>;         // window, owner, signal
-using BarrierKey = std::tuple<Text, std::uint64_t, std::uint64_t>;        // domain, ranks, epoch
+using SignalKey = std::tuple<Text, std::uint64_t, std::uint64_t>;  // window, owner, signal
+using MeetingKey =
+    std::tuple<EventKind, Text, std::uint64_t, std::uint64_t>;            // of what kind, of what, ranks, which one
 using TaskKey = std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>;  // rank, node, number
 
 /// Tasks of a chip are those of its rank; tasks of a node belong to no rank.
@@ -25,6 +26,15 @@ bool ends(const Span& notify, const Span& wait) {
   return holds(static_cast<std::int32_t>(notify.c), comparison, static_cast<std::int32_t>(wait.c));
 }
 
+/// All ranks come to it, and the last one ends the waits of the others.
+bool is_meeting(const Span& span) { return span.kind == EventKind::barrier || span.kind == EventKind::allocation; }
+MeetingKey meeting_of(const Span& span) { return {span.kind, span.object, span.b, span.a}; }
+
+/// When it began to wait.
+std::int64_t began(const Span& span) {
+  return span.kind == EventKind::deferral ? static_cast<std::int64_t>(span.d) : span.begin;
+}
+
 void add_flow(std::vector<Flow>& flows, std::size_t from, std::size_t to, std::int64_t left, std::int64_t arrived) {
   // Clocks of two processors, or hosts, may differ by a little: an arrow does not run backwards.
   flows.push_back({from, to, left, std::max(left, arrived)});
@@ -34,34 +44,34 @@ void add_flow(std::vector<Flow>& flows, std::size_t from, std::size_t to, std::i
 
 std::vector<Flow> find_notifies(const Trace& trace) {
   std::map<SignalKey, std::vector<std::size_t>> notifies;  // by time
-  std::map<BarrierKey, std::size_t> last_arrival;
+  std::map<MeetingKey, std::size_t> last_arrival;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const Span& span = trace.spans[i];
     if (span.kind == EventKind::notify) notifies[{span.object, span.a, span.b}].push_back(i);
     // Spans are sorted by their begin.
-    if (span.kind == EventKind::barrier) last_arrival[{span.object, span.b, span.a}] = i;
+    if (is_meeting(span)) last_arrival[meeting_of(span)] = i;
   }
   const std::int64_t most_slack = 2 * std::ranges::max_element(trace.hosts, {}, &Host::error)->error;
   std::vector<Flow> flows;
   for (std::size_t i = 0; i < trace.spans.size(); ++i) {
     const Span& span = trace.spans[i];
     if (span.outcome != EventOutcome::done || span.open) continue;
-    if (span.kind == EventKind::barrier) {
-      const std::size_t last = last_arrival[{span.object, span.b, span.a}];
+    if (is_meeting(span)) {
+      const std::size_t last = last_arrival[meeting_of(span)];
       if (last != i) add_flow(flows, last, i, trace.spans[last].begin, span.end);
     }
-    if (span.kind != EventKind::wait) continue;
+    if (span.kind != EventKind::wait && span.kind != EventKind::deferral) continue;
     const auto found = notifies.find({span.object, span.a, span.b});
     if (found == notifies.end()) continue;
     // The first that satisfies it and is not older than the wait; if there is none, the last before its end. Times of
     // another host may be wrong.
     std::optional<std::size_t> who;
-    for (auto at = std::ranges::lower_bound(found->second, span.begin - most_slack, {},
+    for (auto at = std::ranges::lower_bound(found->second, began(span) - most_slack, {},
                                             [&](std::size_t n) { return trace.spans[n].begin; });
          at != found->second.end() && trace.spans[*at].begin <= span.end + most_slack; ++at) {
       const Span& notify = trace.spans[*at];
       const std::int64_t slack = trace.slack(notify.lane.rank, span.lane.rank);
-      if (notify.begin < span.begin - slack || notify.begin > span.end + slack || !ends(notify, span)) continue;
+      if (notify.begin < began(span) - slack || notify.begin > span.end + slack || !ends(notify, span)) continue;
       who = *at;
       break;
     }

@@ -1,6 +1,6 @@
 "use strict";
 const CLASSES = ["mark", "work", "waiting", "copying", "enclosing"];  // as EventClass
-const ROW = 16, THIN = 6, AXIS = 22, GAP = 5;  // pixels
+const ROW = 16, THIN = 6, AXIS = 22, GAP = 5, SHORT = 10;  // pixels
 const $ = id => document.getElementById(id);
 const canvas = $("view"), pen = canvas.getContext("2d");
 
@@ -205,6 +205,8 @@ function drawArrows(height) {
     const from = tracks[flows.from[i]], to = tracks[flows.to[i]];
     const x = xOf(flows.left[i]), y = yOf(from) + from.height / 2, x2 = xOf(flows.arrived[i]), y2 = yOf(to) + to.height / 2;
     if (Math.max(y, y2) < AXIS || Math.min(y, y2) > height) return;
+    // Between neighbours they would hide what they join.
+    if (!strong && x2 - x < SHORT && Math.abs(y2 - y) < 4 * ROW) return;
     pen.globalAlpha = strong ? 1 : .45;
     pen.strokeStyle = pen.fillStyle = strong ? colours.path : colours.text;
     pen.lineWidth = strong ? 1.6 : .8;
@@ -323,7 +325,8 @@ function choose(event) {
     for (const k of arrowsOf(event).slice(0, 6)) {
       const into = flows.to[k] === track.index && flows.arrived[k] !== flows.left[k] && flows.from[k] !== track.index;
       const other = tracks[into ? flows.from[k] : flows.to[k]];
-      paragraph(box, `${into ? "ended by" : "leads to"} ${other.rank}, ${other.lane}, at ${duration(into ? flows.left[k] : flows.arrived[k])}`);
+      const kind = CLASSES[HEAD.classes[track.label[i]]];
+      paragraph(box, `${into ? kind === "waiting" ? "ended by" : "comes after" : "leads to"} ${other.rank}, ${other.lane}, at ${duration(into ? flows.left[k] : flows.arrived[k])}`);
     }
     paragraph(box, HEAD.places[track.place[i]]);
   }

@@ -10,6 +10,7 @@
 
 #include "base/host_clock.hpp"
 #include "base/trace_reader.hpp"
+#include "trace/deferrals.hpp"
 #include "trace/far_notifies.hpp"
 #include "trace/trace.hpp"
 
@@ -72,8 +73,10 @@ class Reader {
     trace_.lost_chunks = file_.lost_chunks();
     for (const auto& [number, host] : file_.hosts()) add_host(number, *host);
     file_.for_each([&](const EventRecord& event, std::uint32_t process) { add(process, event); });
+    give_to_ranks();
     finish();
     join_far_notifies(trace_);
+    shorten_deferrals(trace_);
     return std::move(trace_);
   }
 
@@ -119,7 +122,22 @@ class Reader {
     }
     if (event.kind == EventKind::collective) span.b = text_of(process, static_cast<TextId>(event.b));
     if (event.kind == EventKind::lane) trace_.lane_names[span.lane] = trace_.text(span.object);
+    if (event.rank != kNoRank) {
+      const auto [rank, first] = rank_of_process_.try_emplace(process, event.rank);
+      if (!first && rank->second != event.rank) rank->second = kNoRank;
+    } else if (event.kind == EventKind::compile || event.kind == EventKind::process) {
+      of_processes_.emplace_back(trace_.spans.size(), process);
+    }
     trace_.spans.push_back(span);
+  }
+
+  /// What a process does for itself, its only rank does.
+  void give_to_ranks() {
+    for (const auto& [span, process] : of_processes_) {
+      if (const auto rank = rank_of_process_.find(process); rank != rank_of_process_.end()) {
+        trace_.spans[span].lane.rank = rank->second;
+      }
+    }
   }
 
   [[nodiscard]] Text text_of(std::uint32_t process, TextId id) {
@@ -191,6 +209,8 @@ class Reader {
   std::map<std::uint32_t, HostClock> host_clocks_;  // by the number of the host in the file
   std::map<std::uint32_t, std::uint32_t> index_of_host_;
   Trace trace_;
+  std::map<std::uint32_t, std::uint32_t> rank_of_process_;           // kNoRank: it has several
+  std::vector<std::pair<std::size_t, std::uint32_t>> of_processes_;  // spans, and of which one
   std::unordered_map<std::uint64_t, Text> numbers_;
   std::unordered_map<std::string, Text> by_text_;
 };

@@ -113,12 +113,21 @@ void add_ranks(std::string& text, const Trace& trace, const Analysis& analysis) 
   if (analysis.ranks.size() > kMostRanks) text += fmt::format("and {} more\n", analysis.ranks.size() - kMostRanks);
 }
 
+/// "rank 2: multiply", "rank 2: in a run, between kernels", "rank 2: its program".
+std::string name_of_part(const Trace& trace, const PathPart& part) {
+  const std::string rank = name_of_rank(trace, part.rank);
+  if (part.span) return fmt::format("{}: {}", rank, label_of(trace, trace.spans[*part.span]));
+  if (!part.within) return part.rank == kNoRank ? rank : fmt::format("{}: its program", rank);
+  const Span& within = trace.spans[*part.within];
+  if (within.kind == EventKind::run) return fmt::format("{}: in a run, between kernels", rank);
+  return fmt::format("{}: in {}", rank, label_of(trace, within));
+}
+
 void add_critical_path(std::string& text, const Trace& trace, const Analysis& analysis) {
   if (analysis.critical_path.empty()) return;
   std::map<std::string, std::pair<std::int64_t, std::uint64_t>> parts;
   for (const PathPart& part : analysis.critical_path) {
-    const std::string what = part.span ? label_of(trace, trace.spans[*part.span]) : "nothing recorded";
-    auto& [ns, count] = parts[fmt::format("{}: {}", name_of_rank(trace, part.rank), what)];
+    auto& [ns, count] = parts[name_of_part(trace, part)];
     ns += part.end - part.begin;
     ++count;
   }
@@ -133,6 +142,7 @@ void add_critical_path(std::string& text, const Trace& trace, const Analysis& an
     rows.push_back({sorted[i].second, duration(sorted[i].first), percent(sorted[i].first, trace.length)});
   }
   text += "\n" + format_table(rows);
+  if (sorted.size() > kMostParts) text += fmt::format("and {} more\n", sorted.size() - kMostParts);
 }
 
 void add_findings(std::string& text, const Trace& trace, const Analysis& analysis) {

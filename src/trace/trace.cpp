@@ -14,6 +14,9 @@ std::string_view without_offset(std::string_view where) {
   return digits != std::string_view::npos && where[digits] == '+' ? where.substr(0, digits) : where;
 }
 
+/// "scale.cpp" of "kernels/scale.cpp".
+std::string_view without_folder(std::string_view file) { return file.substr(file.rfind('/') + 1); }
+
 }  // namespace
 
 EventClass Span::counts_as() const noexcept {
@@ -40,7 +43,9 @@ std::string label_of(const Trace& trace, const Span& span) {
   switch (span.kind) {
     case EventKind::task: return object.empty() ? "(no kernel)" : std::string(object);
     case EventKind::kernel: return std::string(object);
-    case EventKind::wait: return fmt::format("wait {}[{}]", object, span.b);
+    case EventKind::wait:
+    case EventKind::deferral: return fmt::format("wait {}[{}]", object, span.b);
+    case EventKind::allocation: return fmt::format("make window {}", object);
     case EventKind::notify: return fmt::format("notify {}[{}]", object, span.b);
     case EventKind::put:
     case EventKind::get: return fmt::format("{} {}", info_of(span.kind).name, object);
@@ -49,7 +54,7 @@ std::string label_of(const Trace& trace, const Span& span) {
       return span.a == kAllOwners ? fmt::format("wait for all of {}", object) : fmt::format("wait for rank {}", span.a);
     case EventKind::collective: return fmt::format("{} ({})", object, trace.text(static_cast<Text>(span.b)));
     case EventKind::node_task: return fmt::format("task {}", object);
-    case EventKind::compile: return fmt::format("{} {}", span.a != 0 ? "find" : "compile", object);
+    case EventKind::compile: return fmt::format("{} {}", span.a != 0 ? "find" : "compile", without_folder(object));
     case EventKind::copy: return fmt::format("copy to {}", without_offset(object));
     default: break;
   }

@@ -181,6 +181,13 @@ void WindowMemory::note_seen(const std::int32_t* word, WaitCmp comparison, std::
                   from);
 }
 
+void WindowMemory::note_deferral(const std::int32_t* word, std::int32_t needs, std::uint64_t began,
+                                 const Place& where) {
+  if (const auto place = comm::find_window(*world_, word, sizeof *word)) {
+    place->window->record_deferral(began, place->rank, place->offset, needs, where);
+  }
+}
+
 std::uint64_t WindowMemory::spot_of(const void* address) const {
   const auto place = comm::find_window(*world_, address, 1);
   return place ? place->window->arrival_spot(place->offset) : LocalMemory::spot_of(address);

@@ -48,6 +48,7 @@ class WindowMemory final : public LocalMemory {
                   const EventSource& from) override;
   void note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
                  const EventSource& from) override;
+  void note_deferral(const std::int32_t* word, std::int32_t needs, std::uint64_t began, const Place& where) override;
   [[nodiscard]] std::uint64_t spot_of(const void* address) const override;
   void watch(const void* address, std::int32_t change) override;
   [[nodiscard]] bool any_changes() const noexcept override;

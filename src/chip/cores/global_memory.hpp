@@ -109,6 +109,11 @@ class GlobalMemory {
   virtual void note_seen(const std::int32_t* word, WaitCmp comparison, std::int64_t value, const char* operation,
                          const EventSource& from) = 0;
 
+  /// For traces: a task submitted at `where` has waited since `began` (ticks), without a core, for a known word of this
+  /// rank to reach the value.
+  virtual void note_deferral(const std::int32_t* /*word*/, std::int32_t /*needs*/, std::uint64_t /*began*/,
+                             const Place& /*where*/) {}
+
   /// A number for a known word of this rank: every change of it says that something changed at this spot. Words of
   /// one cache line share it, and others may.
   [[nodiscard]] virtual std::uint64_t spot_of(const void* address) const = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "base/recorder.hpp"
 #include "chip/cores/checked_chip.hpp"
 #include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/failure.hpp"
@@ -59,7 +60,7 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
       note_met(condition, task);
       return false;
     }
-    waiting_[spot].push_back({condition, &task, now});
+    waiting_[spot].push_back({condition, &task, now, events::tracing() ? ticks() : 0});
     count_.fetch_add(1, std::memory_order_relaxed);
     const std::int64_t next = nanoseconds(now + std::min<std::chrono::nanoseconds>(kLong, memory_.wait_timeout()));
     if (next < next_ns_.load(std::memory_order_relaxed)) {
@@ -85,6 +86,13 @@ void DeferredTasks::note_met(const Condition& condition, const Task& task) const
                       {.where = task.where, .activity = by});
   }
   chip.ended(by, event_number(task));
+}
+
+void DeferredTasks::note_deferral(const Waiting& waiting) const {
+  const Condition& condition = waiting.condition;
+  if (waiting.began == 0 || condition.kind != ConditionKind::counter || condition.operation != nullptr) return;
+  memory_.note_deferral(static_cast<const std::int32_t*>(condition.address),
+                        static_cast<std::int32_t>(condition.expected), waiting.began, waiting.task->where);
 }
 
 void DeferredTasks::ring() const {
@@ -134,6 +142,7 @@ void DeferredTasks::look_at(Spot spot, Ready& ready) {
     try {
       if (!test(waiting.condition)) return false;
       note_met(waiting.condition, *waiting.task);
+      note_deferral(waiting);
       ready.emplace_back(waiting.task, nullptr);
     } catch (...) {
       ready.emplace_back(waiting.task, std::current_exception());

@@ -24,6 +24,7 @@ class DeferredTasks {
     Condition condition;
     Task* task;
     Deadline::Clock::time_point since;
+    std::uint64_t began = 0;  // the same in ticks, for a trace; 0: none was written
     bool shown = false;
   };
   /// What else goes on on the thread that looks.
@@ -64,6 +65,8 @@ class DeferredTasks {
   void ring() const;
   /// For `baton check`: what the condition says is before the end of the task.
   void note_met(const Condition& condition, const Task& task) const;
+  /// For traces.
+  void note_deferral(const Waiting& waiting) const;
   /// Of a counter.
   void throw_if_hopeless(const Condition& condition) const;
 

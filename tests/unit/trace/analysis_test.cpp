@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "made_trace.hpp"
+#include "trace/deferrals.hpp"
 #include "trace/far_notifies.hpp"
 
 namespace baton::trace {
@@ -216,6 +217,68 @@ TEST(Analysis, TheCriticalPathFollowsWhoWasWaitedFor) {
   EXPECT_EQ(of_slow, 90);
   EXPECT_EQ(covered, 100);
   EXPECT_THAT(summary(trace, analysis), HasSubstr("rank 1: slow"));
+}
+
+TEST(Analysis, ATaskThatWaitsWithoutACoreIsAWait) {
+  MadeTrace made;
+  const Text window = made.text("flags");
+  // Both were submitted long before, and for a while the chip has something to do.
+  made.task(0, 0, 1, 10, 60, made.text("first"));
+  made.deferral(0, 5, 40, window, 1);
+  made.deferral(0, 5, 90, window, 2);
+  made.deferral(0, 5, 95, window, 3);
+  made.notify(1, 38, window, 0, 1);
+  made.task(1, 0, 1, 0, 85, made.text("slow"));
+  made.notify(1, 86, window, 0, 2);
+  made.notify(2, 93, window, 0, 3);
+  made.task(0, 0, 2, 95, 100, made.text("last"));
+  Trace& trace = made.done();
+  shorten_deferrals(trace);
+  std::vector<std::pair<std::int64_t, std::int64_t>> waits;
+  for (const Span& span : trace.spans) {
+    if (span.kind == EventKind::deferral) waits.emplace_back(span.begin, span.end);
+  }
+  EXPECT_THAT(waits,
+              testing::UnorderedElementsAre(testing::Pair(40, 40), testing::Pair(60, 90), testing::Pair(90, 95)));
+  const Analysis analysis = analyse(trace);
+  EXPECT_EQ(analysis.notifies.size(), 3U);
+  EXPECT_EQ(analysis.ranks.at(0).waiting, 35);
+  EXPECT_EQ(analysis.ranks.at(0).waited_for.at(1), 30);
+  EXPECT_EQ(analysis.ranks.at(0).waited_for.at(2), 5);
+}
+
+TEST(Analysis, AWindowIsMadeWhenTheLastMemberComes) {
+  MadeTrace made;
+  const Text window = made.text("x");
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    for (const std::uint64_t number : {1, 2}) {
+      const auto begin = static_cast<std::int64_t>(100 * number + (rank == number ? 70 : 10));
+      Span& span = made.add(EventKind::allocation, rank, begin, static_cast<std::int64_t>(100 * number + 80));
+      span.object = window;
+      span.a = number;
+      span.b = 3;
+    }
+  }
+  const Analysis analysis = analyse(made.done());
+  EXPECT_THAT(analysis.ranks.at(0).waited_for,
+              testing::UnorderedElementsAre(testing::Pair(1, 70), testing::Pair(2, 70)));
+}
+
+TEST(Summary, SaysWhatARankWasInTheMiddleOf) {
+  MadeTrace made;
+  const Text kernel = made.text("work");
+  made.add(EventKind::joined, 0, 0, 0);
+  made.add(EventKind::run, 0, 100, 400);
+  made.task(0, 0, 1, 150, 250, kernel);
+  made.task(0, 0, 2, 380, 390, kernel);
+  Span& collective = made.add(EventKind::collective, 0, 500, 1'000);
+  collective.object = made.text("allreduce");
+  collective.b = made.text("ring");
+  made.task(0, 0, 3, 1'000, 1'500, kernel);
+  const std::string text = summary(made.done(), analyse(made.done()));
+  EXPECT_THAT(text, testing::ContainsRegex("rank 0: its program .2 times. +200 ns"));
+  EXPECT_THAT(text, testing::ContainsRegex("rank 0: in a run, between kernels .3 times. +190 ns"));
+  EXPECT_THAT(text, testing::ContainsRegex("rank 0: in allreduce .ring. +500 ns"));
 }
 
 TEST(Analysis, OfNothing) {

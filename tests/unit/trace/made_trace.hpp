@@ -37,6 +37,11 @@ class MadeTrace {
     span.a = rank;
     span.c = static_cast<std::uint32_t>(needs) | static_cast<std::uint64_t>(WaitCmp::ge) << 32U;
   }
+  /// A task has waited for the signal without a core.
+  void deferral(std::uint32_t rank, std::int64_t begin, std::int64_t end, Text window, std::int32_t needs) {
+    wait(rank, begin, end, window, needs);
+    trace_.spans.back().kind = EventKind::deferral;
+  }
   Span& task(std::uint32_t rank, int core, std::uint64_t number, std::int64_t begin, std::int64_t end, Text kernel) {
     Span& span = add(EventKind::task, rank, begin, end);
     span.lane.lane = core_lane(core);

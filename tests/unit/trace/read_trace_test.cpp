@@ -137,6 +137,25 @@ TEST(ReadTrace, AWaitThatDidNotEndIsOpenAndOneThatDidIsThereOnce) {
   EXPECT_THAT(open, testing::UnorderedElementsAre(true, false));
 }
 
+TEST(ReadTrace, WhatAProcessCompilesItsOnlyRankCompiles) {
+  const auto ranks_of_compiling = [](std::initializer_list<std::uint32_t> ranks) {
+    const File file;
+    events::start_trace(file.path());
+    const std::uint64_t now = ticks();
+    events::record({.begin = now, .end = ticks(), .kind = EventKind::compile, .object = events::text("a.cpp")});
+    for (const std::uint32_t rank : ranks) record_put(rank, 1);
+    events::stop_trace();
+    std::vector<std::uint32_t> found;
+    for (const Span& span : read_trace(file.path()).spans) {
+      if (span.kind == EventKind::compile) found.push_back(span.lane.rank);
+    }
+    return found;
+  };
+  EXPECT_THAT(ranks_of_compiling({3, 3}), testing::ElementsAre(3U));
+  EXPECT_THAT(ranks_of_compiling({3, 4}), testing::ElementsAre(kNoRank));
+  EXPECT_THAT(ranks_of_compiling({}), testing::ElementsAre(kNoRank));
+}
+
 TEST(ReadTrace, RefusesWhatIsNoTrace) {
   const File file;
   EXPECT_THROW(static_cast<void>(read_trace(file.path())), Error);
