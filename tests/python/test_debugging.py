@@ -120,24 +120,33 @@ def test_a_tile_that_cannot_be_written_is_an_error_with_its_place(chip):
         chip.run(lambda g: g.submit(shows, np.arange(16, dtype="f4")))
 
 
-@pytest.mark.parametrize("statement, what", [
-    ("throw 5;", "threw the int 5, at "),
-    ("struct Stop {}; throw Stop{};", "threw an object of type"),
-    ("std::vector<int>(3).at(7);", "threw std::out_of_range"),
-    ("assert(y.size() == 12345);", "an assertion failed"),
-    ("__builtin_trap();", "a trap"),
-])
-@pytest.mark.parametrize("debug", [False, True])
-def test_a_kernel_that_fails_says_where(chip, statement, what, debug):
-    failing = baton.kernel(f"#include <cassert>\n#include <vector>\n#include <baton_kernel.hpp>\n"
-                           f"BATON_KERNEL(failing, Out<float> y) {{ if (y.size() > 0) {{ {statement} }} }}\n",
-                           debug=debug)
+FAILURES = {  # how a kernel fails, and what is said of it
+    "throws_a_number": ("throw 5;", "threw the int 5, at "),
+    "throws_an_object": ("struct Stop {}; throw Stop{};", "threw an object of type"),
+    "reads_outside": ("std::vector<int>(3).at(7);", "threw std::out_of_range"),
+    "asserts": ("assert(y.size() == 12345);", "an assertion failed"),
+    "traps": ("__builtin_trap();", "a trap"),
+}
+FAILING = "#include <cassert>\n#include <vector>\n#include <baton_kernel.hpp>\n" + "".join(
+    f"BATON_KERNEL({name}, Out<float> y) {{ if (y.size() > 0) {{ {statement} }} }}\n"
+    for name, (statement, _) in FAILURES.items())
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["optimised", "debug"])
+def failing(request):
+    return request.param, baton.kernels(FAILING, debug=request.param)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_kernel_that_fails_says_where(chip, failing, name):
+    debug, kernels = failing
     with pytest.raises(baton.Error) as caught:
-        chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
-    assert re.search(r"kernel 'failing' on (vector core \d\.\d|the submitting thread)", str(caught.value))
-    assert what in str(caught.value) and " in ?" not in str(caught.value)
+        chip.run(lambda g: g.submit(kernels[name], np.zeros(1, dtype="f4")))
+    assert re.search(rf"kernel '{name}' on (vector core \d\.\d|the submitting thread)", str(caught.value))
+    assert FAILURES[name][1] in str(caught.value) and " in ?" not in str(caught.value)
     # What the compiler has put into the kernel has the line it was written at.
-    assert "<kernel>:4" in str(caught.value) or ("vector" in statement and not debug)
+    line = 1 + [name in text for text in FAILING.splitlines()].index(True)
+    assert f"<kernel>:{line}" in str(caught.value) or (name == "reads_outside" and not debug)
 
 
 def test_a_failed_assertion_says_where_it_comes_from_and_what_it_is(tmp_path):
@@ -157,22 +166,27 @@ with baton.Chip(clusters=1) as chip:
     assert "Look at the line that the message names" in done.stderr and "with -g" not in done.stderr
 
 
-@pytest.mark.parametrize("call", ["std::exit(3)", "_exit(3)", "std::_Exit(3)", "std::quick_exit(3)"])
-def test_a_kernel_that_ends_the_process_is_an_error(tmp_path, call):
+LEAVING = {"by_exit": "std::exit(3)", "by_underscore_exit": "_exit(3)", "by_capital_exit": "std::_Exit(3)",
+           "by_quick_exit": "std::quick_exit(3)"}
+
+
+def test_a_kernel_that_ends_the_process_is_an_error(tmp_path):
+    kernels = "".join(f"BATON_KERNEL({name}, Out<float> y) {{ {call}; }}\n" for name, call in LEAVING.items())
     done = program(tmp_path, f"""
-leaves = baton.kernel(r'''#include <cstdlib>
+leaving = baton.kernels(r'''#include <cstdlib>
 #include <unistd.h>
 #include <baton_kernel.hpp>
-BATON_KERNEL(leaves, Out<float> y) {{ {call}; }}
-''')
-with baton.Chip(clusters=1) as chip:
-    try: chip.run(lambda g: g.submit(leaves, np.zeros(1, dtype="f4")))
-    except baton.Error as error: print(error)
-print("lives on")
+{kernels}''')
+for name in {list(LEAVING)}:
+    with baton.Chip(clusters=1) as chip:
+        try: chip.run(lambda g: g.submit(leaving[name], np.zeros(1, dtype="f4")))
+        except baton.Error as error: print(error)
+    print("lives on")
 """)
-    assert done.returncode == 0 and "lives on" in done.stdout, done.stderr
-    assert re.search(r"kernel 'leaves' on .* called \w+\(3\), at .*<kernel>:4", done.stdout), done.stdout
-    assert "Return from the kernel" in done.stdout
+    assert done.returncode == 0 and done.stdout.count("lives on") == len(LEAVING), done.stderr
+    for line, name in enumerate(LEAVING, 4):
+        assert re.search(rf"kernel '{name}' on .* called \w+\(3\), at .*<kernel>:{line}", done.stdout), done.stdout
+    assert done.stdout.count("Return from the kernel") == len(LEAVING)
 
 
 def test_a_crash_without_line_numbers_says_how_to_get_them(chip):

@@ -1,29 +1,14 @@
-// Counters, epochs and windows that are used again: what programs do with signals, right and not quite right.
+// Counters and epochs: what programs do with signals, right and not quite right.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "program.hpp"
+#include "judged_case.hpp"
 
 namespace baton::check::test {
 namespace {
 
-enum class Verdict { clean, racy };
-
-struct Case {
-  const char* name;
-  Actor actors;
-  Verdict verdict;
-  std::function<void(Program&)> write;
-};
-
-// Memories and signals by number. `x` is what is handed over.
-constexpr std::uint64_t x = 0;
-constexpr std::uint64_t y = 1;
-constexpr std::uint64_t z = 2;
-
-const Case kCases[] = {
+const Case kCounterCases[] = {
     // One sender.
     {"one_notify_one_wait", 2, Verdict::clean,
      [](Program& p) {
@@ -291,116 +276,13 @@ const Case kCases[] = {
        p[0].write(x).notify(0);
        p[1].wait(0, 2, WaitCmp::lt).read(x);
      }},
-    // Barriers and windows that are used again.
-    {"barrier_between", 3, Verdict::clean,
-     [](Program& p) {
-       p[0].write(x).barrier(5);
-       p[1].barrier(5).read(x);
-       p[2].barrier(5).read(x);
-     }},
-    {"barrier_of_others", 3, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x).barrier(5);
-       p[1].barrier(5).read(x);
-       p[2].read(x);
-     }},
-    {"written_again_after_the_barrier", 2, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x).barrier(5).write(x);
-       p[1].barrier(5).read(x);
-     }},
-    {"written_again_after_two_barriers", 2, Verdict::clean,
-     [](Program& p) {
-       p[0].write(x).barrier(5).barrier(6).write(x);
-       p[1].barrier(5).read(x).barrier(6);
-     }},
-    {"counter_goes_on_after_a_barrier", 3, Verdict::clean,
-     [](Program& p) {
-       p[0].notify(0).barrier(5).write(x).notify(0);
-       p[1].notify(0).barrier(5).write(y).notify(0);
-       p[2].wait(0, 2).barrier(5).wait(0, 4).read(x).read(y);
-     }},
-    {"counter_was_behind_at_the_barrier", 3, Verdict::racy,
-     [](Program& p) {
-       p[0].notify(0).barrier(5).write(x).notify(0);
-       p[1].notify(0).barrier(5).write(y).notify(0);
-       p[2].barrier(5).wait(0, 3).read(x);
-     }},
-    {"other_bytes", 2, Verdict::clean,
-     [](Program& p) {
-       p[0].write(x, 0, 8);
-       p[1].read(x, 8, 8);
-     }},
-    {"one_byte_in_common", 2, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x, 0, 8);
-       p[1].read(x, 7, 8);
-     }},
-    {"two_reads", 2, Verdict::clean,
-     [](Program& p) {
-       p[0].read(x);
-       p[1].read(x);
-     }},
-    {"two_atomics", 2, Verdict::clean,
-     [](Program& p) {
-       p[0].atomic(x);
-       p[1].atomic(x);
-     }},
-    {"atomic_and_read", 2, Verdict::racy,
-     [](Program& p) {
-       p[0].atomic(x);
-       p[1].read(x);
-     }},
-    // Copies that finish later: an actor of their own, between two tokens.
-    {"copy_that_is_awaited", 2, Verdict::clean,
-     [](Program& p) {
-       p[0].write(x).hand(8).receive(9).write(x).read(y);
-       p[1].receive(8).read(x).write(y).hand(9);
-     }},
-    {"copy_whose_source_changes", 2, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x).hand(8).write(x).receive(9);
-       p[1].receive(8).read(x).write(y).hand(9);
-     }},
-    {"copy_that_is_read_too_early", 2, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x).hand(8).read(y).receive(9);
-       p[1].receive(8).read(x).write(y).hand(9);
-     }},
-    {"copy_with_a_signal", 3, Verdict::clean,
-     [](Program& p) {
-       p[0].write(x).hand(8);
-       p[1].receive(8).read(x).write(y).notify(0);
-       p[2].wait(0, 1).read(y);
-     }},
-    {"notify_beside_a_copy", 3, Verdict::racy,
-     [](Program& p) {
-       p[0].write(x).hand(8).notify(0);
-       p[1].receive(8).read(x).write(y);
-       p[2].wait(0, 1).read(y);
-     }},
 };
 
 class Counters : public testing::TestWithParam<Case> {};
 
-TEST_P(Counters, AreJudgedRightly) {
-  Program program(GetParam().actors);
-  GetParam().write(program);
-  const bool is_racy = GetParam().verdict == Verdict::racy;
-  EXPECT_EQ(!program.races().empty(), is_racy) << "the case itself is wrong:\n" << program.text();
-  // Whatever the schedule of the one run that is looked at.
-  int runs = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const auto history = program.run(seed);
-    if (!history) continue;
-    ++runs;
-    EXPECT_EQ(!found_in(*history).empty(), is_racy) << "seed " << seed << '\n' << program.text();
-  }
-  EXPECT_GT(runs, 0);
-}
+TEST_P(Counters, AreJudgedRightly) { expect_judged_rightly(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(All, Counters, testing::ValuesIn(kCases),
-                         [](const testing::TestParamInfo<Case>& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Counters, testing::ValuesIn(kCounterCases), name_of);
 
 TEST(Detour, NamesTheChangesThatSufficed) {
   Program program(4);
