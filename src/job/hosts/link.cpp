@@ -11,7 +11,7 @@ namespace baton::job {
 
 Link::Link(EventLoop& loop, std::unique_ptr<Channel> channel, OnFrame on_frame, OnClosed on_closed)
     : loop_(loop), channel_(std::move(channel)), on_frame_(std::move(on_frame)), on_closed_(std::move(on_closed)) {
-  loop_.add(channel_->fd(), EPOLLIN, [this] { on_readable(); });
+  loop_.add(channel_->fd(), EPOLLIN, [this] { hear(); });
 }
 
 Link::~Link() { close(); }
@@ -31,7 +31,7 @@ void Link::fail(const std::string& why) {
 }
 
 void Link::send(std::string_view frame) {
-  if (!channel_) return;
+  if (!channel_ || unheard_) return;
   queue_.append(frame);
   flush();
 }
@@ -40,10 +40,10 @@ void Link::flush() {
   while (channel_ && sent_ < queue_.size()) {
     const Transfer transfer = channel_->write(std::string_view(queue_).substr(sent_));
     if (transfer.status == TransferStatus::closed) {
-      fail(std::string(channel_->why_closed()));  // a copy: the channel goes
-      return;
+      unheard_ = channel_->why_closed();
+      sent_ = queue_.size();
     }
-    if (transfer.status == TransferStatus::would_block) break;
+    if (transfer.status != TransferStatus::done) break;
     sent_ += transfer.bytes;
   }
   if (!channel_) return;
@@ -54,27 +54,29 @@ void Link::flush() {
   watch();
 }
 
-/// Waits for room to write while, and only while, something is queued.
+/// Waits for room to write while, and only while, something is queued; and for the end, which is an event as well, once
+/// nobody hears what is sent.
 void Link::watch() {
-  const bool writing = !queue_.empty();
+  const bool writing = !queue_.empty() || unheard_;
   if (writing == watches_writing_) return;
   watches_writing_ = writing;
   loop_.remove(channel_->fd());
   const std::uint32_t events = EPOLLIN | (writing ? std::uint32_t{EPOLLOUT} : 0U);
   loop_.add(channel_->fd(), events, [this] {
     flush();
-    on_readable();
+    hear();
+    if (unheard_) fail(*unheard_);
   });
 }
 
-void Link::on_readable() {
+void Link::hear() {
   std::array<char, std::size_t{16} * 1024> bytes;
   // To the end of what came: a channel that decrypts holds bytes of which epoll knows nothing.
   while (channel_) {
     const Transfer transfer = channel_->read(bytes);
     if (transfer.status == TransferStatus::would_block) return;
     if (transfer.status == TransferStatus::closed) {
-      fail(std::string(channel_->why_closed()));  // a copy: the channel goes
+      fail(unheard_.value_or(std::string(channel_->why_closed())));
       return;
     }
     try {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "job/frames.hpp"
@@ -16,7 +17,7 @@ class Link {
  public:
   /// May throw Error: then what came made no sense, and the link is closed for that reason.
   using OnFrame = std::function<void(FrameReader&)>;
-  /// Called once, unless close() came first.
+  /// Called once, unless close() came first, and after all frames that came.
   using OnClosed = std::function<void(const std::string& why)>;
 
   Link(EventLoop& loop, std::unique_ptr<Channel> channel, OnFrame on_frame, OnClosed on_closed);
@@ -29,11 +30,12 @@ class Link {
   void send(std::string_view frame);
   /// Bytes that wait to be sent.
   [[nodiscard]] std::size_t queued_bytes() const noexcept { return queue_.size() - sent_; }
+  /// Hands over what has come and no event has told of yet.
+  void hear();
   /// Forgets what was not sent.
   void close() noexcept;
 
  private:
-  void on_readable();
   void flush();
   void fail(const std::string& why);
   void watch();
@@ -46,6 +48,7 @@ class Link {
   std::string queue_;
   std::size_t sent_ = 0;  // of queue_
   bool watches_writing_ = false;
+  std::optional<std::string> unheard_;  // why nobody reads what is sent; what the other side said before is still read
 };
 
 }  // namespace baton::job

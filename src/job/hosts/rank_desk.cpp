@@ -113,6 +113,10 @@ void RankDesk::on_frame(Guest& guest, FrameReader& frame) {
 void RankDesk::join(Guest& guest, FrameReader& frame) {
   if (frame.kind() != FrameKind::join) fail(Code::protocol, "the first frame does not tell the rank");
   const Join join = decode_join(frame);
+  // Whom it follows has gone before, but events of two connections come in any order.
+  if (const auto before = seats_.find(join.rank); before != seats_.end() && before->second.guest != nullptr) {
+    before->second.guest->link->hear();
+  }
   if (const auto why_not = objection(join.rank)) {
     refuse(guest, {join.rank, *why_not});
     return;
@@ -173,6 +177,8 @@ void RankDesk::forget(std::uint32_t rank) {
 
 void RankDesk::watch(std::uint32_t rank, Seat& seat, pid_t pid) {
   const auto number = static_cast<std::uint32_t>(pid);
+  if (seat.watch) loop_.remove(seat.watch->fd());
+  seat.status.reset();
   seat.watch.emplace(ProcessId{number, process_start_time(number).value_or(0)});
   if (seat.watch->fd() < 0) return;
   loop_.add(seat.watch->fd(), EPOLLIN, [this, rank, &seat] {

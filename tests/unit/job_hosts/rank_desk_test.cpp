@@ -241,11 +241,17 @@ class OpenDeskTest : public testing::Test {
         [this](std::string_view frame) { said_.emplace_back(frame); });
   }
 
+  [[nodiscard]] UniqueFd connect() const {
+    UniqueFd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address_), length_), 0);
+    return connection;
+  }
+  static void say(const UniqueFd& connection, const std::string& frame) {
+    EXPECT_EQ(::send(connection.get(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
+  }
   std::future<std::unique_ptr<comm::Rendezvous>> join(std::uint32_t rank) {
     return std::async(std::launch::async, [this, rank] {
-      UniqueFd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      EXPECT_EQ(::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address_), length_), 0);
-      return join_through_agent(std::move(connection), Join{.rank = rank, .size = 3}, Deadline::after(kTestLimit), {});
+      return join_through_agent(connect(), Join{.rank = rank, .size = 3}, Deadline::after(kTestLimit), {});
     });
   }
 
@@ -314,6 +320,23 @@ TEST_F(OpenDeskTest, ARankThatIsWaitingIsTaken) {
   EXPECT_EQ(claims_.size(), 1U);
   desk_->refuse({std::nullopt, Error(Code::join_timeout, "")});
   EXPECT_THROW(static_cast<void>(first.get()), Error);
+}
+
+TEST_F(OpenDeskTest, WhoFollowsIsHeardAfterTheFarewellOfWhoWasThere) {
+  UniqueFd first = connect();
+  say(first, encode(Join{.rank = 1, .size = 2}));
+  serve_until([&] { return claims_.size() == 1; });
+  const UniqueFd second = connect();
+  say(second, encode(Join{.rank = 1, .size = 2}));
+  loop_.wait(Deadline::after(kTestLimit));  // it is accepted: of the two, it has something to read first
+  say(first, encode(comm::RankEnd{.rank = 1, .state = wire::RankState::left, .kind = {}, .value = 0, .reason = ""}));
+  first.reset();
+  serve_until([&] { return claims_.size() == 2; });
+  ASSERT_EQ(said_.size(), 1U);
+  FrameAssembler frames;
+  frames.add(said_[0]);
+  auto frame = frames.next();
+  EXPECT_EQ(decode_rank_end(*frame).state, wire::RankState::left);
 }
 
 TEST_F(OpenDeskTest, AnEndIsToldBeforeNobodyIsThere) {
