@@ -13,6 +13,7 @@ namespace baton::cli {
 AgentCommand::AgentCommand(CLI::App& baton) {
   app_ =
       baton.add_subcommand("agent", "Run ranks on this host for a launcher on another; `baton run --hosts` starts it.");
+  app_->group(kForPrograms)->footer("");
 }
 
 int AgentCommand::run(const std::vector<std::string>&) {

@@ -12,6 +12,7 @@
 #include "base/recording_folder.hpp"
 #include "check/check_trace.hpp"
 #include "cli/command.hpp"
+#include "cli/help_format.hpp"
 #include "job/launch/launcher.hpp"
 
 namespace baton::cli {
@@ -30,13 +31,6 @@ run. Loads and stores through pointers are seen where the program notes them (no
 are strict.
 A file of suppressions has a part of a report on each line; lines that begin with # are comments.
 Returns 1 if there is a race, otherwise what the program returned.)";
-
-class CheckHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: baton check [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
-  }
-};
 
 /// A folder that is gone with the object.
 class TemporaryFolder {
@@ -77,7 +71,7 @@ std::vector<std::string> lines_of(const std::string& path) {
 
 CheckCommand::CheckCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("check", "Run a program and report the races of its ranks and kernels.");
-  app_->formatter(std::make_shared<CheckHelp>());
+  app_->formatter(std::make_shared<ProgramHelpFormat>());
   app_->prefix_command();
   app_->add_option("-n,--ranks", ranks_, "How many ranks.")->type_name("COUNT")->capture_default_str();
   app_->add_option("--seeds", seeds_, "How many schedules of simulated chips, and of ranks in one process, to try.")

@@ -20,6 +20,9 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNotStarted = 127;
 
+/// The group of commands that people do not call themselves.
+inline constexpr const char* kForPrograms = "Started by other commands and by programs";
+
 /// One subcommand: its options, and what it does once they are read.
 class Command {
  public:

@@ -156,8 +156,12 @@ CompileCommand::CompileCommand(CLI::App& baton) {
       ->type_name("NAME");
   app_->add_flag("--orchestration", orchestration_,
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
-  app_->add_option("-I,--include", include_dirs_, "A folder of headers.")->type_name("DIR")->allow_extra_args(false);
-  app_->add_option("-D,--define", defines_, "A macro.")->type_name("NAME[=VALUE]")->allow_extra_args(false);
+  app_->add_option("-I,--include", include_dirs_, "A folder of headers; may be given again.")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app_->add_option("-D,--define", defines_, "A macro; may be given again.")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
   app_->add_flag("--debug", debug_, "For a debugger: not optimised, with all that it needs to know (-O0 -g).");
   app_->add_option("-j,--jobs", jobs_, "How many to compile at a time; otherwise as many as there are processors.")
       ->check(CLI::PositiveNumber);

@@ -17,13 +17,30 @@ std::vector<std::string> choices_of(const std::string& type) {
   return words;
 }
 
+DescribedCommand describe_command(const CLI::App& app) {
+  DescribedCommand out;
+  out.name = app.get_name();
+  out.text = app.get_description();
+  out.footer = app.get_footer();
+  out.takes_anything = app.get_prefix_command();
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) out.options.push_back(cli::describe(*option));
+  }
+  return out;
+}
+
+}  // namespace
+
 DescribedOption describe(const CLI::Option& option) {
   DescribedOption out;
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) out.names.push_back("--" + name);
   out.text = option.get_description();
-  out.repeats = option.get_expected_max() > 1;
   if (option.get_items_expected_max() == 0) return out;
+  // With a delimiter several are one word.
+  out.repeats = option.get_expected_max() > 1 && option.get_delimiter() == '\0';
+  out.default_value = option.get_default_str();
+  if (out.default_value.starts_with('[')) out.default_value = out.default_value.substr(1, out.default_value.size() - 2);
   const std::string type = option.get_type_name();
   out.choices = choices_of(type);
   if (out.is_argument()) {
@@ -35,20 +52,6 @@ DescribedOption describe(const CLI::Option& option) {
   }
   return out;
 }
-
-DescribedCommand describe_command(const CLI::App& app) {
-  DescribedCommand out;
-  out.name = app.get_name();
-  out.text = app.get_description();
-  out.footer = app.get_footer();
-  out.takes_anything = app.get_prefix_command();
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) out.options.push_back(describe(*option));
-  }
-  return out;
-}
-
-}  // namespace
 
 DescribedProgram describe(const CLI::App& program) {
   DescribedProgram out{describe_command(program), {}};

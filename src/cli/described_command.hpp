@@ -13,7 +13,8 @@ struct DescribedOption {
   std::string value;               // what stands for the value: "COUNT"; empty for a flag
   std::vector<std::string> choices;
   std::string text;
-  bool repeats = false;
+  std::string default_value;  // empty: there is none, or the text says it
+  bool repeats = false;       // several words, one behind the other
 
   [[nodiscard]] bool is_argument() const noexcept { return names.empty(); }
   [[nodiscard]] bool takes_folder() const { return value == "DIR"; }
@@ -34,6 +35,8 @@ struct DescribedProgram {
   DescribedCommand itself;
   std::vector<DescribedCommand> commands;
 };
+
+[[nodiscard]] DescribedOption describe(const CLI::Option& option);
 
 /// Hidden options and commands are left out.
 [[nodiscard]] DescribedProgram describe(const CLI::App& program);

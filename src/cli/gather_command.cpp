@@ -8,6 +8,7 @@ GatherCommand::GatherCommand(CLI::App& baton) {
   app_ = baton.add_subcommand(
       "gather",
       "Bring ranks that mpirun, srun or torchrun started together with those of other hosts; a rank starts it.");
+  app_->group(kForPrograms)->footer("");
 }
 
 int GatherCommand::run(const std::vector<std::string>&) { return job::run_gathering_agent(std::string(version())); }

@@ -15,6 +15,7 @@
 #include "base/fail.hpp"
 #include "base/quote.hpp"
 #include "cli/command.hpp"
+#include "cli/help_format.hpp"
 #include "cli/standard_files.hpp"
 #include "cli/version.hpp"
 #include "job/launch/launcher.hpp"
@@ -89,6 +90,7 @@ void refuse_empty_values(const CLI::App& app) {
 int run(std::vector<std::string> arguments) {
   CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
   baton.footer(kBatonExamples);
+  baton.formatter(std::make_shared<HelpFormat>());
   baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
   std::array<std::unique_ptr<Command>, 16> commands = {
@@ -100,6 +102,10 @@ int run(std::vector<std::string> arguments) {
       std::make_unique<ManCommand>(baton),     std::make_unique<VersionCommand>(baton),
       std::make_unique<TraceCommand>(baton),   std::make_unique<AgentCommand>(baton),
       std::make_unique<NodeCommand>(baton),    std::make_unique<GatherCommand>(baton)};
+
+  for (CLI::App* command : baton.get_subcommands({})) {
+    if (command->get_group() == "Subcommands") command->group("Commands");  // as CLI11 calls them otherwise
+  }
 
   // What follows the first `--` is never an option of baton; the library would reject it behind a program's name.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");

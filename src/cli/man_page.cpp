@@ -46,6 +46,7 @@ std::string options_of(const DescribedCommand& command) {
                           option.value.empty() ? "" : " \\fI" + roff(option.value) + "\\fR");
     }
     page += roff(option.text) + "\n";
+    if (!option.default_value.empty()) page += roff(fmt::format("Default: {}.", option.default_value)) + "\n";
     if (!option.choices.empty()) page += roff(fmt::format("One of: {}.", fmt::join(option.choices, ", "))) + "\n";
   }
   return page;

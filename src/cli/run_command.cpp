@@ -15,6 +15,7 @@
 #include "base/quote.hpp"
 #include "base/trace_file.hpp"
 #include "cli/command.hpp"
+#include "cli/help_format.hpp"
 #include "cli/python_program.hpp"
 #include "cli/version.hpp"
 #include "job/host_list.hpp"
@@ -43,13 +44,6 @@ Rank 0 reads baton's standard input. SIGINT and its like go to all ranks; a seco
 With --hosts, ssh starts `baton agent` on each host, at the path of this one, and ranks start in a folder of the same path
 with the same environment. The hosts connect back to this one, encrypted; only those who got the job's token by ssh may.)";
 
-class RunHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: baton run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n";
-  }
-};
-
 /// A duration that may also be zero.
 std::chrono::nanoseconds parse_patience(std::string_view option, const std::string& text) {
   return text == "0" ? std::chrono::nanoseconds(0) : parse_duration(option, text);
@@ -59,7 +53,7 @@ std::chrono::nanoseconds parse_patience(std::string_view option, const std::stri
 
 RunCommand::RunCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("run", "Run a program as the ranks of a job.");
-  app_->formatter(std::make_shared<RunHelp>());
+  app_->formatter(std::make_shared<ProgramHelpFormat>());
   app_->prefix_command();
   app_->add_option("-n,--ranks", ranks_, "How many ranks. Default: one for each device, or 1.")->type_name("COUNT");
   app_->add_option("-d,--devices", devices_, "The devices, one for each rank: 0, 0-3, 0,2-4.")->type_name("LIST");

@@ -26,6 +26,19 @@ def test_help_of_run_shows_its_options(baton):
         assert text in result.stdout
 
 
+@pytest.mark.parametrize("command", ["", "run", "compile", "check", "explain", "tune", "completion", "trace"])
+def test_help_says_what_options_take_in_words(baton, command):
+    helped = baton.run(*command.split(), "--help").stdout.decode()
+    assert not re.search(r"\b(REQUIRED|Positionals|SUBCOMMAND)\b", helped), helped
+    for row in re.findall(r"^  \S.*", helped.partition("examples:")[0], re.MULTILINE):
+        assert not re.search(r"\b(TEXT|INT)\b|[A-Z]=", row), row
+
+
+def test_help_tells_choices_and_defaults(baton):
+    assert re.search(r"--core vector\|cube\|aiv\|aic +What .* Default: vector\.", baton.run("compile", "--help").stdout.decode())
+    assert "Default: 8,1KiB,8KiB," in baton.run("tune", "--help").stdout.decode()
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["version"]])
 def test_version(baton, arguments):
     result = baton.run(*arguments)
