@@ -11,7 +11,7 @@
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ using baton::Chip;
 using baton::ClusterTask;
 using baton::Graph;
 using baton::Tensor;
-using baton::test::missing_gpu;
+using baton::test::GpuTest;
 using testing::HasSubstr;
 
 const baton::Kernel* kernel(BatonCoreType core, const char* name) {
@@ -38,11 +38,8 @@ const baton::Kernel* kernel(BatonCoreType core, const char* name) {
 const baton::Kernel* cube(const char* name) { return kernel(BATON_CORE_CUBE, name); }
 const baton::Kernel* vector(const char* name) { return kernel(BATON_CORE_VECTOR, name); }
 
-class CudaCluster : public testing::Test {
+class CudaCluster : public GpuTest {
  protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
   /// Marks of `blocks` blocks, by block and core.
   static std::vector<std::int32_t> marks_of(Chip& chip, const ClusterTask& kernels, std::uint32_t blocks,
                                             std::int64_t cores) {

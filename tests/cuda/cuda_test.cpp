@@ -14,14 +14,14 @@
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
 using baton::Chip;
 using baton::Graph;
 using baton::Tensor;
-using baton::test::missing_gpu;
+using baton::test::GpuTest;
 using testing::HasSubstr;
 
 constexpr std::int64_t kTile = 4096;
@@ -62,12 +62,7 @@ baton::Error error_of(const std::function<void()>& call) {
   return baton::Error(baton::Code::internal, "");
 }
 
-class Cuda : public testing::Test {
- protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
-};
+class Cuda : public GpuTest {};
 
 /// Submits what makes sum = a + b.
 using SubmitSum = std::function<void(Graph&, const Tensor& a, const Tensor& b, const Tensor& sum)>;

@@ -22,7 +22,7 @@
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
@@ -31,7 +31,7 @@ using baton::Chip;
 using baton::Code;
 using baton::Graph;
 using baton::Tensor;
-using baton::test::missing_gpu;
+using baton::test::GpuTest;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
@@ -82,12 +82,7 @@ struct Fault {
   std::function<void(Graph&)> submit;
 };
 
-class CudaFaults : public testing::Test {
- protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
-};
+class CudaFaults : public GpuTest {};
 
 /// What fault number `i` does to the chip. The time that it took to be reported.
 std::chrono::duration<double> inject(Chip& chip, const Fault& fault, int number, bool captured) {

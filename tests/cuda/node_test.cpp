@@ -19,7 +19,7 @@
 #include <baton/worker.hpp>
 #include <collectives/signal_layout.hpp>
 
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
@@ -29,6 +29,7 @@ using baton::Orchestration;
 using baton::TaskArgs;
 using baton::Tensor;
 using baton::TensorArgType;
+using baton::test::GpuTest;
 using baton::test::missing_gpu;
 using testing::Each;
 using testing::HasSubstr;
@@ -79,12 +80,7 @@ TaskArgs window_args(const baton::DomainMember& member) {
   return args;
 }
 
-class CudaNode : public testing::Test {
- protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
-};
+class CudaNode : public GpuTest {};
 
 /// As long as somebody has the GPU open, what was linked for it stays from one node to the next.
 class OpenGpu : public testing::Environment {

@@ -12,7 +12,7 @@
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
@@ -22,7 +22,7 @@ using baton::Graph;
 using baton::TaskOutcome;
 using baton::TaskRecord;
 using baton::Tensor;
-using baton::test::missing_gpu;
+using baton::test::GpuTest;
 
 /// How far the clock of the GPU may be from that of the host.
 constexpr std::int64_t kApartNs = 50'000;
@@ -45,11 +45,8 @@ std::vector<TaskRecord> records_of(const Chip& chip) {
   return records;
 }
 
-class CudaProfile : public testing::Test {
+class CudaProfile : public GpuTest {
  protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
   static baton::ChipOptions options(int clusters = 0) {
     return {.platform = "cuda", .clusters = clusters, .profile = baton::ProfileMode::records};
   }

@@ -12,7 +12,7 @@
 #include <baton/kernel_source.hpp>
 
 #include "../unit/chip/order_kernels.hpp"
-#include "gpu_here.hpp"
+#include "gpu_test.hpp"
 
 namespace {
 
@@ -21,7 +21,7 @@ using baton::Chip;
 using baton::Code;
 using baton::Graph;
 using baton::Tensor;
-using baton::test::missing_gpu;
+using baton::test::GpuTest;
 using testing::HasSubstr;
 
 /// Before anybody asks for the options of this process: for kernels of a GPU, and for simulated cores.
@@ -29,12 +29,7 @@ const int kStrictPipes = ::setenv("BATON_PIPES", "strict", 1);
 
 constexpr std::int64_t kFloats = 16 * 64;
 
-class CudaStrict : public testing::Test {
- protected:
-  void SetUp() override {
-    if (missing_gpu()) GTEST_SKIP() << *missing_gpu();
-  }
-};
+class CudaStrict : public GpuTest {};
 
 /// What became of a kernel of order_kernels.cpp: its code, and the text from the instruction on.
 struct Verdict {
