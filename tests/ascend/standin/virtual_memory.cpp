@@ -1,90 +1,25 @@
-// Physical memory, addresses, mappings, and memory of other processes (R 11-04).
-#include <fcntl.h>
+// Physical memory that this process makes, addresses, and which lies where (R 11-04).
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <map>
+#include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "memory.hpp"
+#include "physical_memory.hpp"
 #include "state.hpp"
 
 namespace standin {
 namespace {
 
 constexpr std::size_t kGranularity = std::size_t{2} << 20U;
-
-constexpr std::int32_t kFabric = 2;
-constexpr std::size_t kFabricBytes = 128;
-/// A3, of which some servers have one.
-constexpr std::int64_t kWithFabric = 2201;
-
-/// In front of the bytes, for all processes that have the memory.
-struct Shared {
-  static constexpr std::size_t kBytes = std::size_t{1} << 16U;
-  static constexpr std::uint32_t kPids = 8192;
-  static constexpr std::uint32_t kImporters = 4096;
-
-  std::atomic<std::int32_t> importers[kImporters];  // processes; 0: nobody
-  std::atomic<std::uint32_t> freed;
-  std::int32_t device;
-  std::uint32_t open_to_all;
-  std::uint64_t bytes;
-  std::atomic<std::uint32_t> pid_count;
-  std::int32_t pids[kPids];
-};
-static_assert(sizeof(Shared) <= Shared::kBytes);
-
-/// This process imports the memory. False if too many do.
-bool add_importer(Shared& shared) {
-  for (auto& importer : shared.importers) {
-    std::int32_t nobody = 0;
-    if (importer.compare_exchange_strong(nobody, ::getpid())) return true;
-  }
-  return false;
-}
-void remove_importer(Shared& shared) {
-  for (auto& importer : shared.importers) {
-    std::int32_t self = ::getpid();
-    if (importer.compare_exchange_strong(self, 0)) return;
-  }
-}
-
-/// A process that has ended, and that nobody has waited for yet, imports nothing.
-bool is_running(std::int32_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t end = text.rfind(')');
-  return end != std::string::npos && end + 2 < text.size() && text[end + 2] != 'Z' && text[end + 2] != 'X';
-}
-bool has_importers(const Shared& shared) {
-  return std::any_of(std::begin(shared.importers), std::end(shared.importers),
-                     [](const auto& importer) { return importer.load() != 0 && is_running(importer.load()); });
-}
-
-struct Physical {
-  std::uint64_t context = 0;
-  int file = -1;
-  Shared* shared = nullptr;
-  bool imported = false;
-  bool exported = false;
-  bool of_fabric = false;
-  int mappings = 0;
-  std::uint64_t origin = 0;  // the shareable handle that it came from
-
-  ~Physical() {
-    if (shared != nullptr) ::munmap(shared, Shared::kBytes);
-    if (file >= 0) ::close(file);
-  }
-};
 
 struct Reservation {
   std::size_t bytes = 0;
@@ -96,20 +31,10 @@ struct Reservation {
 };
 
 // With the lock of the state.
-std::map<std::uint64_t, std::shared_ptr<Physical>> physical;
 std::map<std::byte*, Reservation> reservations;
 
 void hide(std::byte* begin, std::size_t bytes) {
   ::mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-std::shared_ptr<Physical> opened(int file) {
-  void* const memory = ::mmap(nullptr, Shared::kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  auto made = std::make_shared<Physical>();
-  made->file = file;
-  made->context = current_context();
-  if (memory != MAP_FAILED) made->shared = static_cast<Shared*>(memory);
-  return made;
 }
 
 template <class Value>
@@ -311,118 +236,6 @@ STANDIN_API int aclrtMemSetAccess(void* address, std::size_t bytes, void* access
     }
     ::mprotect(address, bytes, PROT_READ | PROT_WRITE);
     place->second.accessible = true;
-    return int{kOk};
-  });
-}
-
-STANDIN_API int aclrtDeviceGetBareTgid(std::int32_t* out) {
-  return call("aclrtDeviceGetBareTgid", Needs::device, [&](State&, Lock&) {
-    *out = ::getpid();
-    return int{kOk};
-  });
-}
-
-STANDIN_API int aclrtMemExportToShareableHandle(void* handle, std::int32_t type, std::uint64_t flags,
-                                                std::uint64_t* out) {
-  return call("aclrtMemExportToShareableHandle", Needs::device, [&](State&, Lock&) {
-    const auto found = physical.find(number_of(handle));
-    if (found == physical.end()) return violate(kBadHandle, "aclrtMemExportToShareableHandle of what is not alive");
-    Physical& memory = *found->second;
-    if (type != 0 || flags > 1 || memory.exported || memory.imported) {
-      return violate(kBadParameter, "aclrtMemExportToShareableHandle: twice, of imported memory, or with flags");
-    }
-    memory.exported = true;
-    memory.shared->open_to_all = static_cast<std::uint32_t>(flags);
-    *out = static_cast<std::uint64_t>(::getpid()) << 32U | static_cast<std::uint32_t>(memory.file);
-    return int{kOk};
-  });
-}
-
-STANDIN_API int aclrtMemSetPidToShareableHandle(std::uint64_t shareable, std::int32_t* pids, std::size_t count) {
-  return call("aclrtMemSetPidToShareableHandle", Needs::device, [&](State&, Lock&) {
-    for (const auto& [handle, memory] : physical) {
-      if (memory->imported || !memory->exported ||
-          static_cast<std::uint32_t>(memory->file) != (shareable & 0xFFFFFFFFU)) {
-        continue;
-      }
-      std::uint32_t known = memory->shared->pid_count.load();
-      if (known + count > Shared::kPids) return violate(kBadParameter, "aclrtMemSetPidToShareableHandle: too many");
-      for (std::size_t i = 0; i < count; ++i) memory->shared->pids[known++] = pids[i];
-      memory->shared->pid_count.store(known);
-      return int{kOk};
-    }
-    return violate(kBadHandle, "aclrtMemSetPidToShareableHandle by somebody who has not exported it");
-  });
-}
-
-STANDIN_API int aclrtMemImportFromShareableHandle(std::uint64_t shareable, std::int32_t id, void** out) {
-  return call("aclrtMemImportFromShareableHandle", Needs::device, [&](State& state, Lock&) {
-    const auto pid = static_cast<std::int32_t>(shareable >> 32U);
-    if (id != current_device(state)->id || pid == ::getpid()) {
-      return violate(kBadParameter, "aclrtMemImportFromShareableHandle in the same process, or for another device");
-    }
-    for (const auto& [handle, memory] : physical) {
-      if (memory->origin == shareable) return violate(kBadParameter, "aclrtMemImportFromShareableHandle twice");
-    }
-    const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(shareable & 0xFFFFFFFFU);
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) return violate(kBadHandle, "aclrtMemImportFromShareableHandle of nothing");
-    auto memory = opened(file);
-    const Shared& shared = *memory->shared;
-    const std::uint32_t known = shared.pid_count.load();
-    const bool listed = std::find(shared.pids, shared.pids + known, ::getpid()) != shared.pids + known;
-    if (shared.freed.load() != 0 || (shared.open_to_all == 0 && !listed)) {
-      return violate(kBadParameter, "aclrtMemImportFromShareableHandle of freed memory, or by a stranger");
-    }
-    if (!add_importer(*memory->shared)) return refuse(kNoMemory, "aclrtMemImportFromShareableHandle: too many");
-    memory->imported = true;
-    memory->origin = shareable;
-    *out = state.new_handle();
-    physical.emplace(number_of(*out), std::move(memory));
-    return int{kOk};
-  });
-}
-
-STANDIN_API int aclrtMemExportToShareableHandleV2(void* handle, std::uint64_t flags, std::int32_t type, void* out) {
-  return call("aclrtMemExportToShareableHandleV2", Needs::device, [&](State& state, Lock&) {
-    const auto found = physical.find(number_of(handle));
-    if (found == physical.end()) return violate(kBadHandle, "aclrtMemExportToShareableHandleV2 of what is not alive");
-    Physical& memory = *found->second;
-    if (type != kFabric || flags > 1 || memory.exported || memory.imported) {
-      return violate(kBadParameter, "aclrtMemExportToShareableHandleV2: twice, of imported memory, or of another type");
-    }
-    if (state.architecture != kWithFabric || std::getenv("STANDIN_NO_FABRIC") != nullptr) {
-      return refuse(kUnsupported, "aclrtMemExportToShareableHandleV2: there is no fabric");
-    }
-    memory.exported = true;
-    memory.shared->open_to_all = static_cast<std::uint32_t>(flags);
-    std::memset(out, 0, kFabricBytes);
-    std::snprintf(static_cast<char*>(out), kFabricBytes, "/proc/%d/fd/%d", ::getpid(), memory.file);
-    return int{kOk};
-  });
-}
-
-STANDIN_API int aclrtMemImportFromShareableHandleV2(void* shareable, std::int32_t type, std::uint64_t flags,
-                                                    void** out) {
-  return call("aclrtMemImportFromShareableHandleV2", Needs::device, [&](State& state, Lock&) {
-    const auto* path = static_cast<const char*>(shareable);
-    if (type != kFabric || flags != 0 || path[kFabricBytes - 1] != 0) {
-      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of another type, or without all bytes");
-    }
-    if (std::atoi(path + std::string_view("/proc/").size()) == ::getpid()) {
-      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 in the same process");
-    }
-    const int file = ::open(path, O_RDWR | O_CLOEXEC);
-    if (file < 0) return violate(kBadHandle, "aclrtMemImportFromShareableHandleV2 of nothing");
-    auto memory = opened(file);
-    if (memory->shared->freed.load() != 0 || memory->shared->open_to_all == 0) {
-      return violate(kBadParameter, "aclrtMemImportFromShareableHandleV2 of freed memory, or by a stranger");
-    }
-    if (!add_importer(*memory->shared)) return refuse(kNoMemory, "aclrtMemImportFromShareableHandleV2: too many");
-    memory->imported = true;
-    memory->of_fabric = true;
-    *out = state.new_handle();
-    physical.emplace(number_of(*out), std::move(memory));
     return int{kOk};
   });
 }
