@@ -19,6 +19,7 @@
 #include "comm/memfd.hpp"
 #include "job/connect.hpp"
 #include "job/launcher_environment.hpp"
+#include "node/chip_bell.hpp"
 #include "node/chip_server.hpp"
 #include "node/chips.hpp"
 #include "node/code_address.hpp"
@@ -171,20 +172,17 @@ int serve_node_here(std::size_t chip, const NodeHere& node) {
   control.release();
   // The thread below uses them until the process ends.
   static BufferTable buffers;
-  static std::atomic<wire::ControlHeader*> joined{nullptr};
+  static ChipBell bell;
   static const NodeWatch watch(node.socket, node.has_started_us ? std::optional(start.node) : std::nullopt, buffers,
-                               [chip] {
-                                 // Pairs with the store below. Before that no task runs, and so nobody waits for
-                                 // buffers.
-                                 wire::ControlHeader* mine = joined.load(std::memory_order_acquire);
-                                 if (mine != nullptr) wire::doorbell_of(*mine, chip).ring_always(FutexScope::shared);
-                               });
+                               [] { bell.ring(); });
   try {
     const auto world = node.join(start);
-    joined.store(&world->control(), std::memory_order_release);
+    // Before that no task runs, and so nobody waits for buffers.
+    std::optional<ChipBell::Listening> listening;
+    listening.emplace(bell, [&] { wire::doorbell_of(world->control(), chip).ring_always(FutexScope::shared); });
     ChipServer server(header, Domain(comm::DomainState::of_world(world)), buffers, FutexScope::shared);
     const bool ended_well = serve(server, start, *world, node.tell_start);
-    joined.store(nullptr, std::memory_order_release);
+    listening.reset();
     world->leave(comm::Farewell::leave);
     return ended_well ? 0 : 1;
   } catch (...) {
