@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 #include "base/processors.hpp"
+#include "base/thread_count.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/domain_state.hpp"
 #include "job/uncaught.hpp"
@@ -52,7 +53,7 @@ void run_ranks(int size, const std::function<void(Domain)>& body, InprocOptions 
   if (size < 1 || static_cast<std::uint32_t>(size) > wire::kMaxRanks) {
     fail(Situation::ranks_impossible, "{} ranks are not possible; 1 to {} are", size, wire::kMaxRanks);
   }
-  if (inproc_options.threads < 0) fail(Code::invalid_argument, "{} threads are not possible", inproc_options.threads);
+  check_thread_count("ranks of one process", inproc_options.threads);
   const auto ranks = static_cast<std::uint32_t>(size);
   auto job = std::make_shared<inproc::Job>(ranks, "world", comm::Hosting::fibers);
   FirstFailure failure;

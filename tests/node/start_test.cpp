@@ -46,10 +46,13 @@ TEST(NodeStart, RefusesDevicesAndThreadsThatAreNone) {
   options.devices = {7, 2};
   options.chip_threads = -1;
   require_error(Code::invalid_argument, {"-1 threads"}, [&] { const Worker worker(options); });
+  options.chip_threads = 1'000'000;
+  require_error(Code::invalid_argument, {"1000000 threads"}, [&] { const Worker worker(options); });
   options.chip_threads = 0;
   options.kernel_timeout = std::chrono::nanoseconds(-1);
   require_error(Code::invalid_argument, {"time limit"}, [&] { const Worker worker(options); });
   require_error(Code::invalid_argument, {"-1 threads"}, [] { const Chip chip({.threads = -1}); });
+  require_error(Code::invalid_argument, {"1000000 threads"}, [] { const Chip chip({.threads = 1'000'000}); });
 }
 
 TEST(NodeStart, FailsWithTheReason) {

@@ -74,7 +74,8 @@ def test_close_and_restart_inside_a_run_are_errors(node):
 
 
 @pytest.mark.parametrize("options, said", [({"device_ids": [0, 0]}, "both device 0"), ({"device_ids": [-1]}, "no device -1"),
-                                           ({"chip_threads": -1}, "-1 threads")])
+                                           ({"chip_threads": -1}, "-1 threads"),
+                                           ({"chip_threads": 1_000_000}, "0 to 1024 are possible")])
 def test_options_that_make_no_sense_are_errors(options, said):
     with pytest.raises(baton.Error, match=said):
         baton.Worker(**options).init()

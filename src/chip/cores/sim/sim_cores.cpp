@@ -5,6 +5,7 @@
 #include "base/actor.hpp"
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
+#include "base/thread_count.hpp"
 
 namespace baton::chip {
 namespace {
@@ -14,11 +15,6 @@ int checked_clusters(const Profile& profile, int asked) {
     fail(Code::invalid_argument, "{} clusters are not possible; {} has {}", asked, profile.name, profile.clusters);
   }
   return asked == 0 ? profile.clusters : asked;
-}
-
-int checked_threads(int asked) {
-  if (asked < 0) fail(Situation::thread_count, "a chip cannot have {} threads", asked);
-  return asked;
 }
 
 // Whose choices are drawn beside those of cores, which have their own numbers.
@@ -73,7 +69,8 @@ CoreSurroundings SimCores::surroundings(const SimOptions& options) {
 }
 
 void SimCores::start(const SimOptions& options) {
-  const int wanted = options.seed ? 1 : checked_threads(options.threads) > 0 ? options.threads : memory_.processors();
+  check_thread_count("a chip", options.threads);
+  const int wanted = options.seed ? 1 : options.threads > 0 ? options.threads : memory_.processors();
   const int threads = on_fiber() ? 1 : std::min(wanted, clusters_);
   running_fibers_ =
       core_count() + (notifier_ ? 2 : 1) + (options.beside ? 1 : 0) + (options.beside_on_each_thread ? threads : 0);
