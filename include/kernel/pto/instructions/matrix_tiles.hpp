@@ -42,14 +42,16 @@ PTO_INLINE __device__ bool holds_all(const TileData& tile) {
   return tile.data() != nullptr && kBytes <= tile.room_bytes();
 }
 
-/// Bytes from the beginning of Mat, if the tile can be kept there; else a number that is no multiple of a page.
+/// Bytes from the beginning of Mat, if the tile can be kept there; else a number that is no multiple of a page, as for
+/// all tiles of a task in which none are.
 template <typename TileData>
 PTO_INLINE __device__ uint32_t place_in_mat(const TileData& tile) {
   const cuda::Control& mine = cuda::control();
   const uint32_t at =
       low_address(tile) - static_cast<uint32_t>(reinterpret_cast<uint64_t>(mine.core.buffers[cuda::kMatrices].base));
   constexpr uint32_t kBytes = uint32_t{TileData::Rows} * TileData::Cols * 2;
-  return at <= mine.run->window_bytes && kBytes <= mine.run->window_bytes - at ? at : 1;
+  const uint32_t window = mine.matrix.window_bytes;
+  return at <= window && kBytes <= window - at ? at : 1;
 }
 
 template <typename TileData, typename GlobalData>
@@ -58,7 +60,6 @@ PTO_INLINE __device__ bool load_operand(TileData& tile, GlobalData& tensor) {
                 (GlobalData::layout != pto::Layout::ND && GlobalData::layout != pto::Layout::DN)) {
     return false;
   } else {
-    if (cuda::control().matrix.on == 0) return false;
     constexpr bool kByRows = GlobalData::layout == pto::Layout::ND;
     const int64_t lines = tensor.GetShape(kByRows ? 3 : 4);
     const int64_t length = tensor.GetShape(kByRows ? 4 : 3);
@@ -74,11 +75,12 @@ PTO_INLINE __device__ bool load_operand(TileData& tile, GlobalData& tensor) {
         (memory | static_cast<uint64_t>(pitch)) % 16 != 0 || pitch <= 0 || pitch >= kLongestPitch) {
       return false;
     }
-    constexpr int kLines = kByRows ? TileData::Rows : TileData::Cols;
-    constexpr int kLength = kByRows ? TileData::Cols : TileData::Rows;
-    return cuda::load_kept<kLines, kLength>(reinterpret_cast<const unsigned char*>(memory),
-                                            {at, kLines, kLength, static_cast<uint16_t>(lines),
-                                             static_cast<uint16_t>(length), static_cast<uint32_t>(pitch)});
+    constexpr uint32_t kLines = kByRows ? TileData::Rows : TileData::Cols;
+    constexpr uint32_t kLength = kByRows ? TileData::Cols : TileData::Rows;
+    return cuda::load_kept(
+        reinterpret_cast<const unsigned char*>(memory),
+        {at, cuda::pair_of(kLines, kLength), cuda::pair_of(static_cast<uint32_t>(lines), static_cast<uint32_t>(length)),
+         static_cast<uint32_t>(pitch)});
   }
 }
 
@@ -95,7 +97,7 @@ PTO_INLINE __device__ bool view_operand(Dst& dst, Src& src, uint32_t row0, uint3
     if constexpr (kLeft && !kByRows) {
       return false;  // left by columns
     } else {
-      if (cuda::control().matrix.kept == 0 || !holds_all(dst) || !holds_all(src)) return false;
+      if (!holds_all(dst) || !holds_all(src)) return false;
       const int rows = dst.GetValidRow();
       const int cols = dst.GetValidCol();
       if (rows <= 0 || cols <= 0 || rows > Src::Rows - static_cast<int>(row0) ||
@@ -104,17 +106,14 @@ PTO_INLINE __device__ bool view_operand(Dst& dst, Src& src, uint32_t row0, uint3
       }
       const uint32_t at = place_in_mat(src);
       if (at % cuda::kPage != 0) return false;
-      cuda::WantedView wanted{low_address(dst),
-                              at,
-                              static_cast<uint16_t>(kByRows ? Src::Rows : Src::Cols),
-                              static_cast<uint16_t>(kByRows ? Src::Cols : Src::Rows),
-                              {}};
-      wanted.part.extent = static_cast<uint16_t>(kLeft ? Dst::Rows : Dst::Cols);
-      wanted.part.depth_extent = static_cast<uint16_t>(kLeft ? Dst::Cols : Dst::Rows);
-      wanted.part.count = static_cast<uint16_t>(kLeft ? rows : cols);
-      wanted.part.depth = static_cast<uint16_t>(kLeft ? cols : rows);
-      wanted.part.line = static_cast<uint16_t>(kByRows ? row0 : col0);
-      wanted.part.element = static_cast<uint16_t>(kByRows ? col0 : row0);
+      using cuda::pair_of;
+      const auto count = static_cast<uint32_t>(kLeft ? rows : cols);
+      const auto depth = static_cast<uint32_t>(kLeft ? cols : rows);
+      const cuda::WantedView wanted{low_address(dst),
+                                    at,
+                                    {kLeft ? pair_of(Dst::Rows, Dst::Cols) : pair_of(Dst::Cols, Dst::Rows),
+                                     pair_of(count, depth), kByRows ? pair_of(row0, col0) : pair_of(col0, row0),
+                                     kByRows ? pair_of(Src::Rows, Src::Cols) : pair_of(Src::Cols, Src::Rows)}};
       return cuda::make_view < kLeft ? 0 : 1, !kLeft && kByRows > (wanted);
     }
   }
@@ -127,7 +126,6 @@ PTO_INLINE __device__ bool multiply_operands(Acc& acc, Left& left, Right& right)
   if constexpr (!is_factor<Element>) {
     return false;
   } else {
-    if (cuda::control().matrix.kept == 0) return false;
     const int rows = left.GetValidRow();
     const int depth = left.GetValidCol();
     const int cols = right.GetValidCol();
@@ -136,8 +134,10 @@ PTO_INLINE __device__ bool multiply_operands(Acc& acc, Left& left, Right& right)
       return false;
     }
     return cuda::post_product<std::is_same_v<Element, bfloat16_t>, begins>(
-        {low_address(acc), Acc::Rows, low_address(left), Left::Rows, low_address(right), Right::Cols,
-         static_cast<uint32_t>(rows), static_cast<uint32_t>(depth), static_cast<uint32_t>(cols)});
+        {low_address(acc), Acc::Rows, low_address(left), cuda::pair_of(Left::Rows, Left::Cols),
+         cuda::pair_of(static_cast<uint32_t>(rows), static_cast<uint32_t>(depth)), low_address(right),
+         cuda::pair_of(Right::Cols, Right::Rows),
+         cuda::pair_of(static_cast<uint32_t>(cols), static_cast<uint32_t>(depth))});
   }
 }
 template <typename Acc, typename Left, typename Right>
@@ -162,7 +162,6 @@ PTO_INLINE __device__ bool store_accumulator(const TileData& tile, const GlobalV
                         static_cast<uint32_t>(tile.GetValidCol()))) {
       return false;
     }
-    cuda::finish_stores();
     cuda::store_sums(tensor.data, tensor.extents.stride[3], static_cast<uint32_t>(tile.GetValidRow()),
                      static_cast<uint32_t>(tile.GetValidCol()),
                      std::is_same_v<Element, float>  ? cuda::MatrixWork::store_float

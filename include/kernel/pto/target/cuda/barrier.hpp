@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <pto/target/cuda/run.hpp>
 
 namespace baton::cuda {
 
@@ -26,7 +27,7 @@ __device__ inline void barrier_arrive(uint64_t* barrier) {
 }
 
 /// Waits for the end of the phase with this parity. An acquire: pairs with the arrivals of that phase.
-__device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
+__device__ inline void barrier_wait_at(uint32_t address, uint32_t parity) {
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -35,9 +36,12 @@ __device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
       "@done bra finished;\n"
       "bra again;\n"
       "finished:\n"
-      "}\n" ::"r"(shared_address(barrier)),
+      "}\n" ::"r"(address),
       "r"(parity)
       : "memory");
+}
+__device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
+  barrier_wait_at(shared_address(barrier), parity);
 }
 
 /// Whether that phase has ended.
@@ -55,9 +59,12 @@ __device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
   return ended != 0;
 }
 
-/// All warps of a core meet; the last one has a single thread. Each releases what it wrote and acquires what the
-/// others did. Takes a tenth of the time of a barrier in memory.
-__device__ inline void meet_warps() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(blockDim.x) : "memory"); }
+/// Of a core: its lanes and its director, who is in the last warp of them. The loader comes behind.
+__device__ inline uint32_t core_threads() { return blockDim.x < kMostThreads ? blockDim.x : kMostThreads; }
+
+/// Lanes and director of a core meet, warp by warp; the last one has a single thread. Each releases what it wrote and
+/// acquires what the others did. Takes a tenth of the time of a barrier in memory.
+__device__ inline void meet_warps() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(core_threads()) : "memory"); }
 
 /// Between accesses of threads to shared memory and those of bulk copies, either way.
 __device__ inline void fence_shared_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -10,6 +10,7 @@
 
 #include <pto/target/bulk_copy.hpp>
 #include <pto/target/cuda/control.hpp>
+#include <pto/target/cuda/kept_loads.hpp>
 
 namespace baton::cuda {
 
@@ -38,6 +39,9 @@ __device__ inline void wait_stores_read(uint32_t end) {
 PTO_OUTLINED __device__ inline void wait_stores() {
   BulkCopies& mine = control().copies;
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  MatrixUnit& unit = control().matrix;
+  if (unit.is_storing != 0) wait_command(unit.stored);
+  unit.is_storing = 0;
   fence_copies();
   mine.stores_read = mine.stores_begun;
   mine.stored_begin = mine.stored_end = 0;
@@ -66,9 +70,12 @@ __device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32
 __device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
   BulkCopies& mine = control().copies;
   if (producer == PIPE_MTE2) wait_loads(mine.flags[0][consumer][id]);
-  if (producer != PIPE_MTE3) return;
+  // Products wait for the tiles that they read. Others may write to the memory that these came from.
+  const bool may_write = consumer == PIPE_S || consumer == PIPE_FIX;
+  if (may_write && (producer == PIPE_MTE2 || producer == PIPE_MTE1 || producer == PIPE_M)) drain_kept_loads();
   // The scalar pipe may read what was stored; loads see for themselves.
-  if (consumer == PIPE_S) return finish_stores();
+  if (consumer == PIPE_S && (producer == PIPE_MTE3 || producer == PIPE_FIX)) return finish_stores();
+  if (producer != PIPE_MTE3) return;
   wait_stores_read(mine.flags[1][consumer][id]);
 }
 
@@ -124,6 +131,13 @@ PTO_INLINE __device__ bool begin_load(const kernel::LineCopy& copy) {
   return true;
 }
 
+/// Stores may write there from now on.
+PTO_INLINE __device__ void add_stored(BulkCopies& copies, const Span& memory) {
+  const bool first = copies.stored_begin == copies.stored_end;
+  if (first || memory.begin < copies.stored_begin) copies.stored_begin = memory.begin;
+  if (first || memory.end > copies.stored_end) copies.stored_end = memory.end;
+}
+
 PTO_INLINE __device__ bool begin_store(const kernel::LineCopy& copy) {
   BulkCopies& mine = control().copies;
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
@@ -142,9 +156,7 @@ PTO_INLINE __device__ bool begin_store(const kernel::LineCopy& copy) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
   ++mine.stores_begun;
   control().left.copies = 1;
-  const bool first = mine.stored_begin == mine.stored_end;
-  if (first || memory.begin < mine.stored_begin) mine.stored_begin = memory.begin;
-  if (first || memory.end > mine.stored_end) mine.stored_end = memory.end;
+  add_stored(mine, memory);
   return true;
 }
 
@@ -207,6 +219,7 @@ __device__ inline bool copy_through(unsigned char* to, const unsigned char* from
 
 __device__ inline void finish_copies() {
   cuda::wait_loads(cuda::control().copies.loads_begun);
+  cuda::drain_kept_loads();
   cuda::finish_stores();
 }
 

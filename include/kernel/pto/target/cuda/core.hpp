@@ -53,6 +53,7 @@ __device__ [[noreturn]] inline void leave() {
     if ((mine.landings.pending >> landing & 1) != 0) wait_for_landing(mine, landing);
   }
   if (mine.left.timed != 0) write_times(mine);  // of what did not end
+  if (mine.run->window_bytes != 0) send_loader_away();
   mine.work = nullptr;
   meet_warps();
   asm volatile("exit;");
@@ -79,7 +80,7 @@ __device__ [[noreturn]] __attribute__((noinline, cold)) inline void end_run(cons
     __threadfence_system();
   }
   // A lane cannot tell the director to leave: nothing but the end of the program is left.
-  if (threadIdx.x < blockDim.x - kWarp) __trap();
+  if (threadIdx.x < core_threads() - kWarp) __trap();
   leave();
 }
 

@@ -14,22 +14,25 @@ __device__ inline void wait_command(uint32_t number) {
   barrier_wait(&unit.done[number % kCommands], number / kCommands % 2);
 }
 
-/// Where the next command is to be written.
-__device__ inline MatrixCommand& next_command() {
+/// Where the command of this number, which is the next one, is to be written.
+PTO_INLINE __device__ MatrixCommand& command_at(uint32_t number) {
   MatrixUnit& unit = control().matrix;
-  const uint32_t number = unit.posted;
-  if (number >= kCommands) {
-    barrier_wait(&unit.done[number % kCommands], (number - kCommands) / kCommands % 2);
-  }
+  // For the one whose place it takes; before the first ones that phase has ended, too.
+  barrier_wait(&unit.done[number % kCommands], (number / kCommands + 1) % 2);
   return unit.commands[number % kCommands];
 }
+__device__ inline MatrixCommand& next_command() { return command_at(control().matrix.posted); }
 
-/// Releases it to the lanes, which acquire it in run_session(). Returns its number.
-__device__ inline uint32_t post_command() {
+/// Releases it to the lanes, which acquire it in run_session().
+PTO_INLINE __device__ void post_command_at(uint32_t number) {
   MatrixUnit& unit = control().matrix;
-  const uint32_t number = unit.posted;
   unit.posted = number + 1;
   barrier_arrive(&unit.ready[number % kCommands]);
+}
+/// Returns its number.
+__device__ inline uint32_t post_command() {
+  const uint32_t number = control().matrix.posted;
+  post_command_at(number);
   return number;
 }
 

@@ -39,25 +39,54 @@ __device__ __forceinline__ uint64_t descriptor_of(const Operand& operand, uint32
   return uint64_t{operand.high} << 32 | low;
 }
 
+/// Whether a portion of the tiles of a command is still needed: the warp has read it. Released to the loader, in
+/// has_been_read().
+__device__ __forceinline__ void tell_read(uint32_t portion, uint32_t number, uint32_t lane) {
+  __syncwarp();
+  if (lane % kWarp != 0) return;
+  asm volatile(
+      "st.release.cta.shared::cta.u32 [%0], %1;" ::"r"(shared_address(&control().matrix.read[portion][lane / kWarp])),
+      "r"(number + 1)
+      : "memory");
+}
+
+__device__ __forceinline__ void wait_portion(LoadPhase phase, uint32_t portion) {
+  barrier_wait_at((phase & ~1u) + portion * uint32_t{sizeof(uint64_t)}, phase & 1);
+}
+
+/// `number` is that of the command.
 template <bool is_bfloat16, bool across, int kBlocks, int kCols>
-__device__ __forceinline__ void multiply(ThreadSums<kBlocks, kCols>& sums, const MatrixCommand& command,
-                                         uint32_t group) {
-  if (group * kBlocks * kRowsOfGroup >= command.rows) return;
-  const Operand left = command.left;
-  const Operand right = command.right;
-  const uint32_t steps = command.steps;
-  uint32_t onto = command.onto;
-  for (uint32_t step = 0; step < steps; ++step) {
-    const uint64_t right_at = descriptor_of(right, 0, right.first + step);
-    begin_products();
+__device__ __forceinline__ void multiply(ThreadSums<kBlocks, kCols>& sums, const MatrixCommand& command, uint32_t group,
+                                         uint32_t number, uint32_t lane) {
+  if (group * kBlocks * kRowsOfGroup < command.rows) {
+    const Operand left = command.left;
+    const Operand right = command.right;
+    const uint32_t steps = command.steps;
+    const uint32_t first_steps = command.first_steps;
+    uint32_t onto = command.onto;
+    uint32_t step = 0;
+#pragma unroll 1
+    for (uint32_t portion = 0; portion < kPortions; ++portion) {
+      wait_portion(command.left_load, portion);
+      wait_portion(command.right_load, portion);
+      const uint32_t end = portion == 0 ? first_steps : steps;
+#pragma unroll 1
+      for (; step < end; ++step) {
+        const uint64_t right_at = descriptor_of(right, 0, right.first + step);
+        begin_products();
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      multiply<is_bfloat16, across, kCols>(
-          sums.of[block], descriptor_of(left, group * kBlocks + block, left.first + step), right_at, onto);
+        for (int block = 0; block < kBlocks; ++block) {
+          multiply<is_bfloat16, across, kCols>(
+              sums.of[block], descriptor_of(left, group * kBlocks + block, left.first + step), right_at, onto);
+        }
+        finish_products();
+        onto = 1;
+      }
+      if (portion == 0 && first_steps != 0) tell_read(0, number, lane);
     }
-    onto = 1;
   }
-  finish_products();
+  tell_read(0, number, lane);
+  tell_read(1, number, lane);
 }
 
 /// Two neighbours of a tensor, rounded to nearest, as their bits.
@@ -127,10 +156,10 @@ __device__ __forceinline__ void run_session(uint32_t lane) {
     const MatrixCommand& command = unit.commands[place];
     const MatrixWork work = command.work;
     switch (work) {
-      case MatrixWork::multiply_half: multiply<false, false>(sums, command, group); break;
-      case MatrixWork::multiply_half_across: multiply<false, true>(sums, command, group); break;
-      case MatrixWork::multiply_bfloat16: multiply<true, false>(sums, command, group); break;
-      case MatrixWork::multiply_bfloat16_across: multiply<true, true>(sums, command, group); break;
+      case MatrixWork::multiply_half: multiply<false, false>(sums, command, group, number, lane); break;
+      case MatrixWork::multiply_half_across: multiply<false, true>(sums, command, group, number, lane); break;
+      case MatrixWork::multiply_bfloat16: multiply<true, false>(sums, command, group, number, lane); break;
+      case MatrixWork::multiply_bfloat16_across: multiply<true, true>(sums, command, group, number, lane); break;
       case MatrixWork::end: break;
       default: move_sums(sums, lane, command);
     }

@@ -14,6 +14,13 @@ inline constexpr uint32_t kViews = 4;
 inline constexpr uint32_t kPage = 1024;
 inline constexpr uint32_t kMostPages = 256;
 inline constexpr uint32_t kNowhere = ~0u;
+/// A tile arrives in portions, each with a barrier of its own: a product begins with the first ones, and that portion
+/// is loaded again while the product reads the second.
+inline constexpr uint32_t kPortions = 2;
+/// Of loads to the loader that may be under way at once.
+inline constexpr uint32_t kOrders = 8;
+/// Warps that multiply.
+inline constexpr uint32_t kMatrixWarps = kMostThreads / kWarp - 1;
 
 /// An operand for the matrix unit. Addresses and distances count 16 bytes.
 struct alignas(16) Operand {
@@ -41,6 +48,10 @@ constexpr __device__ MatrixWork multiply_work(bool is_bfloat16, bool across) {
   return static_cast<MatrixWork>((is_bfloat16 ? 2 : 0) + (across ? 1 : 0));
 }
 
+/// The phase that ends when a load is there: the address of the barrier of its first portion, that of the second behind
+/// it, and in the lowest bit the parity of both.
+using LoadPhase = uint32_t;
+
 /// How many rows and columns the lanes' registers hold.
 enum class Sums : uint32_t { none, rows128_cols128, rows256_cols128, rows128_cols256 };
 
@@ -51,62 +62,113 @@ struct alignas(16) MatrixCommand {
   uint32_t onto;   // of a product; 0: the sums begin with it
   Operand left;
   Operand right;
-  uint64_t memory;  // of a store, or the accumulator
-  int64_t pitch;    // of a store in elements; from a band of the accumulator to the next
-  uint32_t cols;    // of those
+  LoadPhase left_load;   // of a product
+  LoadPhase right_load;  // of a product
+  uint32_t first_steps;  // of a product: those of the first portions; 0: it begins when all is there
+  uint32_t cols;         // of a store, or the accumulator
+  uint64_t memory;       // of those
+  int64_t pitch;         // of a store in elements; from a band of the accumulator to the next
 };
 
-/// What a load says of its tile.
+/// Two numbers below 65,536 as one.
+constexpr PTO_ANYWHERE uint32_t pair_of(uint32_t low, uint32_t high) { return low | high << 16; }
+
+/// What a load says of its tile: lines of elements.
 struct alignas(16) TileKey {
   uint32_t begin;  // in Mat; kNowhere: there is none
-  uint16_t lines;
-  uint16_t length;
-  uint16_t valid_lines;  // behind them it is 0
-  uint16_t valid_length;
+  uint32_t size;   // pair_of(lines, length)
+  uint32_t valid;  // the same of what is loaded; behind them it is 0
   uint32_t pitch;  // bytes
+
+  __device__ __forceinline__ uint32_t lines() const { return size & 0xffff; }
+  __device__ __forceinline__ uint32_t length() const { return size >> 16; }
+  __device__ __forceinline__ uint32_t valid_lines() const { return valid & 0xffff; }
+  __device__ __forceinline__ uint32_t valid_length() const { return valid >> 16; }
+  __device__ __forceinline__ uint32_t bytes() const { return lines() * length() * 2; }
 };
 __device__ __forceinline__ bool are_same(const TileKey& a, const TileKey& b) {
-  return a.begin == b.begin && a.lines == b.lines && a.length == b.length && a.valid_lines == b.valid_lines &&
-         a.valid_length == b.valid_length && a.pitch == b.pitch;
+  return ((a.begin ^ b.begin) | (a.size ^ b.size) | (a.valid ^ b.valid) | (a.pitch ^ b.pitch)) == 0;
 }
+
+/// What the portions of a tile are: halves of each line, of which there are several chunks, or half of the lines.
+enum class Split : uint8_t { none, lengths, lines };
+
+/// How a tile is loaded, in one word: also that of an order.
+struct LoadWay {
+  uint8_t map;
+  uint8_t tile;
+  Split split;
+  uint8_t flags;
+};
+static_assert(sizeof(LoadWay) == sizeof(uint32_t));
+enum LoadFlag : uint8_t {
+  kHasReader = 1,  // a command reads what was there before
+  kHasNewMap = 2,
+  kLoaderLeaves = 4,  // and nothing else
+};
 
 /// A tile of Mat in shared memory, in the form of pto/target/operand_form.hpp.
 struct KeptTile {
   TileKey key;
   struct alignas(16) State {
-    uint32_t load;     // which one brings it
-    uint32_t command;  // the last one that reads it
-    uint16_t map;      // with which it was loaded
-    uint16_t is_read;
-    uint64_t base;   // of that; 0: it is gone
-    uint64_t bytes;  // that kernels may touch from there on
+    uint64_t base;     // of its map; 0: it is loaded anew next time
+    uint32_t reach;    // it may be loaded from here to so many bytes behind that
+    uint32_t bytes;    // of memory, from its first to behind its last
+    uint32_t reader;   // the command behind the last one that reads it
+    uint16_t is_read;  // not 0: there is one since the last load
+    Split wanted;      // by products
+    uint8_t reserved;
+    uint32_t loads;  // of this place, so far
+    LoadWay way;     // of the last one
   } state;
-  __device__ __forceinline__ uint32_t bytes() const { return uint32_t{key.lines} * key.length * 2; }
+};
+/// Where a tile is kept if nobody else is there: tiles lie at distances of some powers of two, and odd multiples of
+/// them.
+constexpr PTO_ANYWHERE uint32_t home_of(uint32_t begin) { return begin / kPage * 5 / 16 % kKeptTiles; }
+
+/// To the loader.
+struct alignas(16) LoadOrder {
+  uint32_t to;       // in shared memory
+  uint32_t element;  // where it begins in its map
+  uint32_t reader;   // as in KeptTile
+  LoadWay way;
+  uint32_t size;  // as in TileKey
 };
 
 /// A Left or Right tile that is a part of a kept one.
 struct alignas(16) OperandView {
   Operand operand;
   struct alignas(16) Part {
-    uint16_t extent;        // rows of Left's type, or columns of Right's
-    uint16_t depth_extent;  // columns of Left's type, or rows of Right's
-    uint16_t count;         // valid ones of extent
-    uint16_t depth;         // valid steps of the common dimension
-    uint16_t line;          // where it begins in the tile
-    uint16_t element;
-    uint8_t across;        // steps are lines
-    uint8_t ends_in_zero;  // behind the last step of it
-    uint16_t tile;
+    uint32_t extents;    // of its type: pair_of(rows of Left or columns of Right, the others)
+    uint32_t counts;     // the valid ones, in the same order: the second are steps of the common dimension
+    uint32_t origin;     // where it begins in the tile: pair_of(line, element)
+    uint32_t tile_size;  // as in TileKey
+
+    __device__ __forceinline__ uint32_t extent() const { return extents & 0xffff; }
+    __device__ __forceinline__ uint32_t depth_extent() const { return extents >> 16; }
+    __device__ __forceinline__ uint32_t count() const { return counts & 0xffff; }
+    __device__ __forceinline__ uint32_t depth() const { return counts >> 16; }
+    __device__ __forceinline__ uint32_t line() const { return origin & 0xffff; }
+    __device__ __forceinline__ uint32_t element() const { return origin >> 16; }
   } part;
+  uint32_t at;  // the low half of its address; kNowhere: there is none
+  LoadPhase load;
+  uint16_t first_steps;  // of the common dimension: those of the first portion
+  uint8_t tile;
+  uint8_t across;         // steps are lines
+  uint32_t ends_in_zero;  // not 0: what lies behind its last step is
 };
+__device__ __forceinline__ bool are_same(const OperandView::Part& a, const OperandView::Part& b) {
+  return ((a.extents ^ b.extents) | (a.counts ^ b.counts) | (a.origin ^ b.origin) | (a.tile_size ^ b.tile_size)) == 0;
+}
+/// Where a view is kept if nobody else is there.
+constexpr PTO_ANYWHERE uint32_t home_of_view(uint32_t at) { return at >> 15 & (kViews - 1); }
 
 /// Of one side.
 struct alignas(16) Views {
-  uint32_t at[kViews];   // the low halves of their addresses; kNowhere: there is none
-  uint8_t tile[kViews];  // of which they are parts
+  uint16_t tiles[kViews];  // a bit for the tile of which each is a part; 0: there is none
   OperandView of[kViews];
 };
-inline constexpr uint8_t kNoTile = 0xff;
 
 /// The accumulator that is in registers: its address, rows of its type, and what there is of it.
 struct alignas(16) Accumulated {
@@ -124,19 +186,31 @@ struct alignas(16) MapKey {
   uint32_t pitch;
   uint32_t length;
   uint16_t lines;
-  uint16_t form;  // which box; 0: none
+  uint16_t form;   // which box; 0: none
+  uint64_t bytes;  // of memory from its base on, that kernels may touch
 };
 
 struct MatrixUnit {
   Accumulated sums;
-  uint32_t on;      // not 0: tiles of Mat may be kept in this task
-  uint32_t kept;    // how many are
-  uint32_t first;   // the command with which the session began
-  uint32_t posted;  // commands so far
+  uint32_t window_bytes;  // for tiles of Mat that are kept; 0: none are in this task
+  uint32_t kept;          // how many are
+  uint32_t posted;        // commands so far
+  uint32_t ordered;       // loads so far
+  uint32_t first;         // the command with which the session began
+  uint32_t drained;       // loads that are known to have ended
   uint32_t next_map;
-  uint64_t ready[kCommands];  // barriers: the director has written the command
-  uint64_t done[kCommands];   // barriers: all warps have carried it out
+  uint32_t stored;                         // the last command that stores
+  uint32_t is_storing;                     // not 0: it may be under way
+  uint32_t stores_before;                  // BulkCopies::stores_begun when it was posted
+  uint64_t ready[kCommands];               // barriers: the director has written the command
+  uint64_t done[kCommands];                // barriers: all warps have carried it out
+  uint64_t ordered_at[kOrders];            // barriers: the director has written the order
+  uint64_t issued[kOrders];                // barriers: the loader has started all of it
+  uint64_t loaded[kKeptTiles][kPortions];  // barriers: the portion is there
+  /// Of each warp, the command behind the last one of which it has read the portion.
+  alignas(16) uint32_t read[kPortions][kMatrixWarps];
   MatrixCommand commands[kCommands];
+  LoadOrder orders[kOrders];
   KeptTile tiles[kKeptTiles];
   Views views[2];  // of Left, of Right
   MapKey maps[kMaps];

@@ -6,6 +6,7 @@
 #include <pto/target/cuda/cluster.hpp>
 #include <pto/target/cuda/conditions.hpp>
 #include <pto/target/cuda/core.hpp>
+#include <pto/target/cuda/loader.hpp>
 #include <pto/target/cuda/matrix_session.hpp>
 #include <pto/target/cuda/matrix_unit.hpp>
 #include <pto/target/lanes.hpp>
@@ -19,7 +20,7 @@ enum class Multiplies : uint8_t { on_lanes, on_matrix_unit };
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void lane_life() {
   Control& mine = control();
-  const kernel::Lanes lanes{threadIdx.x, blockDim.x - kWarp};
+  const kernel::Lanes lanes{threadIdx.x, core_threads() - kWarp};
   while (true) {
     // Acquires the work that on_lanes() released.
     meet_warps();
@@ -52,15 +53,25 @@ __device__ inline int64_t integer_at(const Condition& condition) {
 }
 
 __device__ inline void prepare_matrix_unit(MatrixUnit& unit) {
-  unit.on = unit.posted = unit.next_map = 0;
+  unit.window_bytes = unit.posted = unit.next_map = 0;
+  unit.ordered = unit.drained = unit.is_storing = unit.stores_before = 0;
   unit.sums.session = Sums::none;
   unit.kept = 1;  // whatever the memory had
   forget_matrices();
+  for (KeptTile& tile : unit.tiles) tile.state.loads = 0;
   for (MapKey& map : unit.maps) map.form = 0;
   for (uint8_t& tile : unit.tile_of_page) tile = 0;
-  const uint32_t warps = blockDim.x / kWarp - 1;
+  const uint32_t warps = core_threads() / kWarp - 1;
   for (uint64_t& ready : unit.ready) barrier_init(&ready, 1);
   for (uint64_t& done : unit.done) barrier_init(&done, warps);
+  for (uint64_t& ordered_at : unit.ordered_at) barrier_init(&ordered_at, 1);
+  for (uint64_t& issued : unit.issued) barrier_init(&issued, 1);
+  for (auto& of_tile : unit.loaded) {
+    for (uint64_t& loaded : of_tile) barrier_init(&loaded, 1);
+  }
+  for (auto& of_warps : unit.read) {
+    for (uint32_t& read : of_warps) read = 0;
+  }
 }
 
 /// Before a run that may have other buffers.
@@ -216,14 +227,12 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
   }
   // Conditions may be those of copies.
   const bool copied = left.copies != 0;
+  if (copied && run.window_bytes != 0) forget_matrices();
   if (copied && head.told_count != 0) finish_stores();
   if (head.told_count != 0) complete(run, packet, head.told_count);
   if ((left.copies | left.timed) != 0) {
     if (left.timed != 0) write_times(*mine);
-    if (copied) {
-      release_buffers();
-      if (run.window_bytes != 0) forget_matrices();
-    }
+    if (copied) release_buffers();
   }
   return copied;
 }
@@ -301,13 +310,15 @@ __device__ inline void direct(const Run& run) {
 /// A template, so that a program made of several files of kernels has it once; with strict pipes it is another one.
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void run_core(const Run& run) {
-  const uint32_t director = blockDim.x - kWarp;
+  const uint32_t director = core_threads() - kWarp;
   if (threadIdx.x == director) prepare_core(run);
   __syncthreads();
   if (threadIdx.x < director) {
     lane_life<kMultiplies>();
   } else if (threadIdx.x == director) {
     direct(run);
+  } else if (kMultiplies == Multiplies::on_matrix_unit && threadIdx.x == kMostThreads) {
+    loader_life();
   }
 }
 

@@ -286,7 +286,7 @@ __device__ inline void direct_stay(const Stay& stay) {
 template <int>
 __global__ void __launch_bounds__(kRegistersOfMultiprocessor / kRegistersOfThread, 1)
     stay(const __grid_constant__ Stay stay) {
-  const uint32_t director = blockDim.x - kWarp;
+  const uint32_t director = core_threads() - kWarp;
   if (threadIdx.x == director) {
     control().own_run = stay.run;
     prepare_core(control().own_run);

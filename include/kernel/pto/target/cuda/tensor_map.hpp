@@ -14,20 +14,25 @@ inline constexpr uint64_t kReach = uint64_t{1} << 31;
 /// More than any line that begins there needs: elements.
 inline constexpr uint32_t kWholeReach = static_cast<uint32_t>(kReach / 2) + 64;
 
-__device__ inline unsigned char* map_at(uint32_t entry) {
-  return control().run->maps + (uint64_t{blockIdx.x} * kMaps + entry) * kMapBytes;
+__device__ inline unsigned char* maps_of_core() {
+  return control().run->maps + uint64_t{blockIdx.x} * kMaps * kMapBytes;
+}
+
+/// Who loads with a map that somebody else has made; pairs with make_map().
+__device__ inline void acquire_map(const unsigned char* map) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(__cvta_generic_to_global(map)) : "memory");
 }
 
 PTO_OUTLINED __device__ inline uint32_t make_map(MapKey key) {
   MatrixUnit& unit = control().matrix;
   // Loads that use the one that makes room.
-  wait_loads(control().copies.loads_begun);
+  drain_kept_loads();
   const uint32_t entry = unit.next_map++ % kMaps;
   unit.maps[entry] = key;
   for (KeptTile& tile : unit.tiles) {
-    if (tile.state.map == entry) tile.state.base = 0;
+    if (tile.state.way.map == entry) tile.state.base = 0;
   }
-  unsigned char* const map = map_at(entry);
+  unsigned char* const map = maps_of_core() + entry * kMapBytes;
   const auto* from = reinterpret_cast<const int4*>(control().run->boxes + uint64_t{key.form - 1u} * kMapBytes);
   for (uint32_t i = 0; i < kMapBytes / sizeof(int4); ++i) reinterpret_cast<int4*>(map)[i] = from[i];
   const uint64_t at = __cvta_generic_to_global(map);
@@ -37,21 +42,19 @@ PTO_OUTLINED __device__ inline uint32_t make_map(MapKey key) {
                : "memory");
   asm volatile("tensormap.replace.tile.global_stride.global.b1024.b64 [%0], 0, %1;" ::"l"(at), "l"(uint64_t{key.pitch})
                : "memory");
-  // To the hardware that reads maps, which may have an old one.
+  // To the hardware that reads maps, which may have an old one, and to the loader.
   asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
-  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(at) : "memory");
+  acquire_map(map);
   return entry;
 }
 
 __device__ inline bool is_map_for(const MapKey& map, const MapKey& key) {
   return map.base == key.base && map.pitch == key.pitch && map.length == key.length && map.lines == key.lines &&
-         map.form == key.form;
+         map.form == key.form && map.bytes == key.bytes;
 }
 
-/// `likely` is the one that served last.
-__device__ inline uint32_t map_for(const MapKey& key, uint32_t likely) {
+__device__ inline uint32_t map_for(const MapKey& key) {
   const MatrixUnit& unit = control().matrix;
-  if (is_map_for(unit.maps[likely], key)) return likely;
   for (uint32_t entry = 0; entry < kMaps; ++entry) {
     if (is_map_for(unit.maps[entry], key)) return entry;
   }

@@ -1,0 +1,55 @@
+// The director's side of loads into kept tiles: it orders them, and the loader, a thread of its own, waits until what
+// was there has been read and starts them (pto/target/cuda/loader.hpp). Products wait for what they read; whoever else
+// wants to know that loads have ended drains them.
+#pragma once
+
+#include <pto/target/cuda/matrix_commands.hpp>
+
+namespace baton::cuda {
+
+/// Releases it to the loader, which acquires it in loader_life(). `number`: how many came before it.
+PTO_INLINE __device__ void post_order(const LoadOrder& order, uint32_t number) {
+  MatrixUnit& unit = control().matrix;
+  const uint32_t place = number % kOrders;
+  // For the one whose place it takes; before the first ones that phase has ended, too.
+  barrier_wait(&unit.issued[place], (number / kOrders + 1) % 2);
+  unit.orders[place] = order;
+  unit.ordered = number + 1;
+  barrier_arrive(&unit.ordered_at[place]);
+}
+
+PTO_INLINE __device__ LoadPhase phase_of_load(uint32_t tile, uint32_t loads) {
+  return shared_address(&control().matrix.loaded[tile]) | (loads - 1) % 2;
+}
+
+/// Waits until both portions of a tile are there. The load before the one that is waited for has ended.
+__device__ inline void wait_load(LoadPhase phase) {
+  for (uint32_t portion = 0; portion < kPortions; ++portion) {
+    barrier_wait_at((phase & ~1u) + portion * uint32_t{sizeof(uint64_t)}, phase & 1);
+  }
+}
+
+/// Waits until all loads into kept tiles have ended.
+PTO_OUTLINED __device__ inline void wait_kept_loads() {
+  MatrixUnit& unit = control().matrix;
+  const uint32_t last = unit.ordered - 1;
+  barrier_wait(&unit.issued[last % kOrders], last / kOrders % 2);
+  for (uint32_t tile = 0; tile < kKeptTiles; ++tile) {
+    const uint32_t loads = unit.tiles[tile].state.loads;
+    if (loads != 0) wait_load(phase_of_load(tile, loads));
+  }
+  unit.drained = unit.ordered;
+}
+__device__ inline void drain_kept_loads() {
+  const MatrixUnit& unit = control().matrix;
+  if (unit.drained != unit.ordered) wait_kept_loads();
+}
+
+/// The core is done: so is its loader.
+__device__ inline void send_loader_away() {
+  LoadOrder order{};
+  order.way.flags = kLoaderLeaves;
+  post_order(order, control().matrix.ordered);
+}
+
+}  // namespace baton::cuda
