@@ -9,7 +9,7 @@
 namespace baton::wire {
 
 inline constexpr std::uint32_t kPathMagic = 0x48544150;  // "PATH" in memory
-inline constexpr std::uint16_t kPathVersion = 5;
+inline constexpr std::uint16_t kPathVersion = 6;
 
 /// The topic of posts that every rank listens to: members that released a window. No domain has this number.
 inline constexpr AllocationKey kReleases{~std::uint64_t{0}, 0};

@@ -1,8 +1,11 @@
-"""Who does not belong to a job connects to where its ranks listen for each other: they are not disturbed."""
+"""Who does not belong to a job connects to where its ranks listen for each other, while they meet and later: they are
+not disturbed. Not even by who speaks as UCX does: nothing gets to UCX that does not begin with a hello of the job."""
 
+import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -13,14 +16,13 @@ from test_hosts import make_hosts  # noqa: F401 (a fixture)
 STRANGER = """
 import os, random, socket, struct, sys
 def connect():
-    try:
-        return socket.create_connection((sys.argv[1], int(sys.argv[2])), 1)
-    except TimeoutError:
-        sys.exit(print('not heard', flush=True))
+    return socket.create_connection((sys.argv[1], int(sys.argv[2])), 10)
 def say(data):
     with connect() as one:
         try:
             one.sendall(data)
+            one.shutdown(socket.SHUT_WR)
+            while one.recv(4096): sys.exit(print('answered', flush=True))
         except OSError:
             pass
 what = sys.argv[3]
@@ -33,7 +35,7 @@ elif what == 'reset':
         one.close()
 elif what == 'garbage':
     random.seed(1)
-    for size in (1, 7, 8, 16, 64, 200, 4096, 100000): say(random.randbytes(size))
+    for size in (1, 7, 8, 16, 23, 24, 25, 64, 200, 4096, 100000): say(random.randbytes(size))
 elif what == 'lengths':  # numbers that a reader may take for how much comes
     for word in (b'\\xff', b'\\x7f', b'\\x00', b'\\x01'):
         for size in (4, 8, 24, 4096): say(word * size)
@@ -43,8 +45,32 @@ elif what == 'silence':  # stay until this program is ended
     for one in held[::2]: one.sendall(b'x')
     print('there', flush=True)
     sys.stdin.read()
+else:
+    say(bytes.fromhex(what))
 print('done', flush=True)
 """
+
+# What others send to some ports of a host, until this program is ended: by port, what came through each connection.
+LISTENER = """
+import json, select, socket, sys
+heard = {}
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as link:
+    print('there', flush=True)
+    while True:
+        ready = select.select([link, sys.stdin], [], [])[0]
+        if link not in ready: break
+        packet = link.recv(1 << 17)
+        if packet[12:14] != b'\\x08\\x00' or packet[23] != 6: continue
+        tcp = 14 + 4 * (packet[14] & 15)
+        whence, port, number = (int.from_bytes(packet[tcp + a:tcp + b], 'big') for a, b in ((0, 2), (2, 4), (4, 8)))
+        end = 14 + int.from_bytes(packet[16:18], 'big')
+        said = packet[tcp + 4 * (packet[tcp + 12] >> 4):end]
+        if str(port) in sys.argv[1:] and said: heard.setdefault(port, {}).setdefault(whence, {})[number] = said.hex()
+print(json.dumps({port: [''.join(parts[n] for n in sorted(parts)) for parts in of.values()] for port, of in heard.items()}))
+"""
+
+HELLO_BYTES = 24
+RANK = ["sh", "-c", 'if [ "$BATON_RANK" = 0 ]; then read line; fi; exec "$0" "$@"']
 
 
 def listening_ports(pid):
@@ -67,34 +93,51 @@ def listening_ports(pid):
 
 
 class Job:
-    """Two ranks on two of three hosts, who go on when they are told."""
+    """Two ranks on two of three hosts. Rank 0 comes when it is told, while rank 1 waits for it, and both go on when they
+    are told."""
 
     def __init__(self, hosts, rank_program):
         self.hosts = hosts
         self.address = hosts.lab.call("status").stdout.splitlines()[1].split()[1]
         two = hosts.arguments(hosts=hosts.names[:2], slots=[1, 1])
-        self.process = hosts.baton.start(*two, rank_program, "relay_when_told", "300", env={"UCX_TLS": "tcp,self"},
-                                         stdin=subprocess.PIPE)  # fmt: skip
-        pids = {line.split()[0]: int(line.split()[2]) for line in read_lines(self.process.stdout, 2)}
-        self.ports = listening_ports(pids["[1]"])
-        assert self.ports
+        self.process = hosts.baton.start(*two, *RANK, rank_program, "relay_when_told", "300",
+                                         env={"UCX_TLS": "tcp,self"}, stdin=subprocess.PIPE)  # fmt: skip
+        self.ports = []
+        deadline = time.monotonic() + LIMIT
+        # Where it takes connections, and where these tell each other of further ones.
+        while len(self.ports) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+            ranks = [pid for pid, line in hosts.baton.processes().items() if line.startswith(rank_program.encode())]
+            self.ports = listening_ports(ranks[0]) if ranks else []
+        self.visits = []
 
-    def visit(self, host, what):
-        """Strangers on this host, at each port of rank 1."""
+    def start(self, host, source, *arguments):
         lab = self.hosts.lab
-        return [
-            subprocess.Popen([lab.script, "exec", "--prefix", lab.prefix, self.hosts.names[host], sys.executable, "-c",
-                              STRANGER, self.address, str(port), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            for port in self.ports
-        ]  # fmt: skip
+        return subprocess.Popen([lab.script, "exec", "--prefix", lab.prefix, self.hosts.names[host], sys.executable, "-c",
+                                 source, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
 
-    def finish(self, strangers):
+    def visit(self, what, ports=None):
+        """A stranger on a host of the job, and one on another, at each of these ports of rank 1."""
+        strangers = [
+            self.start(host, STRANGER, self.address, str(port), what) for port in ports or self.ports for host in (0, 2)
+        ]
+        for one in strangers:  # silent ones stay
+            assert one.stdout.readline() in (b"done\n", b"there\n")
+        self.visits += strangers
+
+    def meet(self):
+        self.process.stdin.write(b"come\n")
+        self.process.stdin.flush()
+        assert all("joined" in line for line in read_lines(self.process.stdout, 2))
+
+    def finish(self):
         out, err = self.process.communicate(b"go\n", timeout=LIMIT)
-        for one in strangers:
+        for one in self.visits:
             one.communicate(timeout=LIMIT)
         assert self.process.returncode == 0 and out.count(b"relayed") == 2, out + err
-        assert len(err.splitlines()) <= len(self.ports), err  # told once of each kind, if at all
         self.hosts.baton.assert_nothing_left()
+        return err.decode()
 
 
 @pytest.fixture
@@ -102,17 +145,29 @@ def job(make_hosts, rank_program):  # noqa: F811
     return Job(make_hosts(3), rank_program)
 
 
-def test_hosts_that_are_not_of_the_job_are_not_heard(job):
-    strangers = job.visit(2, "lengths")
-    for one in strangers:
-        assert one.stdout.readline() == b"not heard\n"
-    job.finish(strangers)
+@pytest.mark.parametrize("what", ["scan", "reset", "garbage", "lengths", "silence"])
+def test_strangers_do_not_disturb_ranks(job, what):
+    job.visit(what)
+    job.meet()
+    job.visit(what)
+    err = job.finish()
+    assert err.count("sent away") == len(err.splitlines()) <= 1, err  # told once
 
 
-@pytest.mark.parametrize("what", ["scan", "reset", "garbage", "silence"])
-def test_strangers_on_a_host_of_the_job_do_not_disturb_ranks(job, what):
-    """But for one that speaks as UCX does: see "Who may send" in docs/explanation/paths.md."""
-    strangers = job.visit(0, what)
-    for one in strangers:  # silent ones stay
-        assert one.stdout.readline() in (b"done\n", b"there\n")
-    job.finish(strangers)
+def test_what_ranks_have_said_does_not_open_doors(job):
+    listener = job.start(1, LISTENER, *map(str, job.ports))
+    assert listener.stdout.readline() == b"there\n"
+    job.meet()
+    heard = {int(port): said for port, said in json.loads(listener.communicate(timeout=LIMIT)[0]).items()}
+    assert sorted(heard) == job.ports
+    for port, conversations in heard.items():
+        for said in conversations:
+            assert said.startswith(b"HELO".hex())
+            hello, rest = said[: 2 * HELLO_BYTES], said[2 * HELLO_BYTES :]
+            other_number = hello[:24] + "05" + hello[26:]
+            for attempt in (said, hello, rest, other_number + rest, "00" * HELLO_BYTES + rest):
+                job.visit(attempt, ports=[port])
+            # As often as one likes.
+            job.visit(said, ports=[port])
+    err = job.finish()
+    assert err.count("sent away") == len(err.splitlines()) == 1, err

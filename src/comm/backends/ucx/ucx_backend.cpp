@@ -1,13 +1,10 @@
 #include "comm/backends/ucx/ucx_backend.hpp"
 
-#include <netinet/in.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
-#include <set>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
@@ -23,50 +20,6 @@ namespace {
 
 /// How long a rank that leaves waits until others have dealt with what it sent.
 constexpr std::chrono::seconds kLastWords{10};
-
-/// How a PeerRecord travels: this, then the address, then those of its host.
-struct WireRecord {
-  std::uint32_t magic;
-  std::uint32_t version;
-  std::uint32_t pid;
-  std::uint32_t address_bytes;
-  std::uint64_t pass;
-  std::uint64_t host_addresses;
-};
-
-comm::RankRecord pack(const PeerRecord& record) {
-  const WireRecord head{wire::kPathMagic, wire::kPathVersion,
-                        record.pid,       static_cast<std::uint32_t>(record.address.size()),
-                        record.pass,      record.host.size()};
-  comm::RankRecord bytes(sizeof head);
-  std::memcpy(bytes.data(), &head, sizeof head);
-  bytes.insert(bytes.end(), record.address.begin(), record.address.end());
-  const auto host = std::as_bytes(std::span(record.host));
-  bytes.insert(bytes.end(), host.begin(), host.end());
-  return bytes;
-}
-
-PeerRecord unpack(const comm::RankRecord& bytes, std::uint32_t rank) {
-  WireRecord head{};
-  std::memcpy(&head, bytes.data(), std::min(bytes.size(), sizeof head));
-  if (head.magic == wire::kPathMagic && head.version != wire::kPathVersion) {
-    fail(Code::join_refused, "rank {} speaks version {} between hosts, this rank version {}", rank, head.version,
-         wire::kPathVersion);
-  }
-  const std::size_t host_bytes = std::min(head.host_addresses, kMostHostAddresses) * sizeof(HostAddress);
-  if (head.magic != wire::kPathMagic || head.host_addresses > kMostHostAddresses ||
-      bytes.size() != sizeof head + head.address_bytes + host_bytes) {
-    fail(Code::protocol, "rank {} sent {} bytes about itself that are not a record of Baton's", rank, bytes.size());
-  }
-  if (head.address_bytes != sizeof(sockaddr_in) && head.address_bytes != sizeof(sockaddr_in6)) {
-    fail(Code::protocol, "rank {} sent an address of {} bytes", rank, head.address_bytes);
-  }
-  const std::byte* address = bytes.data() + sizeof head;
-  PeerRecord record{head.pid, head.pass, {address, address + head.address_bytes}, {}};
-  record.host.resize(head.host_addresses);
-  if (host_bytes != 0) std::memcpy(record.host.data(), address + head.address_bytes, host_bytes);
-  return record;
-}
 
 std::uint64_t make_pass() {
   std::uint64_t pass = 0;
@@ -145,7 +98,7 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
   const Deadline deadline = Deadline::after(timeout);
   const std::uint32_t rank = meeting->rank();
   const std::uint32_t own_host = meeting->host_of(rank);
-  auto worker = std::make_unique<UcxWorker>(meeting->address());
+  auto worker = std::make_unique<UcxWorker>(meeting->address(), meeting->size());
   const std::uint64_t pass = make_pass();
 
   std::vector<std::uint32_t> host_of;
@@ -174,18 +127,14 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
                                {ends->fd(), hopeless}},
                               deadline.left(), launcher);
   // Everybody's control segment is there before anybody hears of the end of another.
-  const auto records = meeting->exchange(pack({static_cast<std::uint32_t>(::getpid()), pass, worker->address(),
-                                               addresses_of_host(worker->host_address())}),
-                                         deadline);
+  const auto records = meeting->exchange(
+      pack({static_cast<std::uint32_t>(::getpid()), pass, worker->address(), worker->key()}), deadline);
   std::vector<PeerRecord> peers;
-  std::set<HostAddress> hosts;
   for (std::uint32_t other = 0; other < meeting->size(); ++other) {
     peers.push_back(unpack(records[other], other));
     if (host_of[other] == own_host) continue;
-    hosts.insert(peers.back().host.begin(), peers.back().host.end());
     comm::enter_far_rank(host->control(), other, peers.back().pid, meeting->host_name(host_of[other]));
   }
-  worker->admit_only(std::vector(hosts.begin(), hosts.end()));
   const FutexScope scope = host->futex_scope();
   ends->forward(
       [&control = host->control(), scope](const comm::RankEnd& end) { comm::mark_ended(control, end, scope); });

@@ -1,157 +1,240 @@
 #include "comm/backends/ucx/ucx_gate.hpp"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <linux/filter.h>
-#include <net/if.h>
-#include <sys/socket.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "base/fail.hpp"
+#include "base/imports.hpp"
 #include "base/log.hpp"
+#include "comm/backends/ucx/ucx_unseen.hpp"
 
 namespace baton::ucx {
 namespace {
 
-// Where the sender's address is in a packet.
-constexpr std::uint32_t kSourceOfIpv4 = 12;
-constexpr std::uint32_t kSourceOfIpv6 = 8;
-constexpr std::size_t kIpv4At = 12;  // in a HostAddress
+/// How long who has connected may be silent. Until it has said something the system keeps it to itself.
+constexpr int kSilenceSeconds = 60;
 
-HostAddress with_ipv4(const in_addr& address) {
-  HostAddress host{};
-  host[10] = host[11] = 0xff;
-  std::memcpy(host.data() + kIpv4At, &address, sizeof address);
-  return host;
-}
-
-bool is_ipv4(const HostAddress& host) {
-  constexpr HostAddress kPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kPrefix.begin(), kPrefix.begin() + kIpv4At, host.begin());
-}
-
-std::optional<HostAddress> host_address(const sockaddr& address) {
-  if (address.sa_family == AF_INET) return with_ipv4(reinterpret_cast<const sockaddr_in&>(address).sin_addr);
-  if (address.sa_family != AF_INET6) return std::nullopt;
-  HostAddress host{};
-  std::memcpy(host.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, host.size());
-  return host;
-}
-
-std::optional<HostAddress> parse(const std::string& text) {
-  in_addr four{};
-  HostAddress host{};
-  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return with_ipv4(four);
-  if (::inet_pton(AF_INET6, text.c_str(), host.data()) == 1) return host;
-  return std::nullopt;
-}
-
-/// The sockets of this process that listen for connections over a network.
-std::set<int> listening_sockets() {
-  std::set<int> sockets;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-    const int fd = std::atoi(entry.path().filename().c_str());
-    int value = 0;
-    socklen_t length = sizeof value;
-    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) != 0 || value == 0) continue;
-    if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &value, &length) != 0) continue;
-    if (value == AF_INET || value == AF_INET6) sockets.insert(fd);
+std::optional<SocketPlace> place_at(const sockaddr* address) {
+  SocketPlace place;
+  if (address->sa_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(*address);
+    place.host[10] = place.host[11] = 0xff;
+    std::memcpy(place.host.data() + 12, &four.sin_addr, sizeof four.sin_addr);
+    place.port = ntohs(four.sin_port);
+    return place;
   }
-  return sockets;
+  if (address->sa_family != AF_INET6) return std::nullopt;
+  const auto& six = reinterpret_cast<const sockaddr_in6&>(*address);
+  std::memcpy(place.host.data(), &six.sin6_addr, place.host.size());
+  place.port = ntohs(six.sin6_port);
+  return place;
 }
 
-std::optional<HostAddress> address_of(int socket) {
+std::optional<SocketPlace> place_of(int socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
-  return host_address(reinterpret_cast<const sockaddr&>(address));
+  return place_at(reinterpret_cast<const sockaddr*>(&address));
 }
 
-std::uint32_t word_of(const HostAddress& host, std::size_t at) {
-  std::uint32_t word = 0;
-  std::memcpy(&word, host.data() + at, sizeof word);
-  return ntohl(word);
-}
+thread_local Gate* opening = nullptr;
 
-/// A filter of packets that passes those of `hosts`. Its jumps are short, so each address ends by itself.
-std::vector<sock_filter> filter_for(std::span<const HostAddress> hosts, bool four) {
-  std::vector<sock_filter> program;
-  const auto load = [&](std::uint32_t offset) {
-    program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(SKF_NET_OFF) + offset));
-  };
-  const auto pass = [&] { program.push_back(BPF_STMT(BPF_RET | BPF_K, ~0U)); };
-  if (four) load(kSourceOfIpv4);
-  for (const HostAddress& host : hosts) {
-    if (is_ipv4(host) != four) continue;
-    if (four) {
-      program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, word_of(host, kIpv4At), 0, 1));
-      pass();
-      continue;
-    }
-    for (std::uint32_t word = 0; word < 4; ++word) {
-      load(kSourceOfIpv6 + 4 * word);
-      const auto left = static_cast<std::uint8_t>(2 * (3 - word) + 1);
-      program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, word_of(host, 4 * word), 0, left));
-    }
-    pass();
+}  // namespace
+
+/// All sockets of UCX in this process, as far as they are ours. Other users of UCX are left alone. Any thread.
+class Sockets {
+ public:
+  static Sockets& instance() {
+    // Threads of UCX may outlive everything else of this program.
+    static Sockets& all = *new Sockets;
+    return all;
   }
-  program.push_back(BPF_STMT(BPF_RET | BPF_K, 0));
-  return program;
+
+  void remove(const Gate& gate) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(listening_, [&](const auto& one) { return one.second == &gate; });
+  }
+  std::vector<SocketPlace> places_of(const Gate& gate) {
+    const std::lock_guard lock(mutex_);
+    return gate.places_;
+  }
+  void introduce(std::uint32_t rank, const GateKey& to) {
+    const auto known = std::make_shared<Known>(to.key, rank);
+    const std::lock_guard lock(mutex_);
+    for (const SocketPlace& place : to.places) known_[place] = known;
+  }
+  void forget(const SocketPlace& place) {
+    const std::lock_guard lock(mutex_);
+    known_.erase(place);
+  }
+
+  int listen(int socket, int backlog) {
+    if (opening != nullptr) {
+      // The system tells of who has connected when it has said something, and not before.
+      static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kSilenceSeconds, sizeof kSilenceSeconds));
+      const std::lock_guard lock(mutex_);
+      listening_[socket] = opening;
+    } else {
+      const std::lock_guard lock(mutex_);
+      listening_.erase(socket);
+    }
+    const int result = ::listen(socket, backlog);
+    const auto place = opening == nullptr ? std::nullopt : place_of(socket);
+    if (result == 0 && place) {
+      const std::lock_guard lock(mutex_);
+      opening->places_.push_back(*place);
+    }
+    return result;
+  }
+
+  int accept(int socket, sockaddr* address, socklen_t* length) {
+    const std::lock_guard lock(mutex_);
+    const auto found = listening_.find(socket);
+    for (;;) {
+      const socklen_t room = length == nullptr ? 0 : *length;
+      const int connection = ::accept(socket, address, length);
+      if (connection < 0) return connection;
+      if (owed_.erase(connection) != 0) count_owed();
+      if (found == listening_.end() || is_welcome(connection, *found->second)) return connection;
+      ::close(connection);
+      if (length != nullptr) *length = room;
+    }
+  }
+
+  int connect(int socket, const sockaddr* address, socklen_t length) {
+    {
+      const std::lock_guard lock(mutex_);
+      owed_.erase(socket);
+      const auto place = place_at(address);
+      const auto known = place ? known_.find(*place) : known_.end();
+      if (known != known_.end()) {
+        Known& whom = *known->second;
+        owed_[socket] = wire::make_hello(whom.key, whom.as_rank, whom.next_number++);
+      }
+      count_owed();
+    }
+    return ::connect(socket, address, length);
+  }
+
+  /// Before anything is sent through `socket`. False, with errno, if that has to wait.
+  bool greet(int socket) noexcept {
+    // Relaxed: who sends through a socket learned from who connected it that it is there.
+    if (owed_count_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return true;
+    const std::lock_guard lock(mutex_);
+    const auto found = owed_.find(socket);
+    if (found == owed_.end()) return true;
+    const ssize_t sent = ::send(socket, &found->second, sizeof found->second, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) return false;
+    if (sent < static_cast<ssize_t>(sizeof found->second)) {
+      // Never seen: a socket that has sent nothing has room for more than this.
+      errno = ECONNRESET;
+      return false;
+    }
+    owed_.erase(found);
+    count_owed();
+    return true;
+  }
+
+ private:
+  /// Somebody who lets this process in.
+  struct Known {
+    Known(const HashKey& its_key, std::uint32_t rank) : key(its_key), as_rank(rank) {}
+    HashKey key;
+    std::uint32_t as_rank;
+    std::uint32_t next_number = 0;
+  };
+
+  void count_owed() noexcept { owed_count_.store(owed_.size(), std::memory_order_relaxed); }
+
+  static bool is_welcome(int connection, Gate& gate) {
+    std::array<std::byte, sizeof(wire::Hello)> said{};
+    const ssize_t bytes = ::recv(connection, said.data(), said.size(), MSG_DONTWAIT);
+    const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    const char* objection = gate.keeper_.objection(std::span(said).first(count));
+    if (objection == nullptr) return true;
+    if (!std::exchange(gate.has_complained_, true)) {
+      log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<int, Gate*> listening_;
+  std::map<SocketPlace, std::shared_ptr<Known>> known_;
+  std::map<int, wire::Hello> owed_;
+  std::atomic<std::size_t> owed_count_{0};  // its size; changed under mutex_
+};
+
+namespace {
+
+// What UCX calls in place of the functions of the same names.
+
+int guarded_listen(int socket, int backlog) {
+  const CalledByUcx ours;
+  return Sockets::instance().listen(socket, backlog);
+}
+
+int guarded_accept(int socket, sockaddr* address, socklen_t* length) {
+  const CalledByUcx ours;
+  return Sockets::instance().accept(socket, address, length);
+}
+
+int guarded_connect(int socket, const sockaddr* address, socklen_t length) {
+  const CalledByUcx ours;
+  return Sockets::instance().connect(socket, address, length);
+}
+
+ssize_t guarded_send(int socket, const void* data, std::size_t bytes, int flags) {
+  return Sockets::instance().greet(socket) ? ::send(socket, data, bytes, flags) : -1;
+}
+
+ssize_t guarded_sendmsg(int socket, const msghdr* message, int flags) {
+  return Sockets::instance().greet(socket) ? ::sendmsg(socket, message, flags) : -1;
 }
 
 }  // namespace
 
-std::vector<HostAddress> addresses_of_host(const std::string& address) {
-  std::vector<HostAddress> hosts;
-  if (const auto mine = parse(address)) hosts.push_back(*mine);
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) fail_system("getifaddrs");
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
-  for (const ifaddrs* one = first; one != nullptr && hosts.size() < kMostHostAddresses; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    const auto host = host_address(*one->ifa_addr);
-    if (host && std::find(hosts.begin(), hosts.end(), *host) == hosts.end()) hosts.push_back(*host);
+void guard_sockets(const void* inside) {
+  // What can be heard without being said, or said without being heard, would only end in silence: all or none.
+  const std::pair<const char*, void*> replacements[] = {
+      {"send", reinterpret_cast<void*>(&guarded_send)},       {"sendmsg", reinterpret_cast<void*>(&guarded_sendmsg)},
+      {"connect", reinterpret_cast<void*>(&guarded_connect)}, {"accept", reinterpret_cast<void*>(&guarded_accept)},
+      {"listen", reinterpret_cast<void*>(&guarded_listen)},
+  };
+  for (const auto& [name, function] : replacements) {
+    if (replace_import(inside, name, function)) continue;
+    throw Error(Code::unsupported, "this UCX cannot be guarded against strangers",
+                {fmt::format("its library makes no calls of {}() that can be redirected", name)},
+                "the libucx0 of a distribution");
   }
-  return hosts;
 }
 
-Gate::Gate() : before_(listening_sockets()) {}
+Gate::Opening::Opening(Gate& gate) noexcept { opening = &gate; }
+Gate::Opening::~Opening() { opening = nullptr; }
 
-void Gate::note_sockets(const std::string& address) {
-  const auto where = parse(address);
-  for (const int socket : listening_sockets()) {
-    if (!before_.contains(socket) && where && address_of(socket) == where) sockets_.push_back(socket);
-  }
-  before_.clear();
+Gate::~Gate() { Sockets::instance().remove(*this); }
+
+GateKey Gate::key() const { return {keeper_.key(), Sockets::instance().places_of(*this)}; }
+
+void Introduction::add(const GateKey& other) {
+  places_.insert(places_.end(), other.places.begin(), other.places.end());
+  Sockets::instance().introduce(rank_, other);
 }
 
-bool Gate::admit_only(std::span<const HostAddress> hosts) noexcept {
-  try {
-    for (const int socket : sockets_) {
-      const auto mine = address_of(socket);
-      if (!mine) continue;
-      std::vector<sock_filter> program = filter_for(hosts, is_ipv4(*mine));
-      const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-      if (program.size() > BPF_MAXINSNS ||
-          ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) {
-        log::info("who may connect to this rank is not limited to the {} addresses of its job's hosts: {}",
-                  hosts.size(), ::strerrordesc_np(program.size() > BPF_MAXINSNS ? E2BIG : errno));
-        return false;
-      }
-    }
-    return true;
-  } catch (const std::exception& error) {
-    log::info("who may connect to this rank is not limited to its job: {}", error.what());
-    return false;
-  }
+Introduction::~Introduction() {
+  for (const SocketPlace& place : places_) Sockets::instance().forget(place);
 }
 
 }  // namespace baton::ucx

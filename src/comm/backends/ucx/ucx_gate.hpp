@@ -1,38 +1,81 @@
-// Who may connect to where UCX listens: hosts of the job, and nobody else.
+// Where UCX takes connections, and whom it takes: whoever begins with a hello that only ranks of the job can make.
 //
-// UCX 1.13 takes what comes through a connection for its own, and aborts if it is not: nothing that a stranger sends
-// may get so far. Its sockets are its own, so the system is told to drop what other addresses send to them.
+// UCX 1.13 takes what comes through a connection for its own, and aborts if it is not; nothing that a stranger sends
+// may get so far. It has no place for a hello of ours. So what it asks of the system for its sockets goes through here:
+// who connects says the hello before the first byte of UCX, who accepts hears it and sends others away.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
+#include <compare>
 #include <cstdint>
-#include <set>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "wire/hello.hpp"
 
 namespace baton::ucx {
 
-/// Of a host; IPv4 addresses as ::ffff:a.b.c.d.
-using HostAddress = std::array<std::uint8_t, 16>;
+/// Of a socket; IPv4 addresses as ::ffff:a.b.c.d.
+struct SocketPlace {
+  std::array<std::uint8_t, 16> host{};
+  std::uint16_t port = 0;
+  auto operator<=>(const SocketPlace&) const = default;
+};
+static_assert(sizeof(SocketPlace) == 18);
 
-/// Those that others may see this host under: all but those of the loopback, and `address` in any case. At most
-/// kMostHostAddresses.
-[[nodiscard]] std::vector<HostAddress> addresses_of_host(const std::string& address);
-inline constexpr std::size_t kMostHostAddresses = 64;
+/// What a rank must know of another one to be let in there.
+struct GateKey {
+  HashKey key{};
+  std::vector<SocketPlace> places;
+};
+inline constexpr std::size_t kMostPlaces = 64;
 
+/// Makes UCX, one of whose functions is at `inside`, ask here. Throws Error (unsupported) if this UCX cannot be made
+/// to.
+void guard_sockets(const void* inside);
+
+/// The sockets at which a worker listens.
 class Gate {
  public:
-  /// Before UCX listens.
-  Gate();
-  /// Notes the sockets that have begun to listen at `address` since.
-  void note_sockets(const std::string& address);
-  /// From now on they take connections from these only. False, with a line in the log, if the system does not do it.
-  bool admit_only(std::span<const HostAddress> hosts) noexcept;
+  explicit Gate(std::uint32_t rank_count) : keeper_(make_hash_key(), rank_count) {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  ~Gate();
+
+  /// While it lives, the sockets at which this thread lets UCX listen belong to it.
+  class Opening {
+   public:
+    explicit Opening(Gate& gate) noexcept;
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+    ~Opening();
+  };
+
+  [[nodiscard]] GateKey key() const;
 
  private:
-  std::set<int> before_;
-  std::vector<int> sockets_;  // UCX's
+  friend class Sockets;
+  // Guarded by the lock of Sockets.
+  wire::Doorkeeper keeper_;
+  std::vector<SocketPlace> places_;
+  bool has_complained_ = false;
+};
+
+/// Lets a rank through the gates of others while it lives.
+class Introduction {
+ public:
+  explicit Introduction(std::uint32_t rank) noexcept : rank_(rank) {}
+  Introduction(const Introduction&) = delete;
+  Introduction& operator=(const Introduction&) = delete;
+  ~Introduction();
+
+  void add(const GateKey& other);
+
+ private:
+  std::uint32_t rank_;
+  std::vector<SocketPlace> places_;
 };
 
 }  // namespace baton::ucx

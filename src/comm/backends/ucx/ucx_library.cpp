@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/fail.hpp"
+#include "comm/backends/ucx/ucx_gate.hpp"
 
 namespace baton::ucx {
 namespace {
@@ -46,11 +47,18 @@ UcxLibrary load() {
   }
 }
 
+UcxLibrary load_guarded() {
+  const UcxLibrary library = load();
+  // A function of the part of UCX that has its sockets.
+  guard_sockets(reinterpret_cast<const void*>(library.ucs_status_string));
+  return library;
+}
+
 }  // namespace
 
 const UcxLibrary& ucx_library() {
   // Its threads and handlers may outlive everything else of this program.
-  static const UcxLibrary& library = *new UcxLibrary(load());
+  static const UcxLibrary& library = *new UcxLibrary(load_guarded());
   return library;
 }
 

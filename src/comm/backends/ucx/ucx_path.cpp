@@ -9,6 +9,7 @@ namespace baton::ucx {
 UcxPath::UcxPath(std::unique_ptr<UcxWorker> worker, PathPlace place, std::vector<PeerRecord> peers)
     : ucx_(ucx_library()),
       worker_(std::move(worker)),
+      introduction_(place.rank),
       place_(std::move(place)),
       parking_{&wire::doorbell_of(place_.control, place_.rank), place_.scope,
                place_.control.ranks_here <= place_.control.processors ? Crowding::spare : Crowding::crowded},
@@ -17,6 +18,7 @@ UcxPath::UcxPath(std::unique_ptr<UcxWorker> worker, PathPlace place, std::vector
       peers_(peers.size()) {
   for (std::size_t rank = 0; rank < peers.size(); ++rank) {
     peers_[rank].path = this;
+    if (host_of(static_cast<std::uint32_t>(rank)) != host_of(place_.rank)) introduction_.add(peers[rank].gate);
     peers_[rank].record = std::move(peers[rank]);
   }
   worker_->receive(kMessageNumber, &UcxPath::on_message, this);

@@ -18,19 +18,12 @@
 
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
+#include "comm/backends/ucx/peer_record.hpp"
 #include "comm/backends/ucx/ucx_worker.hpp"
 #include "comm/delivery.hpp"
 #include "comm/path.hpp"
 
 namespace baton::ucx {
-
-/// What a rank tells the others of its job, and nobody else.
-struct PeerRecord {
-  std::uint32_t pid = 0;
-  std::uint64_t pass = 0;
-  std::vector<std::byte> address;  // where its worker takes connections: a sockaddr
-  std::vector<HostAddress> host;   // from where its own may come
-};
 
 struct PathPlace {
   wire::ControlHeader& control;
@@ -214,6 +207,7 @@ class UcxPath final : public comm::Path {
 
   const UcxLibrary& ucx_;
   std::unique_ptr<UcxWorker> worker_;
+  Introduction introduction_;
   PathPlace place_;
   ParkingPlace parking_;
   comm::Delivery delivery_;

@@ -118,7 +118,7 @@ void check(ucs_status_t status, std::string_view what) {
   fail(Code::system, "{} failed in UCX: {}", what, ucx_library().ucs_status_string(status));
 }
 
-UcxWorker::UcxWorker(const std::string& address) : ucx_(ucx_library()) {
+UcxWorker::UcxWorker(const std::string& address, std::uint32_t rank_count) : gate_(rank_count), ucx_(ucx_library()) {
   aside().clear_old();
   Config config;
   // Ranks of one host have shared memory of their own; ranks of others may seem to be of one, in containers.
@@ -138,12 +138,11 @@ UcxWorker::UcxWorker(const std::string& address) : ucx_(ucx_library()) {
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   // Threads take turns, under a lock of ours.
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  const Gate::Opening listens(gate_);
   try {
     check(ucx_.ucp_worker_create(context_, &worker_params, &worker_), "making a worker");
     check(ucx_.ucp_worker_get_efd(worker_, &event_fd_), "getting a worker's descriptor");
     listen_at(interface.address);
-    host_address_ = interface.address;
-    gate_.note_sockets(host_address_);
   } catch (...) {
     stop_listening();
     if (worker_ != nullptr) ucx_.ucp_worker_destroy(worker_);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +17,9 @@ void check(ucs_status_t status, std::string_view what);
 
 class UcxWorker {
  public:
-  /// Over the interface that has `address`, such as "10.0.0.1"; over the first one if it is empty.
-  explicit UcxWorker(const std::string& address);
+  /// Over the interface that has `address`, such as "10.0.0.1"; over the first one if it is empty. For a rank of
+  /// `rank_count`.
+  UcxWorker(const std::string& address, std::uint32_t rank_count);
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
   ~UcxWorker();
@@ -41,10 +41,8 @@ class UcxWorker {
   /// False if something waits to be dealt with: then progress() comes first.
   [[nodiscard]] bool arm() const noexcept { return ucx_.ucp_worker_arm(worker_) != UCS_ERR_BUSY; }
 
-  /// From now on only these may connect.
-  void admit_only(std::span<const HostAddress> hosts) noexcept { static_cast<void>(gate_.admit_only(hosts)); }
-  /// Where others reach this host, and from where it may reach them.
-  [[nodiscard]] const std::string& host_address() const noexcept { return host_address_; }
+  /// With this others are let in.
+  [[nodiscard]] GateKey key() const { return gate_.key(); }
 
   /// Messages with this number go to `handler`.
   void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
@@ -56,7 +54,6 @@ class UcxWorker {
   static void on_connection(ucp_conn_request_h request, void* worker);
 
   Gate gate_;
-  std::string host_address_;
   const UcxLibrary& ucx_;
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
