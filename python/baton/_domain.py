@@ -127,6 +127,12 @@ class Window:
         return f'<baton.Window "{self.name}" {self._dtype}{self._shape} on rank {self._rank}>'
 
 
+def _comparison(symbol: Any) -> str:
+    if not isinstance(symbol, str):
+        raise TypeError(f"a comparison is one of == != > >= < <=, not {symbol!r}; its value is named: wait(0, value=5)")
+    return symbol
+
+
 class Signals:
     """Counters of 32 bits on every rank. Made by Domain.signals(). notify() changes one, usually on a peer; wait()
     blocks until a comparison holds for one of this rank's own; test() asks once."""
@@ -158,11 +164,11 @@ class Signals:
     def wait(self, index: int = 0, comparison: str = ">=", value: int = 1, timeout: float | None = None) -> None:
         """Returns once `signal comparison value` holds. Raises Error: wait_timeout after `timeout` seconds
         (BATON_WAIT_TIMEOUT if not given), peer_died as soon as a member did."""
-        self._core.wait(4 * index, comparison, value, timeout)
+        self._core.wait(4 * index, _comparison(comparison), value, timeout)
 
     def test(self, index: int = 0, comparison: str = ">=", value: int = 1) -> bool:
         """Whether it holds now."""
-        return self._core.test(4 * index, comparison, value)
+        return self._core.test(4 * index, _comparison(comparison), value)
 
     def release(self) -> None:
         """Unmaps this rank's view now. Peers keep theirs."""

@@ -87,6 +87,12 @@ def test_a_list_is_no_memory():
         baton.join().window("listed", 4).put(0, [1.0, 2.0])
 
 
+@pytest.mark.parametrize("asks", [baton.Signals.wait, baton.Signals.test])
+def test_a_value_in_place_of_a_comparison_is_told(asks):
+    with pytest.raises(TypeError, match=r"a comparison is one of == .* not 5; its value is named"):
+        asks(baton.join().signals("told"), 0, 5)
+
+
 def test_a_wait_that_times_out_says_who_waits_for_what():
     def body(me):
         signals = me.signals("ready", 1)
