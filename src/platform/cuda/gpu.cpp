@@ -19,9 +19,6 @@ namespace baton::cuda {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
-/// What kernels are written for. Vec is shared memory; the others lie in the memory of the GPU.
-constexpr std::array<std::uint64_t, kBufferTypes> kBuffers = {192 * kKiB, 512 * kKiB, 64 * kKiB, 64 * kKiB,
-                                                              128 * kKiB, 1 * kKiB,   2 * kKiB};
 /// What the matrix unit reads begins at a multiple of this.
 constexpr std::uint32_t kWindowUnit = 1024;
 /// A tile begins at a multiple of this, and smaller cores than with so much of Vec are of no use.
@@ -116,7 +113,7 @@ void Gpu::divide(int cores) {
                                                 multiprocessors_, cores));
   }
   cores_ = cores;
-  buffer_bytes_ = kBuffers;
+  std::ranges::copy(cuda::kBufferBytes, buffer_bytes_.begin());
   buffer_bytes_[0] = std::min(buffer_bytes_[0], static_cast<std::uint64_t>(shared) / kTileAlignment * kTileAlignment);
   const bool has_matrix_unit = share == 1 && threads_ == kMostThreads && Driver::get().encode_map != nullptr;
   window_bytes_ = has_matrix_unit ? static_cast<std::uint32_t>(shared) / kWindowUnit * kWindowUnit : 0;

@@ -8,6 +8,9 @@
 #include <pto/instructions/events.hpp>
 #include <pto/instructions/operands.hpp>
 #include <pto/target/matrix_unit.hpp>
+#if defined(__CUDACC__)
+#include <pto/target/cuda/run.hpp>
+#endif
 
 namespace baton::kernel {
 
@@ -27,14 +30,21 @@ PTO_ONCE [[noreturn]] PTO_COLD AICORE void refuse_place(uint32_t tile_type, int6
        " bytes");
 }
 
+/// Whether a kernel may meet a core of another version: a GPU's is linked with it.
+#if defined(__CUDACC__)
+inline constexpr bool kMayBeOfOtherVersion = false;
+#else
+inline constexpr bool kMayBeOfOtherVersion = true;
+#endif
+
 /// Where `bytes` bytes at `offset` lie in an on-chip buffer, and how many are left of it from there on.
 PTO_ONCE PTO_SHARED AICORE BatonBuffer place_in_buffer(uint32_t tile_type, int64_t bytes, int64_t offset, Where where) {
   const BatonCore& core = current_core();
   const BatonBuffer& buffer = core.buffers[tile_type];
   if (kMatrixUnit && buffer.capacity == 0 && tile_type == static_cast<uint32_t>(pto::TileType::Vec)) settle_for_vec();
   const int64_t room = static_cast<int64_t>(buffer.capacity) - offset;
-  if (kChecks &&
-      (core.version != BATON_CORE_VERSION || offset % pto::BLOCK_BYTE_SIZE != 0 || offset < 0 || bytes > room)) {
+  if (kChecks && ((kMayBeOfOtherVersion && core.version != BATON_CORE_VERSION) || offset % pto::BLOCK_BYTE_SIZE != 0 ||
+                  offset < 0 || bytes > room)) {
     refuse_place(tile_type, bytes, offset, where);
   }
   return {buffer.base + offset, static_cast<uint64_t>(room)};
@@ -45,7 +55,20 @@ PTO_INLINE AICORE void assign(TileData& tile, int64_t offset, Where where) {
   // What the type leaves open is checked when it is used.
   constexpr bool kFixed = TileData::ValidRow != pto::DYNAMIC && TileData::ValidCol != pto::DYNAMIC;
   constexpr int64_t kBytes = kFixed ? Storage<TileData>::footprint(TileData::ValidRow, TileData::ValidCol).reach() : 1;
-  const BatonBuffer at = place_in_buffer(static_cast<uint32_t>(TileData::Loc), kBytes, offset, where);
+  constexpr auto kType = static_cast<uint32_t>(TileData::Loc);
+#if defined(__CUDACC__) && defined(__DAV_CUBE__)
+  // Which has all of its buffers but Vec: nothing has to be looked at.
+  if constexpr (TileData::Loc != pto::TileType::Vec) {
+    constexpr auto kCapacity = static_cast<int64_t>(cuda::kBufferBytes[kType]);
+    const int64_t room = kCapacity - offset;
+    if (kChecks && (offset % pto::BLOCK_BYTE_SIZE != 0 || offset < 0 || kBytes > room)) {
+      refuse_place(kType, kBytes, offset, where);
+    }
+    unsigned char* const base = current_core().buffers[kType].base;
+    return tile.set_data(reinterpret_cast<typename TileData::DType*>(base + offset), room);
+  }
+#endif
+  const BatonBuffer at = place_in_buffer(kType, kBytes, offset, where);
   tile.set_data(reinterpret_cast<typename TileData::DType*>(at.base), static_cast<int64_t>(at.capacity));
 }
 

@@ -145,7 +145,8 @@ PTO_INLINE AICORE void load(TileData& dst, GlobalData& src, Where where) {
     return;
   }
   if constexpr (kMatrixUnit && lies_in<TileData, pto::TileType::Mat>) {
-    if (!load_operand(dst, src)) load_where_it_lies(dst, src, where);
+    if (!load_operand(dst, src)) [[unlikely]]
+      load_where_it_lies(dst, src, where);
     return;
   }
   load_tile(where, dst, view_of(src), poison_of<typename TileData::DType>);

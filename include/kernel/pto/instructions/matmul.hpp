@@ -193,7 +193,8 @@ AICORE RecordEvent TMATMUL(Acc& acc, Left& left, Right& right,
   using namespace baton::kernel;
   require_matmul<Acc, Left, Right>();
   if constexpr (kMatrixUnit) {
-    if (!multiply_from_zero(acc, left, right)) multiply_where_it_lies(acc, left, right, where);
+    if (!multiply_from_zero(acc, left, right)) [[unlikely]]
+      multiply_where_it_lies(acc, left, right, where);
   } else {
     multiply_tiles(acc, left, right, where);
   }
@@ -212,7 +213,8 @@ requires(baton::kernel::is_tile<Right>) AICORE RecordEvent
   require_matmul<Out, Left, Right>();
   if constexpr (kMatrixUnit) {
     const bool is_same = out.data() == in.data() && static_cast<int>(Out::Rows) == static_cast<int>(In::Rows);
-    if (!is_same || !multiply_onto(out, left, right)) multiply_onto_where_it_lies(out, in, left, right, where);
+    if (!is_same || !multiply_onto(out, left, right)) [[unlikely]]
+      multiply_onto_where_it_lies(out, in, left, right, where);
   } else {
     multiply_tiles_onto(out, in, left, right, where);
   }

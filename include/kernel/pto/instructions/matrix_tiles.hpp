@@ -30,28 +30,18 @@ PTO_INLINE AICORE void settle_tiles() {
 
 #if defined(__CUDACC__)
 
+/// Bytes from the beginning of its buffer.
 template <typename TileData>
-PTO_INLINE __device__ uint32_t low_address(const TileData& tile) {
-  return static_cast<uint32_t>(reinterpret_cast<uint64_t>(tile.data()));
+PTO_INLINE __device__ uint32_t place_of_tile(const TileData& tile) {
+  constexpr auto kBytes = static_cast<uint32_t>(cuda::kBufferBytes[static_cast<uint32_t>(TileData::Loc)]);
+  return kBytes - static_cast<uint32_t>(tile.room_bytes());
 }
 
 /// Whether a tile of fixed place holds its type from there on.
 template <typename TileData>
 PTO_INLINE __device__ bool holds_all(const TileData& tile) {
   constexpr int64_t kBytes = int64_t{TileData::Rows} * TileData::Cols * int64_t{sizeof(typename TileData::DType)};
-  return tile.data() != nullptr && kBytes <= tile.room_bytes();
-}
-
-/// Bytes from the beginning of Mat, if the tile can be kept there; else a number that is no multiple of a page, as for
-/// all tiles of a task in which none are.
-template <typename TileData>
-PTO_INLINE __device__ uint32_t place_in_mat(const TileData& tile) {
-  const cuda::Control& mine = cuda::control();
-  const uint32_t at =
-      low_address(tile) - static_cast<uint32_t>(reinterpret_cast<uint64_t>(mine.core.buffers[cuda::kMatrices].base));
-  constexpr uint32_t kBytes = uint32_t{TileData::Rows} * TileData::Cols * 2;
-  const uint32_t window = mine.matrix.window_bytes;
-  return at <= window && kBytes <= window - at ? at : 1;
+  return kBytes <= tile.room_bytes();
 }
 
 template <typename TileData, typename GlobalData>
@@ -68,19 +58,18 @@ PTO_INLINE __device__ bool load_operand(TileData& tile, GlobalData& tensor) {
                            (tensor.GetStride(kByRows ? 4 : 3) == 1 || length == 1);
     const bool is_whole = (kByRows ? tile.GetValidRow() : tile.GetValidCol()) == lines &&
                           (kByRows ? tile.GetValidCol() : tile.GetValidRow()) == length && lines > 0 && length > 0;
-    const uint32_t at = place_in_mat(tile);
     const auto memory = reinterpret_cast<uint64_t>(tensor.data());
     constexpr int64_t kLongestPitch = int64_t{1} << 31;
-    if (!is_matrix || !is_whole || !holds_all(tile) || at % cuda::kPage != 0 ||
-        (memory | static_cast<uint64_t>(pitch)) % 16 != 0 || pitch <= 0 || pitch >= kLongestPitch) {
+    if (!is_matrix || !is_whole || !holds_all(tile) || (memory | static_cast<uint64_t>(pitch)) % 16 != 0 ||
+        pitch <= 0 || pitch >= kLongestPitch) {
       return false;
     }
     constexpr uint32_t kLines = kByRows ? TileData::Rows : TileData::Cols;
     constexpr uint32_t kLength = kByRows ? TileData::Cols : TileData::Rows;
     return cuda::load_kept(
         reinterpret_cast<const unsigned char*>(memory),
-        {at, cuda::pair_of(kLines, kLength), cuda::pair_of(static_cast<uint32_t>(lines), static_cast<uint32_t>(length)),
-         static_cast<uint32_t>(pitch)});
+        {place_of_tile(tile), cuda::pair_of(kLines, kLength),
+         cuda::pair_of(static_cast<uint32_t>(lines), static_cast<uint32_t>(length)), static_cast<uint32_t>(pitch)});
   }
 }
 
@@ -104,13 +93,11 @@ PTO_INLINE __device__ bool view_operand(Dst& dst, Src& src, uint32_t row0, uint3
           cols > Src::Cols - static_cast<int>(col0)) {
         return false;
       }
-      const uint32_t at = place_in_mat(src);
-      if (at % cuda::kPage != 0) return false;
       using cuda::pair_of;
       const auto count = static_cast<uint32_t>(kLeft ? rows : cols);
       const auto depth = static_cast<uint32_t>(kLeft ? cols : rows);
-      const cuda::WantedView wanted{low_address(dst),
-                                    at,
+      const cuda::WantedView wanted{place_of_tile(dst),
+                                    place_of_tile(src),
                                     {kLeft ? pair_of(Dst::Rows, Dst::Cols) : pair_of(Dst::Cols, Dst::Rows),
                                      pair_of(count, depth), kByRows ? pair_of(row0, col0) : pair_of(col0, row0),
                                      kByRows ? pair_of(Src::Rows, Src::Cols) : pair_of(Src::Cols, Src::Rows)}};
@@ -134,8 +121,8 @@ PTO_INLINE __device__ bool multiply_operands(Acc& acc, Left& left, Right& right)
       return false;
     }
     return cuda::post_product<std::is_same_v<Element, bfloat16_t>, begins>(
-        {low_address(acc), Acc::Rows, low_address(left), cuda::pair_of(Left::Rows, Left::Cols),
-         cuda::pair_of(static_cast<uint32_t>(rows), static_cast<uint32_t>(depth)), low_address(right),
+        {place_of_tile(acc), Acc::Rows, place_of_tile(left), cuda::pair_of(Left::Rows, Left::Cols),
+         cuda::pair_of(static_cast<uint32_t>(rows), static_cast<uint32_t>(depth)), place_of_tile(right),
          cuda::pair_of(Right::Cols, Right::Rows),
          cuda::pair_of(static_cast<uint32_t>(cols), static_cast<uint32_t>(depth))});
   }
@@ -158,7 +145,7 @@ PTO_INLINE __device__ bool store_accumulator(const TileData& tile, const GlobalV
   } else {
     const int64_t* const shape = tensor.extents.shape;
     if (tensor.layout != pto::Layout::ND || shape[0] * shape[1] * shape[2] != 1 || !has_lines_apart(tensor) ||
-        !cuda::has_sums(low_address(tile), TileData::Rows, static_cast<uint32_t>(tile.GetValidRow()),
+        !cuda::has_sums(place_of_tile(tile), TileData::Rows, static_cast<uint32_t>(tile.GetValidRow()),
                         static_cast<uint32_t>(tile.GetValidCol()))) {
       return false;
     }

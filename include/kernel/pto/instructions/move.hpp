@@ -230,7 +230,7 @@ AICORE RecordEvent TMOV(Dst& dst, Src& src, baton::kernel::Where where = baton::
   using namespace baton::kernel;
   if constexpr (kMatrixUnit && lies_in<Src, TileType::Mat>) {
     if (dst.GetValidRow() == src.GetValidRow() && dst.GetValidCol() == src.GetValidCol() &&
-        view_operand(dst, src, 0, 0)) {
+        view_operand(dst, src, 0, 0)) [[likely]] {
       return {};
     }
     move_where_it_lies(dst, src, where);
@@ -247,7 +247,8 @@ AICORE RecordEvent TEXTRACT(Dst& dst, Src& src, uint16_t row0 = 0, uint16_t col0
                             baton::kernel::Where where = baton::kernel::Where::current()) {
   using namespace baton::kernel;
   if constexpr (kMatrixUnit && lies_in<Src, TileType::Mat>) {
-    if (!view_operand(dst, src, row0, col0)) extract_where_it_lies(dst, src, row0, col0, where);
+    if (!view_operand(dst, src, row0, col0)) [[unlikely]]
+      extract_where_it_lies(dst, src, row0, col0, where);
   } else {
     extract_tile(dst, src, row0, col0, where);
   }

@@ -70,9 +70,9 @@ __device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32
 __device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
   BulkCopies& mine = control().copies;
   if (producer == PIPE_MTE2) wait_loads(mine.flags[0][consumer][id]);
-  // Products wait for the tiles that they read. Others may write to the memory that these came from.
-  const bool may_write = consumer == PIPE_S || consumer == PIPE_FIX;
-  if (may_write && (producer == PIPE_MTE2 || producer == PIPE_MTE1 || producer == PIPE_M)) drain_kept_loads();
+  // Products wait for the tiles that they read, and stores of sums for those that come from where they write to; the
+  // scalar pipe may write anywhere.
+  if (consumer == PIPE_S && (producer == PIPE_MTE2 || producer == PIPE_MTE1 || producer == PIPE_M)) drain_kept_loads();
   // The scalar pipe may read what was stored; loads see for themselves.
   if (consumer == PIPE_S && (producer == PIPE_MTE3 || producer == PIPE_FIX)) return finish_stores();
   if (producer != PIPE_MTE3) return;

@@ -53,9 +53,7 @@ __device__ inline void post_accumulator(MatrixWork work) {
   command.work = work;
   command.rows = unit.sums.rows;
   command.cols = unit.sums.cols;
-  // Of the buffer, whose high half is that of all its tiles unless the sum carries.
-  const auto base = reinterpret_cast<uint64_t>(control().core.buffers[kAccumulators].base);
-  command.memory = base + (unit.sums.at - static_cast<uint32_t>(base));
+  command.memory = reinterpret_cast<uint64_t>(control().core.buffers[kAccumulators].base) + unit.sums.at;
   command.pitch = unit.sums.extent * 16;
   post_command();
 }

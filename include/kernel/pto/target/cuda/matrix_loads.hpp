@@ -84,11 +84,13 @@ __device__ inline Split split_of(const TileKey& key, Split wanted) {
   return wanted == Split::lengths && chunks % kPortions == 0 ? wanted : Split::none;
 }
 
-/// Whatever was there. False if kernels may not touch that memory.
+/// Whatever was there. False if it cannot be kept there, or kernels may not touch that memory.
 PTO_OUTLINED __device__ inline bool load_anew(const unsigned char* memory, TileKey key) {
   Control& mine = control();
   MatrixUnit& unit = mine.matrix;
   BulkCopies& copies = mine.copies;
+  if (key.begin % kPage != 0 || key.begin > unit.window_bytes || key.bytes() > unit.window_bytes - key.begin)
+    return false;
   const auto at = reinterpret_cast<uint64_t>(memory);
   const uint64_t bytes = uint64_t{key.valid_lines() - 1} * key.pitch + key.valid_length() * 2;
   const Extent extent = extent_of_map(at, bytes);
@@ -152,7 +154,8 @@ PTO_INLINE __device__ bool load_kept(const unsigned char* memory, const TileKey&
                         static_cast<int>(at - tile.state.base <= tile.state.reach) &
                         static_cast<int>(copies.memory_changed == 0) & static_cast<int>(is_apart) &
                         static_cast<int>(!has_views(id));
-  if (!is_ready) return load_anew(memory, key);
+  if (!is_ready) [[unlikely]]
+    return load_anew(memory, key);
   order_load(id, key, tile.state, at, tile.state.way, number);
   return true;
 }

@@ -54,11 +54,6 @@ __device__ inline void copy_to_boxes(unsigned char* to, uint32_t to_lines, const
   });
 }
 
-__device__ inline unsigned char* address_in(uint32_t buffer, uint32_t low) {
-  const auto base = reinterpret_cast<uint64_t>(control().core.buffers[buffer].base);
-  return reinterpret_cast<unsigned char*>(base + (low - static_cast<uint32_t>(base)));
-}
-
 PTO_OUTLINED __device__ inline void settle_all() {
   Control& mine = control();
   MatrixUnit& unit = mine.matrix;
@@ -69,8 +64,8 @@ PTO_OUTLINED __device__ inline void settle_all() {
     for (const OperandView& view : unit.views[side].of) {
       if (view.at == kNowhere) continue;
       const OperandView::Part& part = view.part;
-      copy_to_boxes(address_in(kLeftTiles + side, view.at), part.extent(), unit.tiles[view.tile], view.across != 0,
-                    part.line(), part.element(), part.count(), part.depth());
+      copy_to_boxes(mine.core.buffers[kLeftTiles + side].base + view.at, part.extent(), unit.tiles[view.tile],
+                    view.across != 0, part.line(), part.element(), part.count(), part.depth());
     }
   }
   for (const KeptTile& tile : unit.tiles) {

@@ -151,7 +151,7 @@ struct alignas(16) OperandView {
     __device__ __forceinline__ uint32_t line() const { return origin & 0xffff; }
     __device__ __forceinline__ uint32_t element() const { return origin >> 16; }
   } part;
-  uint32_t at;  // the low half of its address; kNowhere: there is none
+  uint32_t at;  // in its buffer; kNowhere: there is none
   LoadPhase load;
   uint16_t first_steps;  // of the common dimension: those of the first portion
   uint8_t tile;
@@ -170,7 +170,7 @@ struct alignas(16) Views {
   OperandView of[kViews];
 };
 
-/// The accumulator that is in registers: its address, rows of its type, and what there is of it.
+/// The accumulator that is in registers: where it lies in its buffer, rows of its type, and what there is of it.
 struct alignas(16) Accumulated {
   uint32_t at;
   uint16_t extent;

@@ -110,7 +110,8 @@ PTO_INLINE __device__ bool post_product(const WantedProduct& wanted) {
       (sums.extent ^ wanted.accumulator_rows) | (sums.rows ^ wanted.rows()) | (sums.cols ^ wanted.cols()) |
       (static_cast<uint32_t>(sums.session) ^ static_cast<uint32_t>(session_for(wanted.rows(), wanted.cols()))) |
       wanted.depth() % kernel::kProductDepth;
-  if (other != 0) return begin_products_of<is_bfloat16, begins>(wanted);
+  if (other != 0) [[unlikely]]
+    return begin_products_of<is_bfloat16, begins>(wanted);
   post_views<is_bfloat16, begins>(wanted, left, right, number);
   return true;
 }

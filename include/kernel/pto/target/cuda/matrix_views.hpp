@@ -125,7 +125,8 @@ PTO_INLINE __device__ bool make_view(const WantedView& wanted) {
       static_cast<int>(view.at == wanted.at) & static_cast<int>(are_same(view.part, wanted.part)) &
       static_cast<int>(tile.state.base != 0) & static_cast<int>(view.across == (across ? 1 : 0)) &
       static_cast<int>(wanted.begin + reach_of_operand<side, across>(wanted.part) <= unit.window_bytes);
-  if (!is_ready) return make_view_anew<side, across>(wanted);
+  if (!is_ready) [[unlikely]]
+    return make_view_anew<side, across>(wanted);
   connect_view<across>(view, wanted, id, tile);
   views.tiles[number] = static_cast<uint16_t>(1u << id);
   return true;

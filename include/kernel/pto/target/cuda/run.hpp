@@ -32,6 +32,10 @@ constexpr uint32_t threads_of_core(uint32_t cores_of_multiprocessor) {
 inline constexpr uint32_t kMostMatrixThreads = 12 * kWarp;
 static_assert(threads_of_core(1) == kMostThreads && threads_of_core(4) == 4 * kWarp && threads_of_core(5) == 0);
 
+/// What kernels are written for, by tile type. Vec is shared memory, and may be less; the others lie in the memory of
+/// the GPU.
+inline constexpr uint64_t kBufferBytes[] = {192 * 1024, 512 * 1024, 64 * 1024, 64 * 1024, 128 * 1024, 1024, 2 * 1024};
+
 /// Shared memory of a core before its Vec buffer.
 inline constexpr uint32_t kControlBytes = 14 * 1024;
 
