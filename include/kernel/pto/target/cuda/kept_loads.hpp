@@ -10,9 +10,9 @@ namespace baton::cuda {
 /// Releases it to the loader, which acquires it in loader_life(). `number`: how many came before it.
 PTO_INLINE __device__ void post_order(const LoadOrder& order, uint32_t number) {
   MatrixUnit& unit = control().matrix;
-  const uint32_t place = number % kOrders;
-  // For the one whose place it takes; before the first ones that phase has ended, too.
-  barrier_wait(&unit.issued[place], (number / kOrders + 1) % 2);
+  const uint32_t place = OrderRing::place(number);
+  // For the one whose place it takes.
+  barrier_wait(&unit.issued[place], OrderRing::parity_before(number));
   unit.orders[place] = order;
   unit.ordered = number + 1;
   barrier_arrive(&unit.ordered_at[place]);
@@ -33,7 +33,7 @@ __device__ inline void wait_load(LoadPhase phase) {
 PTO_OUTLINED __device__ inline void wait_kept_loads() {
   MatrixUnit& unit = control().matrix;
   const uint32_t last = unit.ordered - 1;
-  barrier_wait(&unit.issued[last % kOrders], last / kOrders % 2);
+  barrier_wait(&unit.issued[OrderRing::place(last)], OrderRing::parity(last));
   for (uint32_t tile = 0; tile < kKeptTiles; ++tile) {
     const uint32_t loads = unit.tiles[tile].state.loads;
     if (loads != 0) wait_load(phase_of_load(tile, loads));

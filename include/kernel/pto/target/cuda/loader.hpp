@@ -1,8 +1,7 @@
 // The loader of a core that uses the matrix unit: a thread that carries out the director's orders to load tiles of Mat.
-// Each waits until what was in its place has been read, portion by portion, and first portions do not wait for second
-// ones of the orders before them.
 #pragma once
 
+#include <pto/target/cuda/loading.hpp>
 #include <pto/target/cuda/matrix_state.hpp>
 #include <pto/target/cuda/tensor_map.hpp>
 #include <pto/target/operand_form.hpp>
@@ -44,39 +43,38 @@ __device__ inline void load_portion(const LoadOrder& order, const unsigned char*
   }
 }
 
-__device__ inline void loader_life() {
-  MatrixUnit& unit = control().matrix;
-  const unsigned char* const maps = maps_of_core();
-  // Orders of which the portions were started.
-  uint32_t begun = 0;
-  uint32_t issued = 0;
-  const auto may_load = [&](const LoadOrder& order, uint32_t portion) {
-    return (order.way.flags & kHasReader) == 0 || has_been_read(portion, order.reader);
-  };
-  while (true) {
-    uint64_t* const ordered_at = &unit.ordered_at[begun % kOrders];
-    const uint32_t parity = begun / kOrders % 2;
-    const bool is_idle = begun == issued;
-    if (is_idle) barrier_wait(ordered_at, parity);
-    // Acquires the order that the director released. As many as there is room for have begun: the next one is not
-    // there.
-    if (is_idle || (begun - issued < kOrders && barrier_has_ended(ordered_at, parity))) {
-      const LoadOrder order = unit.orders[begun % kOrders];
-      if ((order.way.flags & kLoaderLeaves) != 0) return;
-      if (may_load(order, 0)) {
-        if ((order.way.flags & kHasNewMap) != 0) acquire_map(maps + order.way.map * kMapBytes);
-        load_portion(order, maps, 0);
-        ++begun;
-      }
-    }
-    if (begun == issued) continue;
-    const LoadOrder order = unit.orders[issued % kOrders];
-    if (!may_load(order, 1)) continue;
-    load_portion(order, maps, 1);
-    // Releases the place of the order to post_order().
-    barrier_arrive(&unit.issued[issued % kOrders]);
-    ++issued;
+/// As loading.hpp wants it.
+struct LoaderWords {
+  const unsigned char* maps;
+
+  __device__ const LoadOrder& order(uint32_t number) const { return control().matrix.orders[OrderRing::place(number)]; }
+  // Both acquire the order that the director released.
+  __device__ void await_order(uint32_t number) const {
+    barrier_wait(&control().matrix.ordered_at[OrderRing::place(number)], OrderRing::parity(number));
   }
+  __device__ bool has_order(uint32_t number) const {
+    return barrier_has_ended(&control().matrix.ordered_at[OrderRing::place(number)], OrderRing::parity(number));
+  }
+  __device__ bool is_last(uint32_t number) const { return (order(number).way.flags & kLoaderLeaves) != 0; }
+  __device__ bool may_load(uint32_t number, uint32_t portion) const {
+    const LoadOrder& wanted = order(number);
+    return (wanted.way.flags & kHasReader) == 0 || has_been_read(portion, wanted.reader);
+  }
+  __device__ void load(uint32_t number, uint32_t portion) const {
+    const LoadOrder wanted = order(number);
+    if (portion == 0 && (wanted.way.flags & kHasNewMap) != 0) acquire_map(maps + wanted.way.map * kMapBytes);
+    load_portion(wanted, maps, portion);
+  }
+  /// Releases the place of the order to post_order().
+  __device__ void end_order(uint32_t number) const {
+    barrier_arrive(&control().matrix.issued[OrderRing::place(number)]);
+  }
+  __device__ void rest() const {}
+};
+
+__device__ inline void loader_life() {
+  const LoaderWords words{maps_of_core()};
+  load_in_portions<kOrders>(words);
 }
 
 }  // namespace baton::cuda

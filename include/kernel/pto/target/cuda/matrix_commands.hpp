@@ -11,15 +11,16 @@ __device__ inline void wait_command(uint32_t number) {
   MatrixUnit& unit = control().matrix;
   // Who posted a command waited for the one whose place it took, so its barrier is in this phase or the next.
   if (unit.posted - number > kCommands) return;
-  barrier_wait(&unit.done[number % kCommands], number / kCommands % 2);
+  barrier_wait(&unit.done[CommandRing::place(number)], CommandRing::parity(number));
 }
 
 /// Where the command of this number, which is the next one, is to be written.
 PTO_INLINE __device__ MatrixCommand& command_at(uint32_t number) {
   MatrixUnit& unit = control().matrix;
-  // For the one whose place it takes; before the first ones that phase has ended, too.
-  barrier_wait(&unit.done[number % kCommands], (number / kCommands + 1) % 2);
-  return unit.commands[number % kCommands];
+  const uint32_t place = CommandRing::place(number);
+  // For the one whose place it takes.
+  barrier_wait(&unit.done[place], CommandRing::parity_before(number));
+  return unit.commands[place];
 }
 __device__ inline MatrixCommand& next_command() { return command_at(control().matrix.posted); }
 
@@ -27,7 +28,7 @@ __device__ inline MatrixCommand& next_command() { return command_at(control().ma
 PTO_INLINE __device__ void post_command_at(uint32_t number) {
   MatrixUnit& unit = control().matrix;
   unit.posted = number + 1;
-  barrier_arrive(&unit.ready[number % kCommands]);
+  barrier_arrive(&unit.ready[CommandRing::place(number)]);
 }
 /// Returns its number.
 __device__ inline uint32_t post_command() {

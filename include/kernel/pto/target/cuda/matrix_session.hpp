@@ -75,9 +75,9 @@ __device__ __forceinline__ void run_session(uint32_t lane) {
 #pragma unroll
   for (int i = 0; i < kBlocks * kCols / 2; ++i) sums.of[i / (kCols / 2)][i % (kCols / 2)] = 0;
   for (uint32_t number = unit.first;; ++number) {
-    const uint32_t place = number % kCommands;
+    const uint32_t place = CommandRing::place(number);
     // Acquires the command that the director released.
-    barrier_wait(&unit.ready[place], number / kCommands % 2);
+    barrier_wait(&unit.ready[place], CommandRing::parity(number));
     const MatrixCommand& command = unit.commands[place];
     const MatrixWork work = command.work;
     switch (work) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <stdint.h>
+#include <pto/target/cuda/loading.hpp>
 #include <pto/target/cuda/run.hpp>
 
 namespace baton::cuda {
 
 /// Commands to the lanes that may be under way at once.
 inline constexpr uint32_t kCommands = 4;
+using CommandRing = BarrierRing<kCommands>;
 inline constexpr uint32_t kKeptTiles = 16;
 inline constexpr uint32_t kViews = 4;
 /// A tile that is kept begins at a multiple of this.
@@ -19,6 +21,7 @@ inline constexpr uint32_t kNowhere = ~0u;
 inline constexpr uint32_t kPortions = 2;
 /// Of loads to the loader that may be under way at once.
 inline constexpr uint32_t kOrders = 8;
+using OrderRing = BarrierRing<kOrders>;
 /// Warps that multiply.
 inline constexpr uint32_t kMatrixWarps = kMostThreads / kWarp - 1;
 
