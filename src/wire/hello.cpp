@@ -19,7 +19,6 @@ Hello make_hello(const HashKey& key_of_receiver, std::uint32_t source, std::uint
 }
 
 const char* Doorkeeper::objection(std::span<const std::byte> said) noexcept {
-  if (said.empty()) return "silent";
   Hello hello{};
   if (said.size() < sizeof hello) return "not a rank of Baton";
   std::memcpy(&hello, said.data(), sizeof hello);

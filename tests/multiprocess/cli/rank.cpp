@@ -74,7 +74,8 @@ void go_round(baton::Domain& me) {
 void take_steps(baton::Domain& me) {
   go_round(me);
   {
-    auto large = me.window<int>("large", std::size_t{1} << 18U);
+    // More than goes to another host at once: each side waits for the other in the middle of it.
+    auto large = me.window<int>("large", std::size_t{1} << 19U);
     const std::vector<int> mine(large.size(), me.rank());
     large.put((me.rank() + 2) % me.size(), 0, mine);
     me.barrier();

@@ -31,7 +31,7 @@ TEST_F(HelloTest, OfTheJobIsTakenOnce) {
 
 TEST_F(HelloTest, OfStrangersIsRefused) {
   EXPECT_STREQ(objection(make_hello(make_hash_key(), 1, 0)), "not of the job");
-  EXPECT_STREQ(keeper.objection({}), "silent");
+  EXPECT_STREQ(keeper.objection({}), "not a rank of Baton");
   const Hello good = make_hello(key, 1, 0);
   EXPECT_STREQ(keeper.objection(bytes_of(good).first(sizeof good - 1)), "not a rank of Baton");
   Hello other = good;

@@ -63,6 +63,8 @@ class Sockets {
   void remove(const Gate& gate) {
     const std::lock_guard lock(mutex_);
     std::erase_if(listening_, [&](const auto& one) { return one.second == &gate; });
+    std::erase_if(unheard_, [&](const auto& one) { return one.second.gate == &gate; });
+    count();
   }
   std::vector<SocketPlace> places_of(const Gate& gate) {
     const std::lock_guard lock(mutex_);
@@ -98,38 +100,35 @@ class Sockets {
   }
 
   int accept(int socket, sockaddr* address, socklen_t* length) {
+    const int connection = ::accept(socket, address, length);
+    if (connection < 0) return connection;
     const std::lock_guard lock(mutex_);
+    forget(connection);
     const auto found = listening_.find(socket);
-    for (;;) {
-      const socklen_t room = length == nullptr ? 0 : *length;
-      const int connection = ::accept(socket, address, length);
-      if (connection < 0) return connection;
-      if (owed_.erase(connection) != 0) count_owed();
-      if (found == listening_.end() || is_welcome(connection, *found->second)) return connection;
-      ::close(connection);
-      if (length != nullptr) *length = room;
-    }
+    if (found != listening_.end()) unheard_[connection].gate = found->second;
+    count();
+    return connection;
   }
 
   int connect(int socket, const sockaddr* address, socklen_t length) {
     {
       const std::lock_guard lock(mutex_);
-      owed_.erase(socket);
+      forget(socket);
       const auto place = place_at(address);
       const auto known = place ? known_.find(*place) : known_.end();
       if (known != known_.end()) {
         Known& whom = *known->second;
         owed_[socket] = wire::make_hello(whom.key, whom.as_rank, whom.next_number++);
       }
-      count_owed();
+      count();
     }
     return ::connect(socket, address, length);
   }
 
   /// Before anything is sent through `socket`. False, with errno, if that has to wait.
   bool greet(int socket) noexcept {
-    // Relaxed: who sends through a socket learned from who connected it that it is there.
-    if (owed_count_.load(std::memory_order_relaxed) == 0) [[likely]]
+    // Relaxed: who uses a socket learned from who made it that it is there.
+    if (strangers_.load(std::memory_order_relaxed) == 0) [[likely]]
       return true;
     const std::lock_guard lock(mutex_);
     const auto found = owed_.find(socket);
@@ -142,8 +141,37 @@ class Sockets {
       return false;
     }
     owed_.erase(found);
-    count_owed();
+    count();
     return true;
+  }
+
+  /// Before anything is taken from `socket`. False, with errno, if that has to wait, or is nobody of the job.
+  bool hear(int socket) noexcept {
+    // Relaxed: as in greet().
+    if (strangers_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return true;
+    const std::lock_guard lock(mutex_);
+    const auto found = unheard_.find(socket);
+    if (found == unheard_.end()) return true;
+    Arrival& arrival = found->second;
+    const std::span said(arrival.said);
+    const ssize_t bytes = ::recv(socket, said.data() + arrival.bytes, said.size() - arrival.bytes, MSG_DONTWAIT);
+    if (bytes < 0 && errno != ECONNRESET) return false;
+    arrival.bytes += static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
+    errno = EAGAIN;
+    if (bytes > 0 && arrival.bytes < said.size()) return false;
+    const char* objection = arrival.gate->keeper_.objection(said.first(arrival.bytes));
+    if (objection != nullptr) {
+      // Who says nothing may be a rank of the job: of two connections that cross, UCX ends one.
+      if (arrival.bytes != 0 && !std::exchange(arrival.gate->has_complained_, true)) {
+        log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
+      }
+      ::shutdown(socket, SHUT_RDWR);
+      errno = ECONNRESET;
+    }
+    unheard_.erase(found);
+    count();
+    return objection == nullptr;
   }
 
  private:
@@ -155,26 +183,27 @@ class Sockets {
     std::uint32_t next_number = 0;
   };
 
-  void count_owed() noexcept { owed_count_.store(owed_.size(), std::memory_order_relaxed); }
-
-  static bool is_welcome(int connection, Gate& gate) {
+  /// A connection that has not introduced itself yet.
+  struct Arrival {
+    Gate* gate = nullptr;
     std::array<std::byte, sizeof(wire::Hello)> said{};
-    const ssize_t bytes = ::recv(connection, said.data(), said.size(), MSG_DONTWAIT);
-    const auto count = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
-    const char* objection = gate.keeper_.objection(std::span(said).first(count));
-    if (objection == nullptr) return true;
-    if (!std::exchange(gate.has_complained_, true)) {
-      log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
-    }
-    return false;
+    std::size_t bytes = 0;
+  };
+
+  /// What was known of a socket that had this number before.
+  void forget(int socket) noexcept {
+    owed_.erase(socket);
+    unheard_.erase(socket);
   }
+  void count() noexcept { strangers_.store(owed_.size() + unheard_.size(), std::memory_order_relaxed); }
 
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<int, Gate*> listening_;
   std::map<SocketPlace, std::shared_ptr<Known>> known_;
-  std::map<int, wire::Hello> owed_;
-  std::atomic<std::size_t> owed_count_{0};  // its size; changed under mutex_
+  std::map<int, wire::Hello> owed_;  // what is to be said first
+  std::map<int, Arrival> unheard_;
+  std::atomic<std::size_t> strangers_{0};  // how many are in these two; changed under mutex_
 };
 
 namespace {
@@ -204,6 +233,10 @@ ssize_t guarded_sendmsg(int socket, const msghdr* message, int flags) {
   return Sockets::instance().greet(socket) ? ::sendmsg(socket, message, flags) : -1;
 }
 
+ssize_t guarded_recv(int socket, void* data, std::size_t bytes, int flags) {
+  return Sockets::instance().hear(socket) ? ::recv(socket, data, bytes, flags) : -1;
+}
+
 }  // namespace
 
 void guard_sockets(const void* inside) {
@@ -211,7 +244,7 @@ void guard_sockets(const void* inside) {
   const std::pair<const char*, void*> replacements[] = {
       {"send", reinterpret_cast<void*>(&guarded_send)},       {"sendmsg", reinterpret_cast<void*>(&guarded_sendmsg)},
       {"connect", reinterpret_cast<void*>(&guarded_connect)}, {"accept", reinterpret_cast<void*>(&guarded_accept)},
-      {"listen", reinterpret_cast<void*>(&guarded_listen)},
+      {"listen", reinterpret_cast<void*>(&guarded_listen)},   {"recv", reinterpret_cast<void*>(&guarded_recv)},
   };
   for (const auto& [name, function] : replacements) {
     if (replace_import(inside, name, function)) continue;
