@@ -62,16 +62,21 @@ std::optional<Extent> LocalMemory::extent_of(const void* begin, std::size_t byte
 }
 
 std::string LocalMemory::describe_near_buffer(const void* address) const {
+  constexpr std::uintptr_t kNear = 4096;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const std::shared_lock lock(mutex_);
-  auto next = buffers_.upper_bound(at);
+  const auto next = buffers_.upper_bound(at);
+  const bool is_before_next = next != buffers_.end() && next->first - at <= kNear;
   if (next != buffers_.begin()) {
     const auto& [start, buffer] = *std::prev(next);
-    if (at - start < 2 * buffer.bytes + 4096) {
+    const std::uintptr_t past = at - start < buffer.bytes ? 0 : at - start - buffer.bytes;
+    const bool is_closer = past == 0 || !is_before_next || past < next->first - at;
+    if (is_closer && past < buffer.bytes + kNear) {
       return fmt::format("byte {} of \"{}\", which has {} bytes", at - start, buffer.name, buffer.bytes);
     }
   }
-  return {};
+  if (!is_before_next) return {};
+  return fmt::format("byte -{} of \"{}\", which has {} bytes", next->first - at, next->second.name, next->second.bytes);
 }
 
 std::string LocalMemory::describe_nearest(const void* address) const {

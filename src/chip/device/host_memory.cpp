@@ -1,6 +1,7 @@
 #include "chip/device/host_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,10 +12,8 @@ namespace baton::chip {
 
 namespace {
 
-/// Addresses on each side of an allocation. An index that is wrong by less than this is found.
+/// Addresses on each side of an allocation, in whole pages. An index that is wrong by less than this is found.
 constexpr std::size_t kGuardBytes = std::size_t{1} << 20U;
-/// A multiple of the pages of all systems, and a divisor of the guard.
-constexpr std::size_t kPageBytes = std::size_t{1} << 16U;
 
 constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -23,10 +22,18 @@ std::byte* map(std::size_t bytes, int protection) {
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
-/// What lies between the two guards: the allocation, at the end.
-std::size_t guarded_bytes(std::size_t bytes) { return rounded_up(bytes, kPageBytes); }
+/// What lies between the two guards.
+std::size_t guarded_bytes(std::size_t bytes) {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return rounded_up(bytes, page);
+}
 
-std::byte* map_guarded(std::size_t bytes) {
+/// How far behind the first guard the allocation begins.
+std::size_t distance_from_guard(std::size_t bytes, Guards guards) {
+  return guards == Guards::close_before ? 0 : guarded_bytes(bytes) - rounded_up(bytes, kChipAlignment);
+}
+
+std::byte* map_guarded(std::size_t bytes, Guards guards) {
   const std::size_t inside = guarded_bytes(bytes);
   std::byte* const memory = map(inside + 2 * kGuardBytes, PROT_NONE);
   if (memory == nullptr) return nullptr;
@@ -34,13 +41,13 @@ std::byte* map_guarded(std::size_t bytes) {
     ::munmap(memory, inside + 2 * kGuardBytes);
     return nullptr;
   }
-  return memory + kGuardBytes + inside - rounded_up(bytes, kChipAlignment);
+  return memory + kGuardBytes + distance_from_guard(bytes, guards);
 }
 
 }  // namespace
 
 std::uint64_t HostMemory::allocate(std::size_t bytes) {
-  std::byte* const memory = guards_ == Guards::around ? map_guarded(bytes) : map(bytes, PROT_READ | PROT_WRITE);
+  std::byte* const memory = guards_ == Guards::none ? map(bytes, PROT_READ | PROT_WRITE) : map_guarded(bytes, guards_);
   if (memory == nullptr) fail(Situation::too_large, "{} bytes for a chip are more than this machine gives", bytes);
   return reinterpret_cast<std::uint64_t>(memory);
 }
@@ -52,7 +59,7 @@ void HostMemory::free(std::uint64_t address, std::size_t bytes) noexcept {
     return;
   }
   const std::size_t inside = guarded_bytes(bytes);
-  ::munmap(memory + rounded_up(bytes, kChipAlignment) - inside - kGuardBytes, inside + 2 * kGuardBytes);
+  ::munmap(memory - distance_from_guard(bytes, guards_) - kGuardBytes, inside + 2 * kGuardBytes);
 }
 
 void HostMemory::copy_in(std::uint64_t to, const void* from, std::size_t bytes) {

@@ -1,14 +1,15 @@
 // Memory of the host in whole pages: zeroed, and not there until it is touched.
 //
-// With guards, each allocation ends where pages begin that nobody may touch, and such pages lie before it: a kernel
-// that loads or stores past the end of a tensor crashes there, which is an error with its name and line.
+// With guards, pages that nobody may touch lie on both sides of each allocation, and one of its ends is where they
+// begin: a kernel that loads or stores past that end of a tensor crashes there, which is an error with its name and
+// line. Past the other end there is the rest of a page.
 #pragma once
 
 #include "chip/device/chip_memory.hpp"
 
 namespace baton::chip {
 
-enum class Guards : std::uint8_t { none, around };
+enum class Guards : std::uint8_t { none, close_behind, close_before };
 
 class HostMemory final : public ChipMemory {
  public:

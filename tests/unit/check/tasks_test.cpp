@@ -1,7 +1,12 @@
 // Every pair of accesses of tasks of one chip to the same bytes, ordered by each mechanism or not quite.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include <baton/chip.hpp>
 #include <baton/error.hpp>
@@ -202,30 +207,53 @@ TEST(Outputs, AreFreshWhenTheirMemoryIsUsedAgain) {
   EXPECT_GE(recorded.findings.accesses, 64U);
 }
 
-/// What kernels that store past the end of a tensor are told.
-TEST(Guards, FindWhatLiesPastATensor) {
-  if (!options().check) GTEST_SKIP() << "BATON_CHECK is off";
-  Chip chip({.clusters = 1});
-  const Tensor y = chip.alloc<float>({4000}, "y");
-  const auto store = [&](std::int64_t index) -> std::string {
+/// What kernels that store outside of a tensor are told, under a schedule.
+class Guards : public testing::Test {
+ protected:
+  /// Stores to `index` of "y", which has `count` floats. Returns the error.
+  static std::string store(std::optional<std::uint64_t> seed, std::int64_t count, std::int64_t index) {
+    Chip chip({.clusters = 1, .seed = seed});
+    const Tensor y = chip.alloc<float>({count}, "y");
     try {
       chip.run([&](Graph& graph) { graph.submit(store_at, y, index); });
     } catch (const Error& error) {
       return error.what();
     }
     return "";
-  };
-  EXPECT_EQ(store(0), "");
-  EXPECT_EQ(store(3999), "");
-  for (const std::int64_t index : {std::int64_t{4000}, std::int64_t{5000}}) {
-    const std::string text = store(index);
-    EXPECT_NE(text.find("kernel 'store_at' on vector core"), std::string::npos) << text;
-    EXPECT_NE(text.find("access_kernels.cpp:"), std::string::npos) << text;
-    EXPECT_NE(text.find("byte " + std::to_string(4 * index) + " of \"y\", which has 16000 bytes"), std::string::npos)
-        << text;
   }
-  EXPECT_NE(store(-20'000), "");
-  chip.free(y);
+  static void expect_error(std::optional<std::uint64_t> seed, std::int64_t count, std::int64_t index) {
+    const std::string text = store(seed, count, index);
+    const std::string where = fmt::format("byte {} of \"y\", which has {} bytes", 4 * index, 4 * count);
+    for (const std::string& part :
+         {std::string("kernel 'store_at' on vector core"), std::string("access_kernels.cpp:"), where}) {
+      EXPECT_NE(text.find(part), std::string::npos) << index << ": " << text;
+    }
+  }
+  void SetUp() override {
+    if (!options().check) GTEST_SKIP() << "BATON_CHECK is off";
+  }
+};
+
+TEST_F(Guards, FindWhatLiesPastATensor) {
+  for (const std::int64_t index : {0, 3999}) EXPECT_EQ(store({}, 4000, index), "");
+  for (const std::int64_t index : {4000, 5000}) expect_error({}, 4000, index);
+  EXPECT_NE(store({}, 4000, -20'000), "");
+}
+
+TEST_F(Guards, FindWhatLiesInFrontOfATensorUnderEverySecondSchedule) {
+  constexpr std::uint64_t kOdd = 1;
+  for (const std::int64_t index : {0, 3999}) EXPECT_EQ(store(kOdd, 4000, index), "");
+  for (const std::int64_t index : {-1, -1000}) expect_error(kOdd, 4000, index);
+  EXPECT_NE(store(kOdd, 4000, 20'000), "");
+}
+
+TEST_F(Guards, AreCloseOnBothSidesOfWholePages) {
+  const auto floats = static_cast<std::int64_t>(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / sizeof(float));
+  for (const std::uint64_t seed : {0, 1}) {
+    EXPECT_EQ(store(seed, floats, 0), "");
+    expect_error(seed, floats, -1);
+    expect_error(seed, floats, floats);
+  }
 }
 
 TEST(ManyTasks, GoOnWithTheNumbersOfThoseBeforeThem) {
