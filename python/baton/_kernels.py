@@ -70,18 +70,43 @@ class KernelFile(Mapping):
         return f"<baton kernels {', '.join(self)} of {self.library}>"
 
 
+def _file_of_caller() -> str:
+    """The file whose code called this package."""
+    frame = sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").startswith("baton."):
+        frame = frame.f_back
+    return frame.f_code.co_filename if frame else ""
+
+
+def _named_text(text: str, file: str, debug: bool) -> tuple[str, str]:
+    """What messages call a text that stands in `file`, and the text for the compiler.
+
+    For a debugger its lines are those of the file, if it is there word for word. Otherwise they count from its first one: a
+    library that is compiled stays good when something above it changes.
+    """
+    if not os.path.isfile(file):
+        return "<kernel>", text
+    if debug:
+        with open(file, encoding="utf-8", errors="replace") as program:
+            before, found, _ = program.read().partition(text)
+        if found:
+            return file, "\n" * before.count("\n") + text
+    return f"<text in {os.path.basename(file)}>", text
+
+
 def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: bool = False,
             include_dirs: Sequence[str | os.PathLike] = (), defines: Sequence[str] | Mapping[str, Any] = (),
             flags: Sequence[str] = (), debug: bool = False, platform: str = "") -> KernelFile:
     """Compiles all kernels of a source, or finds them in the cache; a path that ends in .so is loaded.
 
-    source         the path of a .cpp file, or the text of one
+    source         the path of a .cpp file, or the text of one; messages call it `<text in program.py>`
     core           "vector" or "cube": what the kernels run on
     orchestration  the source has no kernels: it is for ChipProgram, written against pto_orchestration_api.h
     include_dirs   folders for #include
     defines        {"COLS": 64} or ["COLS=64"]
     flags          for the compiler, as they are
-    debug          for a debugger: not optimised, with all that it needs to know (-O0 -g)
+    debug          for a debugger: not optimised, with all that it needs to know (-O0 -g); lines of a text are those of
+                   the program that it is in
     platform       "cuda": also for NVIDIA GPUs, which takes nvcc
 
     A relative path is looked for in the current folder, then beside the file that calls. Raises Error (compile_failed)
@@ -93,12 +118,9 @@ def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: b
         defines = [f"{name}={value}" for name, value in defines.items()]
     path, text = os.fspath(source), None
     if _is_text(path):
-        path, text = "<kernel>", path
+        path, text = _named_text(path, _file_of_caller(), debug)
     elif not os.path.isabs(path) and not os.path.exists(path):
-        frame = sys._getframe(1)
-        while frame and frame.f_globals.get("__name__", "").startswith("baton."):
-            frame = frame.f_back
-        beside = os.path.join(os.path.dirname(frame.f_code.co_filename), path) if frame else path
+        beside = os.path.join(os.path.dirname(_file_of_caller()), path)
         path = beside if os.path.exists(beside) else path
     if path.endswith(".so"):
         return KernelFile(_core.KernelFile.load(path))

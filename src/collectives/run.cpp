@@ -286,7 +286,7 @@ const AlgorithmInfo& choose_algorithm(const Call& call, Algorithm asked, std::si
                             : forced != Algorithm::automatic ? "BATON_COLLECTIVE asks for it"
                             : !usual                         ? "BATON_COLLECTIVE_TABLE says so"
                                                              : "the usual choice";
-    log::info("{} takes the algorithm {}: {} for {} bytes {} on {} ranks", describe(call),
+    log::info("{}, takes the algorithm {}: {} for {} bytes {} on {} ranks", describe(call),
               name_of(taken ? chosen.algorithm : Algorithm::mesh), why, bytes,
               location == Location::in_windows ? "in windows" : "outside of windows", ranks);
   }

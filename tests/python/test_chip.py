@@ -202,7 +202,7 @@ def test_kernels_from_text_and_their_errors(chip):
     assert x[0] == 42 and triple.name == "triple" and "InOut<int32> x" in repr(triple)
     with pytest.raises(baton.Error) as raised:
         baton.kernel("void f() { not C++; }")
-    assert raised.value.code == baton.Code.compile_failed and "<kernel>:1" in str(raised.value)
+    assert raised.value.code == baton.Code.compile_failed and "<text in test_chip.py>:1" in str(raised.value)
 
 
 def test_a_kernel_that_nobody_holds_stays_loaded_until_its_task_is_complete(chip):

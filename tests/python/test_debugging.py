@@ -108,7 +108,7 @@ with baton.Chip(clusters=1) as chip:
 """)
     assert done.returncode == 0, done.stderr
     said = [line.split("] ", 1)[1] for line in done.stdout.splitlines()]
-    assert re.fullmatch(r"Vec tile, 2 x 8 of float, <kernel>:\d+", said[0])
+    assert re.fullmatch(r"Vec tile, 2 x 8 of float, <text in program.py>:\d+", said[0])
     assert said[1:] == ["  0.0 1.0 ...", "  8.0 9.0 ..."]
     (file,) = tmp_path.glob("tile-0-shows-0-*.npy")
     np.testing.assert_array_equal(np.load(file), np.arange(16, dtype="f4").reshape(2, 8))
@@ -116,7 +116,7 @@ with baton.Chip(clusters=1) as chip:
 
 def test_a_tile_that_cannot_be_written_is_an_error_with_its_place(chip):
     shows = baton.kernel(SHOWS, defines={"FOLDER": '"/nowhere/at/all"'})
-    with pytest.raises(baton.Error, match=r"shows.*TDUMP at <kernel>:\d+: opening /nowhere/at/all/tile-0-shows-0"):
+    with pytest.raises(baton.Error, match=r"shows.*TDUMP at <text in test_debugging.py>:\d+: opening /nowhere/at/all/tile-0-shows-0"):
         chip.run(lambda g: g.submit(shows, np.arange(16, dtype="f4")))
 
 
@@ -146,7 +146,7 @@ def test_a_kernel_that_fails_says_where(chip, failing, name):
     assert FAILURES[name][1] in str(caught.value) and " in ?" not in str(caught.value)
     # What the compiler has put into the kernel has the line it was written at.
     line = 1 + [name in text for text in FAILING.splitlines()].index(True)
-    assert f"<kernel>:{line}" in str(caught.value) or (name == "reads_outside" and not debug)
+    assert f"<text in test_debugging.py>:{line}" in str(caught.value) or (name == "reads_outside" and not debug)
 
 
 def test_a_failed_assertion_says_where_it_comes_from_and_what_it_is(tmp_path):
@@ -164,6 +164,20 @@ with baton.Chip(clusters=1) as chip:
                     r"Assertion `y.size\(\) == 12345' failed\.", said[0])
     assert re.search(r"crashed: an assertion failed: y.size\(\) == 12345, at .*failing.cpp:3", done.stderr)
     assert "Look at the line that the message names" in done.stderr and "with -g" not in done.stderr
+
+
+def test_for_a_debugger_a_text_has_the_lines_of_the_program_it_is_in(tmp_path):
+    text = '''failing = baton.kernel(r"""#include <baton_kernel.hpp>
+BATON_KERNEL(failing, Out<float> y) {
+  if (y.size() > 0) { __builtin_trap(); }
+}
+""", debug=DEBUG)
+with baton.Chip(clusters=1) as chip:
+    chip.run(lambda g: g.submit(failing, np.zeros(1, dtype="f4")))
+'''
+    for debug, place in [(True, "/program.py:4 in failing"), (False, " at <text in program.py>:3")]:
+        done = program(tmp_path, text.replace("DEBUG", str(debug)))
+        assert place in done.stderr, done.stderr
 
 
 LEAVING = {"by_exit": "std::exit(3)", "by_underscore_exit": "_exit(3)", "by_capital_exit": "std::_Exit(3)",
@@ -185,7 +199,7 @@ for name in {list(LEAVING)}:
 """)
     assert done.returncode == 0 and done.stdout.count("lives on") == len(LEAVING), done.stderr
     for line, name in enumerate(LEAVING, 4):
-        assert re.search(rf"kernel '{name}' on .* called \w+\(3\), at .*<kernel>:{line}", done.stdout), done.stdout
+        assert re.search(rf"kernel '{name}' on .* called \w+\(3\), at .*<text in program.py>:{line}", done.stdout), done.stdout
     assert done.stdout.count("Return from the kernel") == len(LEAVING)
 
 
@@ -216,7 +230,7 @@ me.barrier()
         assert f'rank {rank} of "world" has the window "halo": 256 bytes on each of 2 ranks' in mine
         assert any(re.fullmatch(r"allreduce of 64 float32.* takes the algorithm \w+: the usual choice for 256 bytes in windows "
                                 r"on 2 ranks", line) for line in mine), mine
-        assert any(re.match("<kernel> (was compiled in|is compiled already)", line) for line in mine), mine
+        assert any(re.match("<text in program.py> (was compiled in|is compiled already)", line) for line in mine), mine
 
 
 STUCK = """
