@@ -1,11 +1,10 @@
-// The clock of what `baton check` reads: one for all processes that write to a file.
+// The clock of what `baton check` reads: a number that all processes share which write to a file.
 //
-// Who releases something reads the clock before, who acquires it reads the clock after, and gets a later time, whatever
-// the counters of their processors show. Those may differ; and a processor may read its own one while a load that
-// stands in front of that is still under way.
+// Who releases something takes a number before, who acquires it takes one after, and gets a later one. Counters of
+// processors do not tell that: they may differ; and a processor may read its own one while a load that stands in front
+// of that is still under way.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -14,15 +13,10 @@ namespace baton {
 /// Zero is the initial state. It may lie in memory that several processes share.
 class CheckClock {
  public:
-  /// At least `now`, and later than all times that were read before.
-  [[nodiscard]] std::uint64_t read(std::uint64_t now) noexcept {
-    std::uint64_t last = last_.load(std::memory_order_relaxed);
-    std::uint64_t next = 0;
+  /// Later than all that were taken before.
+  [[nodiscard]] std::uint64_t next() noexcept {
     // Relaxed: what happens before something else comes before it in the order of one word's changes, too.
-    do {
-      next = std::max(now, last + 1);
-    } while (!last_.compare_exchange_weak(last, next, std::memory_order_relaxed));
-    return next;
+    return last_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
  private:

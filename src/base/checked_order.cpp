@@ -8,7 +8,7 @@ namespace baton {
 namespace {
 
 EventRecord event_of(EventKind kind, const CheckedActor& by, std::uint64_t a, std::uint64_t b = 0) noexcept {
-  return {.begin = ticks(), .end = by.activity, .kind = kind, .rank = by.rank, .a = a, .b = b};
+  return {.end = by.activity, .kind = kind, .rank = by.rank, .a = a, .b = b};
 }
 
 }  // namespace
@@ -28,7 +28,6 @@ CheckedTasks CheckedTasks::of_this_process() noexcept {
 
 void CheckedTasks::waits_for(std::uint32_t rank, std::uint64_t task, std::uint64_t earlier) const noexcept {
   EventRecord event = event_of(EventKind::edge, {.rank = rank}, task, earlier);
-  event.end = event.begin;
   event.c = id;
   events::record(event);
 }

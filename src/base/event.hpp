@@ -13,12 +13,12 @@
 
 namespace baton {
 
-/// How much is recorded. Each level includes those below it.
+/// How much is recorded. Each level includes those below it, but for the last one.
 enum class EventLevel : std::uint8_t {
   off,
   last,   // what happens seldom enough to be recorded always: a ring of each thread keeps the last of it
   trace,  // everything that happens, to a file
-  check,  // also what it touches and what orders it, for `baton check`
+  check,  // instead of that, what is touched and what orders it, for `baton check`
 };
 
 /// Numbers are those of files: they stay.
@@ -146,7 +146,8 @@ static_assert(detail::kinds_are_in_order());
   return kEventKinds[index < kEventKindCount ? index : 0];
 }
 
-/// Whether `baton check` reads events of this kind. Their times are those of CheckClock (base/check_clock.hpp).
+/// Whether `baton check` reads events of this kind. A file for it has no others, and their begins are numbers of
+/// CheckClock (base/check_clock.hpp).
 [[nodiscard]] constexpr bool is_for_checks(EventKind kind) noexcept {
   return kind == EventKind::joined || kind == EventKind::left || kind == EventKind::edge ||
          info_of(kind).level == EventLevel::check;

@@ -113,7 +113,8 @@ constexpr Row kOptions[] = {
       "trace`."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.trace = parse_trace(i.name, text); }},
     {{"BATON_CHECK", kCheckForm, "off",
-      "Whether a trace has what `baton check` needs to find races: every access, and what orders it. Set by it."},
+      "Whether a trace has, in place of all else, what `baton check` needs to find races: every access, and what "
+      "orders it. Set by it."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.check = parse_check(i.name, text); }},
     {{"BATON_HOSTS", "hosts such as a:4,b:4", "", "The hosts of a node whose program names none: its chips run there."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.hosts = parse_name(i.name, text, i.form); }},

@@ -255,12 +255,14 @@ void record(const EventRecord& event) noexcept {
     writer = &enter_thread();
   const RingWriter::Words words = words_of(event);
   if (info_of(event.kind).level == EventLevel::last) writer->last.write(words);
-  if (!tracing()) return;
+  const EventLevel level = recorded_level.load(std::memory_order_relaxed);
+  const bool is_checked = level == EventLevel::check;
+  if (level < EventLevel::trace || (is_checked && !is_for_checks(event.kind))) return;
   const bool has_room = writer->traces_now() && writer->traced.written() < writer->room_until;
   if (!has_room && !registry().make_room(*writer)) return;
-  if (is_for_checks(event.kind) && recorded_level.load(std::memory_order_relaxed) == EventLevel::check) {
+  if (is_checked) {
     EventRecord checked = event;
-    checked.begin = writer->header->check_clock.read(event.begin);
+    checked.begin = writer->header->check_clock.next();
     if (info_of(event.kind).level != EventLevel::check) checked.end = checked.begin;
     return writer->traced.write(words_of(checked));
   }

@@ -23,11 +23,14 @@ namespace baton::events {
 extern std::atomic<EventLevel> recorded_level;
 
 [[nodiscard]] inline bool wants(EventKind kind) noexcept {
-  return recorded_level.load(std::memory_order_relaxed) >= info_of(kind).level;
+  const EventLevel recorded = recorded_level.load(std::memory_order_relaxed);
+  const EventLevel of_kind = info_of(kind).level;
+  if (of_kind == EventLevel::last) return recorded >= EventLevel::last;
+  return recorded == of_kind || (recorded == EventLevel::check && is_for_checks(kind));
 }
-/// Whether a trace is being written: for what must be noted beforehand.
+/// Whether everything goes to a file: for what must be noted beforehand.
 [[nodiscard]] inline bool tracing() noexcept {
-  return recorded_level.load(std::memory_order_relaxed) >= EventLevel::trace;
+  return recorded_level.load(std::memory_order_relaxed) == EventLevel::trace;
 }
 
 /// Writes the event to the rings that want its kind. Any thread; never waits for another one but when it takes a new

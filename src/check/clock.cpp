@@ -1,6 +1,13 @@
 #include "check/clock.hpp"
 
 namespace baton::check {
+namespace {
+
+std::shared_ptr<Clock::Block> make_block(const Clock::Block& from = {}) {
+  return std::allocate_shared<Clock::Block>(Recycling<Clock::Block>(), from);
+}
+
+}  // namespace
 
 bool Clock::raise(Actor actor, Time time) {
   const std::size_t index = actor / kBlock;
@@ -11,7 +18,7 @@ bool Clock::raise(Actor actor, Time time) {
     (*at->block)[actor % kBlock] = time;
     return true;
   }
-  auto block = is_there ? std::make_shared<Block>(*at->block) : std::make_shared<Block>();
+  auto block = is_there ? make_block(*at->block) : make_block();
   (*block)[actor % kBlock] = time;
   if (!is_there) at = parts_.insert(at, {index, nullptr});
   at->block = std::move(block);
@@ -24,7 +31,7 @@ bool Clock::join(const Clock& other) {
     return !parts_.empty();
   }
   bool grew = false;
-  std::vector<Part> added;
+  Parts added;
   auto mine = parts_.begin();
   for (const Part& theirs : other.parts_) {
     mine = std::lower_bound(mine, parts_.end(), theirs.index,
@@ -39,7 +46,7 @@ bool Clock::join(const Clock& other) {
     if (joined == *mine->block) continue;
     grew = true;
     // Who has seen all of it shares it.
-    mine->block = joined == *theirs.block ? theirs.block : std::make_shared<Block>(joined);
+    mine->block = joined == *theirs.block ? theirs.block : make_block(joined);
   }
   if (added.empty()) return grew;
   const auto middle = static_cast<std::ptrdiff_t>(parts_.size());
@@ -49,14 +56,14 @@ bool Clock::join(const Clock& other) {
 }
 
 void Clock::meet(const Clock& other) {
-  std::vector<Part> common;
+  Parts common;
   auto theirs = other.parts_.begin();
   for (Part& mine : parts_) {
     theirs = std::lower_bound(theirs, other.parts_.end(), mine.index,
                               [](const Part& part, std::size_t index) { return part.index < index; });
     if (theirs == other.parts_.end() || theirs->index != mine.index) continue;
     if (mine.block != theirs->block) {
-      auto least = std::make_shared<Block>();
+      auto least = make_block();
       for (std::size_t i = 0; i < kBlock; ++i) (*least)[i] = std::min((*mine.block)[i], (*theirs->block)[i]);
       mine.block = std::move(least);
     }

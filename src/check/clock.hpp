@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check/history.hpp"
+#include "check/recycling.hpp"
 
 namespace baton::check {
 
@@ -37,8 +38,9 @@ class Clock {
     std::size_t index;
     std::shared_ptr<Block> block;  // which others may share; who has it alone changes it
   };
+  using Parts = std::vector<Part, Recycling<Part>>;
   /// By index; the others are all zero.
-  [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+  [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
   /// Null: all zero. Two clocks with the same block have the same entries there.
   [[nodiscard]] const Block* block_at(std::size_t index) const noexcept {
     const auto found = std::ranges::lower_bound(parts_, index, {}, &Part::index);
@@ -46,8 +48,12 @@ class Clock {
   }
 
  private:
-  std::vector<Part> parts_;
+  Parts parts_;
 };
+
+[[nodiscard]] inline std::shared_ptr<Clock> make_clock(const Clock& from = {}) {
+  return std::allocate_shared<Clock>(Recycling<Clock>(), from);
+}
 
 /// What happened before an event: of its own actor everything up to `time`, of others what `seen` says.
 struct Stamp {

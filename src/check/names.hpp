@@ -9,13 +9,21 @@
 
 #include "base/checked_event.hpp"
 #include "check/history.hpp"
+#include "check/lately.hpp"
 
 namespace baton::check {
 
 class Names {
  public:
   [[nodiscard]] std::uint32_t place(const std::string& text);
-  [[nodiscard]] bool has_memory(std::uint64_t memory) const { return memories_.contains(memory); }
+  [[nodiscard]] bool has_memory(std::uint64_t memory) {
+    Memory*& known = memories_lately_.at(memory, memory);
+    if (known == nullptr) {
+      const auto found = memories_.find(memory);
+      if (found != memories_.end()) known = &found->second;
+    }
+    return known != nullptr;
+  }
   void add_memory(const CheckedBytes& bytes, const std::string& name) {
     memories_.try_emplace(bytes.memory, Memory{name, bytes.owner, bytes.holder});
   }
@@ -40,6 +48,7 @@ class Names {
   std::map<std::string, std::uint32_t> places_;
   std::vector<std::string> texts_;
   std::unordered_map<std::uint64_t, Memory> memories_;
+  Lately<std::uint64_t, Memory> memories_lately_;
 };
 
 }  // namespace baton::check

@@ -4,11 +4,6 @@
 
 namespace baton::check {
 
-Ordering::ActorState& Ordering::state_of(Actors& actors, Actor actor) {
-  if (actor >= actors.size()) actors.resize(std::size_t{actor} + 1);
-  return actors[actor];
-}
-
 void Ordering::enter(Actor actor) {
   ActorState& state = state_of(actors_, actor);
   state.is_known = true;
@@ -25,7 +20,7 @@ void Ordering::hand(const Event& event, const ActorState& state, Tokens& tokens)
 void Ordering::receive(const Event& event, ActorState& state, const Tokens& tokens) {
   const auto token = tokens.find(event.subject);
   if (token == tokens.end() || state.seen->covers(token->second.clock)) return;
-  auto seen = std::make_shared<Clock>(*state.seen);
+  auto seen = make_clock(*state.seen);
   seen->join(token->second.clock);
   state.seen = std::move(seen);
   state.number = mix(state.number, token->second.number);
@@ -45,7 +40,7 @@ void Ordering::wait(Step& step, const Event& event, ActorState& state) {
   step.version = version();
   const bool knows_change = guaranteed.change == nullptr || guaranteed.change->stamp.is_in(*state.seen);
   if (!knows_change || !state.seen->covers(guaranteed.clock)) {
-    auto seen = std::make_shared<Clock>(*state.seen);
+    auto seen = make_clock(*state.seen);
     seen->join(guaranteed.clock);
     if (!knows_change) guaranteed.change->stamp.join_to(*seen);
     state.seen = std::move(seen);
@@ -82,6 +77,12 @@ bool Ordering::take(Step& step, const Event& event, ActorState& state, Tokens& t
   return false;
 }
 
+Word& Ordering::word_of(const WordKey& key) {
+  Word*& known = words_lately_.at(key.first + key.second / sizeof(std::uint32_t), key);
+  if (known == nullptr) known = &words_[key];
+  return *known;
+}
+
 bool Ordering::begin(const History& history) {
   for (auto& [key, word] : words_) word.forget_after([this](Actor actor) { return state_of(actors_, actor).time; });
   steps_.clear();
@@ -97,7 +98,7 @@ bool Ordering::begin(const History& history) {
     Step& step = steps_.emplace_back();
     step.event = static_cast<std::uint32_t>(i);
     step.time = state.time;
-    if (event.kind == Kind::change || event.kind == Kind::wait) step.word = &words_[{event.subject, event.begin}];
+    if (event.kind == Kind::change || event.kind == Kind::wait) step.word = &word_of({event.subject, event.begin});
     if (event.kind == Kind::change) {
       step.is_calculated = true;
       step.seen = state.number;

@@ -24,6 +24,7 @@
 #include "base/function_ref.hpp"
 #include "check/clock.hpp"
 #include "check/history.hpp"
+#include "check/lately.hpp"
 #include "check/word.hpp"
 
 namespace baton::check {
@@ -59,7 +60,7 @@ class Ordering {
     bool is_known = false;
     bool is_gone = false;
     std::uint64_t number = 0;
-    std::shared_ptr<const Clock> seen = std::make_shared<const Clock>();
+    std::shared_ptr<const Clock> seen = make_clock();
   };
   struct Token {
     std::uint64_t number = 0;
@@ -86,7 +87,11 @@ class Ordering {
     std::shared_ptr<const Clock> result;
   };
 
-  static ActorState& state_of(Actors& actors, Actor actor);
+  static ActorState& state_of(Actors& actors, Actor actor) {
+    if (actor >= actors.size()) [[unlikely]]
+      actors.resize(std::size_t{actor} + 1);
+    return actors[actor];
+  }
   /// The first pass, in which each wait knows only the changes that came before it in this run. True if it has waits.
   [[nodiscard]] bool begin(const History& history);
   /// Moves the state of its actor behind the event. True if a change has seen less than was assumed.
@@ -97,7 +102,10 @@ class Ordering {
 
   Actors actors_;
   Tokens tokens_;
+  [[nodiscard]] Word& word_of(const WordKey& key);
+
   std::unordered_map<WordKey, Word, HashWord> words_;
+  Lately<WordKey, Word> words_lately_;
   std::vector<Step> steps_;
   std::uint64_t last_number_ = 0;
 };

@@ -18,14 +18,15 @@ void RaceFinder::finish() {
   judge(kept_.size());
 }
 
+Shadow& RaceFinder::shadow_of(std::uint64_t memory) {
+  Shadow*& known = shadows_lately_.at(memory, memory);
+  if (known == nullptr) known = &shadows_[memory];
+  return *known;
+}
+
 void RaceFinder::judge(std::size_t count) {
-  constexpr std::size_t kWaits = 16;
   ordering_.commit(kept_, count, [&](const Event& event, const Stamp& stamp) {
-    if (event.kind == Kind::wait) {
-      std::deque<Waited>& waits = waited_[event.actor];
-      waits.push_front({event, stamp});
-      if (waits.size() > kWaits) waits.pop_back();
-    }
+    if (event.kind == Kind::wait) waited_[event.actor].add(event, stamp);
     if (event.kind == Kind::fresh) {
       if (const auto shadow = shadows_.find(event.subject); shadow != shadows_.end()) {
         shadow->second.forget(event.begin, event.end);
@@ -34,7 +35,7 @@ void RaceFinder::judge(std::size_t count) {
     if (event.kind == Kind::access || event.kind == Kind::change || event.kind == Kind::wait) {
       Event access = event;
       if (event.kind != Kind::access) access.use = Use::atomic;
-      shadows_[event.subject].touch(access, stamp, [&](const Touch& earlier, std::uint64_t begin, std::uint64_t end) {
+      shadow_of(event.subject).touch(access, stamp, [&](const Touch& earlier, std::uint64_t begin, std::uint64_t end) {
         note({earlier.event, access, earlier.time, stamp.time, begin, end});
       });
     }
@@ -42,6 +43,7 @@ void RaceFinder::judge(std::size_t count) {
   kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(count));
   ordering_.forget_what_is_over();
   const Clock over = ordering_.seen_by_all();
+  shadows_lately_.forget_all();
   for (auto at = shadows_.begin(); at != shadows_.end();) {
     at = at->second.forget(over) ? shadows_.erase(at) : std::next(at);
   }
@@ -62,7 +64,8 @@ void RaceFinder::note(const Race& race) {
 std::optional<Detour> RaceFinder::detour_of(const Race& race) const {
   const auto waits = waited_.find(race.second.actor);
   if (waits == waited_.end()) return std::nullopt;
-  for (const Waited& waited : waits->second) {
+  for (std::size_t i = 0; i < waits->second.count(); ++i) {
+    const Waited& waited = waits->second.before(i);
     const Word* const word = ordering_.word({waited.event.subject, waited.event.begin});
     if (word == nullptr) continue;
     const Waiter waiter{waited.event.actor, waited.stamp.time, *waited.stamp.seen, waited.event.comparison,

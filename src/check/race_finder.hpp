@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "check/history.hpp"
+#include "check/lately.hpp"
 #include "check/ordering.hpp"
 #include "check/shadow.hpp"
 
@@ -59,6 +59,28 @@ class RaceFinder {
     Stamp stamp;
   };
 
+  /// The last waits of an actor.
+  class Waits {
+   public:
+    void add(const Event& event, const Stamp& stamp) {
+      if (last_.size() < kKept) {
+        last_.push_back({event, stamp});
+      } else {
+        last_[next_] = {event, stamp};
+      }
+      next_ = (next_ + 1) % kKept;
+    }
+    [[nodiscard]] std::size_t count() const noexcept { return last_.size(); }
+    /// 0 is the last one.
+    [[nodiscard]] const Waited& before(std::size_t i) const noexcept { return last_[(next_ + kKept - 1 - i) % kKept]; }
+
+   private:
+    static constexpr std::size_t kKept = 16;
+    std::vector<Waited> last_;
+    std::size_t next_ = 0;
+  };
+
+  [[nodiscard]] Shadow& shadow_of(std::uint64_t memory);
   void judge(std::size_t count);
   void note(const Race& race);
   [[nodiscard]] std::optional<Detour> detour_of(const Race& race) const;
@@ -67,8 +89,8 @@ class RaceFinder {
   History kept_;
   Ordering ordering_;
   std::unordered_map<std::uint64_t, Shadow> shadows_;
-  /// The last waits of each actor.
-  std::unordered_map<Actor, std::deque<Waited>> waited_;
+  Lately<std::uint64_t, Shadow> shadows_lately_;
+  std::unordered_map<Actor, Waits> waited_;
   std::map<Key, std::size_t> numbers_;
   std::vector<Finding> findings_;
 };

@@ -27,9 +27,17 @@ void RecordedHistory::receive(Actor actor, std::uint64_t token) {
 }
 
 Actor RecordedHistory::actor_of(const EventRecord& recorded, std::uint32_t process) {
+  // The program of a rank stays the same actor.
+  Program& program = programs_[(process + recorded.rank) % programs_.size()];
+  const bool is_program = recorded.end == 0;
+  if (is_program && program.is_known && program.process == process && program.rank == recorded.rank) {
+    finder_.enter(program.actor);
+    return program.actor;
+  }
   const Actors::Entered entered = actors_.of(origin_of(recorded, process));
   // Other activities begin with what they take.
-  if (entered.again || recorded.end == 0) finder_.enter(entered.actor);
+  if (entered.again || is_program) finder_.enter(entered.actor);
+  if (is_program) program = {true, process, recorded.rank, entered.actor};
   return entered.actor;
 }
 

@@ -1,6 +1,7 @@
 // From the events of a trace to a history for the race finder.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -55,11 +56,20 @@ class RecordedHistory {
   void receive(Actor actor, std::uint64_t token);
   void give(const Event& event);
 
+  /// An actor that was found lately.
+  struct Program {
+    bool is_known = false;
+    std::uint32_t process = 0;
+    std::uint32_t rank = 0;
+    Actor actor = 0;
+  };
+
   const TraceReader& trace_;
   RaceFinder& finder_;
   Names names_;
   std::vector<std::vector<std::optional<std::uint32_t>>> places_;  // by process and the number of its text
   Actors actors_;
+  std::array<Program, 64> programs_{};
   std::unordered_map<TaskKey, Edges, HashTask> edges_;
   std::unordered_map<std::uint64_t, std::uint64_t> chips_;  // by the token of all their tasks
   std::uint64_t events_ = 0;

@@ -51,7 +51,7 @@ bool Word::update(Actor actor, Time time, const std::shared_ptr<const Clock>& se
   if (change.stamp.seen->covers(*seen)) {
     change.stamp.seen = seen;
   } else {
-    auto both = std::make_shared<Clock>(*seen);
+    auto both = make_clock(*seen);
     both->meet(*change.stamp.seen);
     if (*both == *change.stamp.seen) return false;
     change.stamp.seen = std::move(both);

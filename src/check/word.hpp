@@ -74,7 +74,8 @@ class Word {
   struct Sender {
     Actor actor = 0;
     Changes changes;
-    std::vector<Time> times;  // of them: beside each other, to be found fast
+    std::vector<Time> times;               // of them: beside each other, to be found fast
+    mutable std::size_t known_lately = 0;  // what count_known() gave: the next wait knows about as many
 
     /// Changes that are before the wait.
     [[nodiscard]] std::size_t count_known(const Waiter& waiter) const;
@@ -103,7 +104,15 @@ class Word {
     ++final_version_;
   }
 
+  /// Lists of the last question, whose memory the next one takes.
+  struct Scratch {
+    std::vector<std::size_t> counts;
+    Chosen known;
+    Chosen open;
+  };
+
   std::vector<Sender> senders_;
+  mutable Scratch scratch_;
   std::int64_t first_value_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t final_version_ = 0;

@@ -95,7 +95,18 @@ Clock join_all(std::span<const Change* const> changes) {
 
 std::size_t Word::Sender::count_known(const Waiter& waiter) const {
   const Time last = actor == waiter.actor ? waiter.time : waiter.seen[actor];
-  return static_cast<std::size_t>(std::ranges::upper_bound(times, last) - times.begin());
+  constexpr int kNear = 8;
+  std::size_t at = std::min(known_lately, times.size());
+  for (int step = 0; step < kNear; ++step) {
+    if (at < times.size() && times[at] <= last) {
+      ++at;
+    } else if (at > 0 && times[at - 1] > last) {
+      --at;
+    } else {
+      return known_lately = at;
+    }
+  }
+  return known_lately = static_cast<std::size_t>(std::ranges::upper_bound(times, last) - times.begin());
 }
 
 std::size_t Word::Sender::count_not_after(const Waiter& waiter) const {
@@ -147,16 +158,16 @@ bool Word::Ways::suffice(const Waiter& waiter, std::span<const Change* const> so
 }
 
 Guarantee Word::guaranteed_by_sum(const Waiter& waiter, std::int64_t least) const {
-  std::vector<std::size_t> known;
-  known.reserve(senders_.size());
+  std::vector<std::size_t>& known = scratch_.counts;
+  known.clear();
   std::int64_t missing = least - first_value_;
   for (const Sender& by : senders_) {
     known.push_back(by.count_known(waiter));
     if (known.back() != 0) missing -= by.changes[known.back() - 1].sum;
   }
   if (missing <= 0) return {.is_final = true};
-  Chosen open;
-  open.reserve(2 * senders_.size());
+  Chosen& open = scratch_.open;
+  open.clear();
   std::int64_t total = 0;
   bool is_final = true;
   for (std::size_t i = 0; i < senders_.size(); ++i) {
@@ -204,10 +215,10 @@ Guarantee Word::guaranteed_by_sets_of_one(const Waiter& waiter) const {
 
 Clock Word::guaranteed_by_set(const Waiter& waiter) const {
   const auto satisfies = [&](std::int64_t value) { return holds(value, waiter.comparison, waiter.value); };
-  Chosen known;  // the last of each actor: it hides those before it
-  Chosen open;   // the first of each actor that satisfies the wait: the later ones have seen more
-  known.reserve(2 * senders_.size());
-  open.reserve(senders_.size());
+  Chosen& known = scratch_.known;  // the last of each actor: it hides those before it
+  Chosen& open = scratch_.open;    // the first of each actor that satisfies the wait: the later ones have seen more
+  known.clear();
+  open.clear();
   for (const Sender& by : senders_) {
     const std::size_t count = by.count_known(waiter);
     if (count != 0) known.push_back(&by.changes[count - 1]);

@@ -18,9 +18,7 @@ std::uint64_t job_number(World& world) noexcept {
   return number;
 }
 
-std::uint64_t memory_number(const CheckedPart& part) noexcept {
-  return mix(mix(job_number(part.world), part.tag), part.owner);
-}
+std::uint64_t memory_number(const CheckedPart& part) noexcept { return mix(part.window_number, part.owner); }
 
 std::uint64_t barrier_token(DomainState& domain, std::uint64_t epoch) noexcept {
   return mix(mix(job_number(domain.world()), domain.id()), epoch);
@@ -28,18 +26,18 @@ std::uint64_t barrier_token(DomainState& domain, std::uint64_t epoch) noexcept {
 
 void record(EventKind kind, const CheckedPart& part, const CheckedBytes& bytes, const char* operation,
             const EventSource& from) {
-  const TextId place = text_of_access(operation, from);
-  EventRecord event{.begin = ticks(),
-                    .end = from.activity,
+  EventRecord event{.end = from.activity,
                     .kind = kind,
-                    .rank = part.world.rank(),
+                    .rank = part.rank,
                     .object = part.window,
-                    .place = place};
+                    .place = text_of_access(operation, from)};
   pack(bytes, event);
   events::record(event);
 }
 
 }  // namespace
+
+std::uint64_t window_number(World& world, std::uint64_t tag) noexcept { return mix(job_number(world), tag); }
 
 void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, CheckedUse use, const char* operation,
                 const EventSource& from) {

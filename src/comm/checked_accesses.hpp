@@ -16,11 +16,13 @@ class World;
 
 /// One part of a window, as a rank sees it.
 struct CheckedPart {
-  World& world;
-  TextId window;  // its name
-  std::uint64_t tag;
+  std::uint32_t rank;  // who sees it
+  TextId window;       // its name
+  std::uint64_t window_number;
   std::uint32_t owner;
 };
+/// The same in all processes, and for no other window.
+[[nodiscard]] std::uint64_t window_number(World& world, std::uint64_t tag) noexcept;
 
 /// Before the bytes are touched.
 void note_touch(const CheckedPart& part, std::size_t offset, std::size_t bytes, CheckedUse use, const char* operation,

@@ -44,6 +44,7 @@ WindowState::WindowState(std::shared_ptr<DomainState> domain, std::string name, 
     if (path_ != nullptr) path_->delivery().withdraw(key_);
     throw;
   }
+  checked_number_ = window_number(domain_->world(), tag_);
   std::vector<std::uint64_t> windows(domain_->size());
   for (std::size_t r = 0; r < windows.size(); ++r)
     windows[r] = reinterpret_cast<std::uint64_t>(first_part_ + r * stride_);

@@ -93,7 +93,7 @@ class WindowState {
 
   /// For `baton check`.
   [[nodiscard]] CheckedPart checked_part(int owner) const noexcept {
-    return {domain_->world(), event_text_, tag_, member(owner)};
+    return {domain_->world().rank(), event_text_, checked_number_, member(owner)};
   }
 
   [[nodiscard]] std::string activity_of(int rank) const;
@@ -162,6 +162,7 @@ class WindowState {
   std::shared_ptr<DomainState> domain_;
   std::string name_;
   TextId event_text_;
+  std::uint64_t checked_number_ = 0;  // for `baton check`
   std::uint64_t bytes_;
   std::uint64_t tag_ = 0;
   wire::AllocationKey key_{};

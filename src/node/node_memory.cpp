@@ -179,10 +179,8 @@ void WorkerState::note_copy(const Tensor& tensor, std::size_t bytes, CheckedUse 
   if (!is_checked()) return;
   const BufferRecord& buffer = buffer_of(tensor);
   const std::uint64_t begin = tensor.address() - reinterpret_cast<std::uint64_t>(buffer.shared.memory->address());
-  EventRecord event{.begin = ticks(),
-                    .kind = EventKind::touch,
-                    .object = events::text(buffer.shared.name),
-                    .place = events::text(operation)};
+  EventRecord event{
+      .kind = EventKind::touch, .object = events::text(buffer.shared.name), .place = events::text(operation)};
   pack({.memory = node_memory(checked_.id, buffer.shared.id),
         .begin = begin,
         .how = static_cast<std::uint8_t>(use),

@@ -18,11 +18,11 @@ CheckedChip::CheckedChip(std::uint32_t rank) noexcept : rank_(rank), first_activ
 void CheckedChip::record(EventKind kind, CheckedBytes bytes, const char* buffer, const char* operation,
                          const EventSource& from) const {
   bytes.owner = rank_;
-  // The texts first: they may take a lock, and the time is to be that of the access.
-  const TextId object = events::text_of(buffer);
-  const TextId place = text_of_access(operation, from);
-  EventRecord event{
-      .begin = ticks(), .end = from.activity, .kind = kind, .rank = rank_, .object = object, .place = place};
+  EventRecord event{.end = from.activity,
+                    .kind = kind,
+                    .rank = rank_,
+                    .object = events::text_of(buffer),
+                    .place = text_of_access(operation, from)};
   pack(bytes, event);
   events::record(event);
 }

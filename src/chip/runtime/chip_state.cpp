@@ -130,8 +130,8 @@ void ChipState::profile() {
 
 Profiler* ChipState::profiler_of_run() {
   if (is_profiled()) return profiler_.get();
-  // For the trace that is written now.
-  if (events::tracing() == (profiler_ != nullptr)) return profiler_.get();
+  // For the trace that is written now, or a check.
+  if (events::wants(EventKind::edge) == (profiler_ != nullptr)) return profiler_.get();
   if (profiler_) {
     device_->profile(nullptr);
     profiler_.reset();

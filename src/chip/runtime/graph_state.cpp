@@ -57,7 +57,7 @@ void GraphState::fill(OwnCore& own, const Submission& submission) {
 void GraphState::trace_edge(TaskId task, TaskId earlier, const Tensor* because, const Place& where) {
   const std::uint64_t now = ticks();
   TextId tensor = 0;
-  if (because != nullptr && because->buffer().space == MemorySpace::host) {
+  if (because != nullptr && because->buffer().space == MemorySpace::host && events::tracing()) {
     const std::string name = parts_.memory.name_of(reinterpret_cast<const void*>(because->address()));
     // Without the position in it.
     tensor = events::text(name.substr(0, name.find('+')));
@@ -78,7 +78,7 @@ void GraphState::trace_edge(TaskId task, TaskId earlier, const Tensor* because, 
 template <class Live, class Depend>
 void GraphState::link(TaskId id, const Submission& submission, Live&& live, Depend&& depend) {
   const Tensor* because = nullptr;
-  const bool traced = events::tracing();
+  const bool traced = events::wants(EventKind::edge);
   const auto found = [&](TaskId earlier) {
     depend(earlier);
     if (traced) [[unlikely]]
