@@ -1,6 +1,7 @@
 #include "comm/backends/ucx/ucx_backend.hpp"
 
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,18 @@ std::uint64_t make_pass() {
   std::uint64_t pass = 0;
   if (::getrandom(&pass, sizeof pass, 0) != static_cast<ssize_t>(sizeof pass)) fail_system("getrandom");
   return pass;
+}
+
+/// One rank of each host hears from all ranks of the others, and UCX takes two sockets for each direction.
+void permit_files(std::uint64_t far_ranks) {
+  constexpr std::uint64_t kFilesOfOthers = 512;
+  const std::uint64_t needed = 4 * far_ranks + kFilesOfOthers;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
+  limit.rlim_cur = std::min<std::uint64_t>(needed, limit.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == needed) return;
+  log::warn("a rank with {} ranks on other hosts may need {} open files, and may open {}", far_ranks, needed,
+            limit.rlim_max);
 }
 
 class UcxBackend final : public comm::Backend {
@@ -107,6 +120,7 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
     host_of.push_back(meeting->host_of(other));
     if (host_of.back() == own_host) here.push_back(other);
   }
+  permit_files(host_of.size() - here.size());
   const auto ends = std::make_shared<EarlyEnds>();
   meeting->on_end([ends](const comm::RankEnd& end) { ends->note(end); });
   const auto hopeless = [ends, &host_of, own_host]() -> std::optional<Error> {

@@ -18,6 +18,8 @@ void change_defaults() {
       {"UCX_MEM_EVENTS", "n"},
       // Above this number of ranks UCX would not take TCP.
       {"UCX_TCP_MAX_NUM_EPS", "inf"},
+      // One for each connection that is made or taken: of each host one rank hears from all ranks of the others.
+      {"UCX_ASYNC_MAX_EVENTS", "16384"},
       // A payload up to this size follows its header at once, in one piece. Its rendezvous has each side wait for the
       // other, again and again where ranks share processors (docs/investigations/latency-between-hosts.md).
       {"UCX_RNDV_THRESH", "1m"},
