@@ -7,16 +7,16 @@
 
 namespace pto {
 
-#define PTO_BINARY(NAME, OPERATION, ACCEPTS, TYPES)                                         \
-  template <typename Dst, typename Src0, typename Src1>                                     \
-  AICORE RecordEvent NAME(Dst& dst, Src0& src0, Src1& src1,                                 \
-                          baton::kernel::Where where = baton::kernel::Where::current()) {   \
-    using namespace baton::kernel;                                                          \
-    static_assert(ACCEPTS<typename Dst::DType>, #NAME " takes " TYPES);                     \
-    require_elementwise<Dst, Src0, Src1>();                                                 \
-    combine<typename Dst::DType>(begin_binary(#NAME, where, dst, src0, src1), OPERATION{}); \
-    return {};                                                                              \
-  }                                                                                         \
+#define PTO_BINARY(NAME, OPERATION, ACCEPTS, TYPES)                                       \
+  template <typename Dst, typename Src0, typename Src1>                                   \
+  AICORE RecordEvent NAME(Dst& dst, Src0& src0, Src1& src1,                               \
+                          baton::kernel::Where where = baton::kernel::Where::current()) { \
+    using namespace baton::kernel;                                                        \
+    static_assert(ACCEPTS<typename Dst::DType>, #NAME " takes " TYPES);                   \
+    require_elementwise<Dst, Src0, Src1>();                                               \
+    combine_tiles(#NAME, where, dst, src0, src1, OPERATION{});                            \
+    return {};                                                                            \
+  }                                                                                       \
   PTO_WITH_EVENTS(NAME)
 
 PTO_BINARY(TADD, AddNumbers, is_vector_number, "half, float, int16, int32")

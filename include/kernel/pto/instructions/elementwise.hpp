@@ -11,6 +11,7 @@
 #include <pto/instructions/lane_pieces.hpp>
 #include <pto/instructions/numbers.hpp>
 #include <pto/instructions/operands.hpp>
+#include <pto/instructions/whole_pieces.hpp>
 #include <pto/instructions/wide_pieces.hpp>
 #include <pto/target/vector_loop.hpp>
 
@@ -199,6 +200,51 @@ PTO_SHARED AICORE void apply(const Work& work, Operation operation) {
         }
       }
     }
+  }
+}
+
+template <typename Operation, typename Dst, typename First, typename Second>
+PTO_OUTLINED AICORE void combine_the_long_way(const char* name, Where where, Dst dst, First first, Second second,
+                                              Operation operation) {
+  combine<typename Dst::DType>(begin_binary(name, where, dst, first, second), operation);
+}
+template <typename Operation, typename Dst, typename Src>
+PTO_OUTLINED AICORE void combine_with_number_the_long_way(const char* name, Where where, Dst dst, Src src,
+                                                          typename Src::DType number, Operation operation) {
+  combine<typename Src::DType>(begin_with_scalar(name, where, dst, src, &number), operation);
+}
+template <typename Operation, typename Dst, typename Src>
+PTO_OUTLINED AICORE void apply_the_long_way(const char* name, Where where, Dst dst, Src src, Operation operation) {
+  apply<typename Dst::DType>(begin_unary(name, where, dst, src), operation);
+}
+
+/// dst = operation(first, second): whole pieces if types allow that.
+template <typename Operation, typename Dst, typename First, typename Second>
+PTO_INLINE AICORE void combine_tiles(const char* name, Where where, Dst& dst, First& first, Second& second,
+                                     Operation operation) {
+  if constexpr (may_be_whole<Dst, First, Second>) {
+    if (!combine_whole(operation, dst, first, second)) combine_the_long_way(name, where, dst, first, second, operation);
+  } else {
+    combine<typename Dst::DType>(begin_binary(name, where, dst, first, second), operation);
+  }
+}
+template <typename Operation, typename Dst, typename Src>
+PTO_INLINE AICORE void combine_with_number(const char* name, Where where, Dst& dst, Src& src,
+                                           typename Src::DType number, Operation operation) {
+  if constexpr (may_be_whole<Dst, Src>) {
+    if (!combine_whole_with_number(operation, dst, src, number)) {
+      combine_with_number_the_long_way(name, where, dst, src, number, operation);
+    }
+  } else {
+    combine<typename Src::DType>(begin_with_scalar(name, where, dst, src, &number), operation);
+  }
+}
+template <typename Operation, typename Dst, typename Src>
+PTO_INLINE AICORE void apply_to_tile(const char* name, Where where, Dst& dst, Src& src, Operation operation) {
+  if constexpr (may_be_whole<Dst, Src>) {
+    if (!apply_whole(operation, dst, src)) apply_the_long_way(name, where, dst, src, operation);
+  } else {
+    apply<typename Dst::DType>(begin_unary(name, where, dst, src), operation);
   }
 }
 

@@ -121,6 +121,23 @@ PTO_ONCE PTO_SHARED AICORE void expand_row(const char* name, Where where, const 
   for (int row = 0; row < dst.valid_rows; ++row) move_bytes(dst.data + row * pitch, vector.data, bytes);
 }
 
+template <typename Operation, typename Dst, typename First, typename Second>
+PTO_OUTLINED AICORE void combine_with_column_the_long_way(const char* name, Where where, Dst dst, First first,
+                                                          Second second, Operation operation) {
+  combine<typename Dst::DType>(begin_row_expansion(name, where, dst, first, second), operation);
+}
+template <typename Operation, typename Dst, typename First, typename Second>
+PTO_INLINE AICORE void combine_with_column(const char* name, Where where, Dst& dst, First& first, Second& second,
+                                           Operation operation) {
+  if constexpr (is_column_of<Dst, First, Second>) {
+    if (!combine_whole_with_column(operation, dst, first, second)) {
+      combine_with_column_the_long_way(name, where, dst, first, second, operation);
+    }
+  } else {
+    combine<typename Dst::DType>(begin_row_expansion(name, where, dst, first, second), operation);
+  }
+}
+
 template <typename Dst, typename Src, typename Vector>
 constexpr AICORE void require_expansion() {
   static_assert(are_plain_vecs<Dst, Src>, "expansions take row-major Vec tiles");
@@ -170,8 +187,7 @@ PTO_WITH_EVENTS(TCOLEXPAND)
     using namespace baton::kernel;                                                                                  \
     static_assert(ACCEPTS<typename Dst::DType>, "TROWEXPAND" #SUFFIX " takes " TYPES);                              \
     require_row_expansion<Dst, Src, Vector>();                                                                      \
-    const Work work = begin_row_expansion("TROWEXPAND" #SUFFIX, where, dst, src, vector);                           \
-    combine<typename Dst::DType>(work, OPERATION{});                                                                \
+    combine_with_column("TROWEXPAND" #SUFFIX, where, dst, src, vector, OPERATION{});                                \
     return {};                                                                                                      \
   }                                                                                                                 \
   template <typename Dst, typename Src, typename Vector, typename Tmp>                                              \

@@ -54,6 +54,28 @@ PTO_INLINE AICORE Element* in_vec(Element* address) {
 #endif
 }
 
+/// An address of Vec as lanes are told it.
+template <typename Element>
+class VecAddress {
+ public:
+#if defined(__CUDACC__)
+  __device__ __forceinline__ explicit VecAddress(Element* address)
+      : in_shared_(static_cast<uint32_t>(__cvta_generic_to_shared(address))) {}
+  __device__ __forceinline__ Element* get() const {
+    return static_cast<Element*>(__cvta_shared_to_generic(in_shared_));
+  }
+
+ private:
+  uint32_t in_shared_;
+#else
+  PTO_INLINE explicit VecAddress(Element* address) : address_(address) {}
+  PTO_INLINE Element* get() const { return address_; }
+
+ private:
+  Element* address_;
+#endif
+};
+
 template <typename Element>
 PTO_INLINE AICORE void load_wide(Element (&piece)[kLanePiece<Element>], const Element* from) {
   const LaneBytes bytes = *reinterpret_cast<const LaneBytes*>(from);
@@ -80,6 +102,12 @@ PTO_INLINE AICORE void store_wide_in_vec(Element* to, const Element (&piece)[kLa
 #else
   store_wide(to, piece);
 #endif
+}
+
+/// What is left of a scratch tile: enough for a kernel that relies on it to be noticed.
+PTO_INLINE AICORE void lose_first_bytes(void* scratch) {
+  constexpr LaneBytes kOther{{~0u, ~0u, ~0u, ~0u}};
+  *static_cast<LaneBytes*>(scratch) = kOther;
 }
 
 /// A source as a lane reads it. What is the same everywhere is taken along: it may be a variable of the caller.

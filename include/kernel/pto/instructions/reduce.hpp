@@ -5,7 +5,9 @@
 
 #include <pto/instructions/elementwise.hpp>
 #include <pto/instructions/lane_tiles.hpp>
+#include <pto/instructions/reduce_row.hpp>
 #include <pto/instructions/scratch.hpp>
+#include <pto/instructions/whole_rows.hpp>
 
 namespace baton::kernel {
 
@@ -46,66 +48,6 @@ PTO_ONCE PTO_SHARED AICORE Work begin_col_reduction(const char* name, Where wher
   issue(place, pipe_bit(PIPE_V), reads(src), writes(dst));
   return {dst.data, 0, src.is_empty() ? 0 : src.valid_rows, src.valid_cols, lines_of(src), lines_of(src)};
 }
-
-inline constexpr int kReducedLanes = 16;
-
-/// `count` of kReducedLanes elements as numbers to calculate with; the others stay what they are.
-template <typename Number, typename Element>
-PTO_INLINE AICORE void load_lanes(Number (&lanes)[kReducedLanes], const Element* from, int count) {
-  if constexpr (!std::is_same_v<Number, Element>) {
-    widen(lanes, from, static_cast<size_t>(count));
-  } else if (count == kReducedLanes) {
-    memcpy(lanes, from, sizeof lanes);
-  } else {
-    for (int k = 0; k < count; ++k) lanes[k] = from[k];
-  }
-}
-
-template <typename Operation, typename Number>
-PTO_INLINE AICORE void reduce_lanes(Operation operation, Number (&lanes)[kReducedLanes],
-                                    const Number (&with)[kReducedLanes]) {
-  PTO_VECTOR_LOOP
-  for (int k = 0; k < kReducedLanes; ++k) lanes[k] = operation(lanes[k], with[k]);
-}
-
-/// The upper half onto the lower one, until the first has all. Not a loop over halves: gcc makes vectors of loops whose
-/// length it knows before it unrolls others.
-template <int half = kReducedLanes / 2, typename Operation, typename Number>
-PTO_INLINE AICORE void fold_lanes(Operation operation, Number (&lanes)[kReducedLanes]) {
-  PTO_VECTOR_LOOP
-  for (int k = 0; k < half; ++k) lanes[k] = operation(lanes[k], lanes[k + half]);
-  if constexpr (half > 1) fold_lanes<half / 2>(operation, lanes);
-}
-
-/// Lanes side by side first, then across: sums of floats associate freely.
-template <typename Element, typename Operation>
-PTO_INLINE AICORE Element reduce_row(Operation operation, const Element* run, int32_t cols) {
-  Computed<Element> lanes[kReducedLanes];
-  Computed<Element> next[kReducedLanes];
-  const int used = cols < kReducedLanes ? cols : kReducedLanes;
-  load_lanes(lanes, run, used);
-  int i = kReducedLanes;
-  for (; i + kReducedLanes <= cols; i += kReducedLanes) {
-    load_lanes(next, run + i, kReducedLanes);
-    reduce_lanes(operation, lanes, next);
-  }
-  if (i < cols) {
-    load_lanes(next, run + i, cols - i);
-    for (int k = 0; k < cols - i; ++k) lanes[k] = operation(lanes[k], next[k]);
-  }
-  if (used == kReducedLanes) {
-    fold_lanes(operation, lanes);
-  } else {
-    for (int k = 1; k < used; ++k) lanes[0] = operation(lanes[0], lanes[k]);
-  }
-  return static_cast<Element>(lanes[0]);
-}
-
-/// Whether operations may be grouped in any way, though not exchanged: of equal numbers the last one counts, and the
-/// first one that is not a number.
-template <typename Operation>
-inline constexpr bool is_associative =
-    std::is_same_v<Operation, LargerNumber> || std::is_same_v<Operation, SmallerNumber>;
 
 #if defined(__CUDACC__)
 /// The same with a lane of the core for each of kReducedLanes, which are in one warp.
@@ -201,6 +143,24 @@ PTO_SHARED AICORE void reduce_rows(const Work& work, Operation operation) {
   }
 }
 
+template <typename Operation, typename Dst, typename Src, typename Tmp>
+PTO_OUTLINED AICORE void reduce_rows_the_long_way(const char* name, Where where, Dst dst, Src src, Tmp tmp,
+                                                  Operation operation) {
+  reduce_rows<typename Src::DType>(begin_row_reduction(name, where, dst, src, tmp), operation);
+}
+
+template <typename Operation, typename Dst, typename Src, typename Tmp>
+PTO_INLINE AICORE void reduce_tile_rows(const char* name, Where where, Dst& dst, Src& src, Tmp& tmp,
+                                        Operation operation) {
+  if constexpr (are_whole_rows<Dst, Src, Tmp>) {
+    if (!reduce_whole_rows(operation, dst, src, tmp)) {
+      reduce_rows_the_long_way(name, where, dst, src, tmp, operation);
+    }
+  } else {
+    reduce_rows<typename Src::DType>(begin_row_reduction(name, where, dst, src, tmp), operation);
+  }
+}
+
 template <typename Element, typename Operation>
 PTO_SHARED AICORE void reduce_wide_cols(const Work& work, Operation operation) {
   for (int first = 0; first < work.cols; first += kReducedLanes) {
@@ -270,8 +230,7 @@ namespace pto {
                   "row reductions write to a row-major Vec tile, or a column-major one of one column"); \
     require_reduction<Dst, Src>();                                                                      \
     require_scratch<Tmp, Src>();                                                                        \
-    const Work work = begin_row_reduction(#NAME, where, dst, src, tmp);                                 \
-    reduce_rows<typename Src::DType>(work, OPERATION{});                                                \
+    reduce_tile_rows(#NAME, where, dst, src, tmp, OPERATION{});                                         \
     return {};                                                                                          \
   }                                                                                                     \
   PTO_WITH_EVENTS(NAME)

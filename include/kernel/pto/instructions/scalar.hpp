@@ -35,8 +35,7 @@ namespace pto {
     using Element = typename Src::DType;                                                                 \
     static_assert(ACCEPTS<Element>, #NAME " takes " TYPES);                                              \
     require_elementwise<Dst, Src>();                                                                     \
-    const auto number = static_cast<Element>(scalar);                                                    \
-    combine<Element>(begin_with_scalar(#NAME, where, dst, src, &number), OPERATION{});                   \
+    combine_with_number(#NAME, where, dst, src, static_cast<Element>(scalar), OPERATION{});              \
     return {};                                                                                           \
   }                                                                                                      \
   PTO_WITH_EVENTS(NAME)
@@ -60,7 +59,7 @@ TAXPY(Dst& dst, Src& src, Scalar scalar, baton::kernel::Where where = baton::ker
   static_assert(is_vector_real<Element>, "TAXPY takes half, float");
   require_elementwise<Dst, Src>();
   const AddScaled operation{widened(static_cast<Element>(scalar))};
-  combine<Element>(begin_binary("TAXPY", where, dst, dst, src), operation);
+  combine_tiles("TAXPY", where, dst, dst, src, operation);
   return {};
 }
 PTO_WITH_EVENTS(TAXPY)

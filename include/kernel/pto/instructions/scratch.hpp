@@ -50,13 +50,11 @@ PTO_ONCE PTO_SHARED AICORE void clobber(const TileView& tmp) {
   const TileUse used = scratch_range(tmp);
   const Footprint touched = tmp.order.footprint(used.rows, used.cols);
   if (kMatrixUnit) {
-    // The first bytes are enough for a kernel that relies on them to be noticed.
     if (touched.runs == 0) return;
     if (touched.run_bytes < int64_t{kLaneBytes} || !is_wide(tmp.data, 0)) {
       tmp.data[0] = 0xff;
     } else {
-      constexpr LaneBytes kOther{{~0u, ~0u, ~0u, ~0u}};
-      *reinterpret_cast<LaneBytes*>(tmp.data) = kOther;
+      lose_first_bytes(tmp.data);
     }
   } else if (kManyLanes) {
     set_lines_on_lanes(tmp.data, touched.pitch_bytes, touched.runs, touched.run_bytes, 0xff);

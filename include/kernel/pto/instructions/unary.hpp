@@ -75,7 +75,7 @@ namespace pto {
     using namespace baton::kernel;                                                                            \
     static_assert(ACCEPTS<typename Dst::DType>, #NAME " takes " TYPES);                                       \
     require_elementwise<Dst, Src>();                                                                          \
-    apply<typename Dst::DType>(begin_unary(#NAME, where, dst, src), OPERATION{});                             \
+    apply_to_tile(#NAME, where, dst, src, OPERATION{});                                                       \
     return {};                                                                                                \
   }                                                                                                           \
   PTO_WITH_EVENTS(NAME)

@@ -102,7 +102,11 @@ static_assert(sizeof(Control) <= kControlBytes && kControlBytes % kPage == 0);
 /// All kernels of a GPU program mean the same memory. What the matrix unit reads is aligned to 1,024 bytes.
 extern __shared__ __align__(1024) unsigned char baton_shared_memory[];
 
-__device__ inline Control& control() { return *reinterpret_cast<Control*>(baton_shared_memory); }
+/// Where that begins: behind what the system has. prepare_core() sees that it does. As a number it is a part of the
+/// instructions that read or write there, of which a director has many; the name takes four of its own each time.
+inline constexpr uint32_t kControlAt = 1024;
+
+__device__ inline Control& control() { return *static_cast<Control*>(__cvta_shared_to_generic(kControlAt)); }
 
 /// Until it is there.
 __device__ inline void wait_for_landing(Control& mine, uint32_t landing) {

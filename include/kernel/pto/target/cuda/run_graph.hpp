@@ -91,6 +91,7 @@ __device__ inline void prepare_buffers(const Run& run) {
 }
 
 __device__ inline void prepare_core(const Run& run) {
+  if (shared_address(baton_shared_memory) != kControlAt) __trap();
   Control& mine = control();
   mine.run = &run;
   mine.core_number = blockIdx.x;
