@@ -1,5 +1,4 @@
-// The simulated platforms: the C interface of a platform over Chip and Domain. One source for all profiles;
-// BATON_PLATFORM_NAME says which.
+// The simulated platforms: the C interface of a platform over Chip and Domain. One source for all profiles.
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,10 +13,12 @@
 #include <baton/kernel_source.hpp>
 
 #include "platform/shared/status.hpp"
+#include "platform/sim/platform_name.hpp"
 
 namespace {
 
 using baton::platforms::guarded;
+using baton::platforms::kPlatformName;
 using baton::platforms::last_error;
 
 /// What a CommHandle of this library points to.
@@ -54,7 +55,7 @@ struct BatonDevice {
 
   baton::Chip& get() {
     if (!chip) {
-      const baton::ChipOptions options{.platform = BATON_PLATFORM_NAME};
+      const baton::ChipOptions options{.platform = kPlatformName};
       chip = domain ? std::make_unique<baton::Chip>(*domain, options) : std::make_unique<baton::Chip>(options);
     }
     return *chip;
