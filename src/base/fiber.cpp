@@ -341,6 +341,7 @@ class FiberPool::Carrier {
       earliest = std::min(earliest, wait->deadline.when());
       wait->before_sleep();
     }
+    const LookedOutFor looked_out_for(options_.place);
     options_.place.doorbell->sleep_unless(ready, Deadline::at(earliest), options_.place.scope);
   }
 

@@ -98,6 +98,7 @@ bool wait_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadl
 bool park_until(const ParkingPlace& place, FunctionRef<bool()> test, const Deadline& deadline,
                 FunctionRef<void()> before_sleep) {
   const Deadline fixed = Deadline::at(deadline.when());
+  const LookedOutFor looked_out_for(place);
   while (true) {
     before_sleep();
     bool holds = false;

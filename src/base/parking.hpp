@@ -20,6 +20,21 @@ enum class Crowding : std::uint8_t {
   packed,   // the wait cannot end before more of them have run than there are processors
 };
 
+/// Who looks in a waiter's place, while it sleeps, for what ends its wait and rings nobody by itself.
+class Lookout {
+ public:
+  Lookout() = default;
+  Lookout(const Lookout&) = delete;
+  Lookout& operator=(const Lookout&) = delete;
+  /// A thread is about to sleep, and tests once more after this.
+  virtual void begin_looking() noexcept = 0;
+  /// It does not sleep any more.
+  virtual void end_looking() noexcept = 0;
+
+ protected:
+  ~Lookout() = default;
+};
+
 /// Where a waiter sleeps, and how long it is worth staying awake before.
 struct ParkingPlace {
   Doorbell* doorbell;
@@ -28,6 +43,24 @@ struct ParkingPlace {
   /// Those who take part have processors that no other thread of their job wants: one that loses its own has lost it to
   /// strangers. Then it sleeps for a while where it would stay awake, so as to be served first when it is woken.
   bool gives_way_to_strangers = false;
+  /// Null: all that ends a wait rings.
+  Lookout* lookout = nullptr;
+};
+
+/// For as long as a thread sleeps at `place`.
+class LookedOutFor {
+ public:
+  explicit LookedOutFor(const ParkingPlace& place) noexcept : lookout_(place.lookout) {
+    if (lookout_ != nullptr) lookout_->begin_looking();
+  }
+  LookedOutFor(const LookedOutFor&) = delete;
+  LookedOutFor& operator=(const LookedOutFor&) = delete;
+  ~LookedOutFor() {
+    if (lookout_ != nullptr) lookout_->end_looking();
+  }
+
+ private:
+  Lookout* lookout_;
 };
 
 /// Returns true once `test` holds, false if `deadline` passed first. `test` may be asked again after it held, and must

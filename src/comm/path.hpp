@@ -9,6 +9,7 @@
 #include <baton/collective_types.hpp>
 
 #include "base/deadline.hpp"
+#include "base/parking.hpp"
 #include "base/transfer.hpp"
 #include "wire/path_message.hpp"
 
@@ -50,11 +51,10 @@ enum class Flushed : std::uint8_t {
 ///
 /// What one rank sends to another is done there in the order in which it was sent. A rank that has left sees nothing
 /// any more: what is sent to it is dropped. Calls throw peer_died if the rank is dead, wait_timeout at the deadline.
-class Path {
+/// As a lookout, it deals with what comes while a thread of the rank sleeps.
+class Path : public Lookout {
  public:
   Path() = default;
-  Path(const Path&) = delete;
-  Path& operator=(const Path&) = delete;
   virtual ~Path() = default;
 
   /// Copies, then changes the signal. When it returns the source may be used again; at its target it is done later.
@@ -83,7 +83,7 @@ class Path {
   [[nodiscard]] virtual bool flush(Flushed what, const Deadline& deadline) = 0;
 
   /// Deals with what has come, unless another thread does so already. Never blocks. Who waits for something that a rank
-  /// of another host does calls it; so does a thread of the path while nobody waits.
+  /// of another host does calls it; so does a thread of the path while nobody else has for a while.
   virtual void progress() noexcept = 0;
 
   /// Which host a rank of the job is on: equal for two of the same one.

@@ -13,7 +13,8 @@ World::World(std::unique_ptr<Backend> backend, std::uint32_t rank, std::string n
       name_(std::move(name)),
       wait_timeout_(wait_timeout),
       place_{&wire::doorbell_of(control_, rank), backend_->futex_scope(),
-             control_.ranks_here <= control_.processors ? Crowding::spare : Crowding::crowded},
+             control_.ranks_here <= control_.processors ? Crowding::spare : Crowding::crowded,
+             /*gives_way_to_strangers=*/false, path_},
       exceptions_at_join_(std::uncaught_exceptions()) {
   events::begin();
   note(wire::Operation::running);

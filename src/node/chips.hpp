@@ -16,6 +16,7 @@
 
 #include "base/deadline.hpp"
 #include "base/futex.hpp"
+#include "base/parking.hpp"
 #include "comm/memfd.hpp"
 #include "job/host_list.hpp"
 #include "node/library_offer.hpp"
@@ -78,6 +79,8 @@ class Chips {
   [[nodiscard]] virtual bool is_far(std::size_t /*chip*/) const noexcept { return false; }
   /// For a thread that waits for chips: deals with what came from other hosts. Never blocks; without locks.
   virtual void progress() noexcept {}
+  /// While such a thread sleeps.
+  [[nodiscard]] virtual Lookout* lookout() noexcept { return nullptr; }
   /// Ends the waits of chips for each other, as if all had died.
   virtual void end_waits() noexcept = 0;
 };

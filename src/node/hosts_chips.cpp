@@ -151,6 +151,7 @@ class HostsChips final : public Chips {
   }
   [[nodiscard]] bool is_far(std::size_t chip) const noexcept override { return chips_[chip].courier != nullptr; }
   void progress() noexcept override { world_->path()->progress(); }
+  [[nodiscard]] Lookout* lookout() noexcept override { return world_->path(); }
 
   void end_waits() noexcept override {
     near_->end_waits();
@@ -245,7 +246,7 @@ class HostsChips final : public Chips {
 
   void await_start() {
     const Deadline deadline = Deadline::after(baton::options().join_timeout);
-    const ParkingPlace place{&header().waiters, scope(), crowding_of(2)};
+    const ParkingPlace place{&header().waiters, scope(), crowding_of(2), /*gives_way_to_strangers=*/false, lookout()};
     for (std::size_t i = 0; i < count_; ++i) {
       const auto phase = [&] {
         return static_cast<wire::ChipPhase>(wire::mailbox_of(header(), i).phase.load(std::memory_order_seq_cst));

@@ -229,7 +229,8 @@ bool WorkerState::wait_locked(Lock& lock, const Deadline& deadline, Replies repl
     settle();
     std::size_t busy = 1;
     for (const ChipLink& one : links_) busy += one.flying.empty() ? 0U : 1U;
-    const ParkingPlace place{&chips_->header().waiters, chips_->scope(), crowding_of(busy)};
+    const ParkingPlace place{&chips_->header().waiters, chips_->scope(), crowding_of(busy),
+                             /*gives_way_to_strangers=*/false, chips_->lookout()};
     const std::uint64_t epoch = epoch_.load(std::memory_order_seq_cst);
     lock.unlock();
     const bool called = wait_until(

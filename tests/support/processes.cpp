@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -166,6 +168,20 @@ std::string Processes::report() const {
                         process.reaped ? describe_wait_status(process.status) : "not reaped", process.output);
   }
   return text;
+}
+
+std::uint64_t sleeps_of_thread(std::string_view name) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string found;
+    std::getline(std::ifstream(thread.path() / "comm"), found);
+    if (found != name) continue;
+    std::ifstream status(thread.path() / "status");
+    for (std::string word; status >> word;) {
+      std::uint64_t count = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> count) return count;
+    }
+  }
+  return 0;
 }
 
 }  // namespace baton::test

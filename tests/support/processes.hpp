@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -81,5 +83,8 @@ class Processes {
   Reaping reaping_;
   std::vector<Process> all_;
 };
+
+/// How often the thread of this process with that name has fallen asleep; 0 without such a thread.
+[[nodiscard]] std::uint64_t sleeps_of_thread(std::string_view name);
 
 }  // namespace baton::test

@@ -1,9 +1,11 @@
 // What is different, and what is not, where ranks are on several hosts.
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <vector>
 
 #include "support/hosts_lab.hpp"
+#include "support/processes.hpp"
 #include "support/require.hpp"
 #include "support/scale.hpp"
 #include "support/scenario.hpp"
@@ -119,6 +121,24 @@ SCENARIO(AnAnswerAcknowledges, {.sizes = {2}, .hostings = kHosts}) {
   const auto sent = static_cast<double>(test::packets_sent_by_host() - before) / rounds;
   REQUIRE(sent >= 1);
   REQUIRE(sent < 1.3);
+}
+
+// A message that wakes the thread of the path takes the processor from who waits for that message. While a rank looks
+// itself the thread comes back once in a millisecond, however many messages come.
+SCENARIO(TheThreadOfThePathRestsWhileOthersLook, {.sizes = {2}, .hostings = kHosts}) {
+  const Signals signals = me.signals("s", 1);
+  me.barrier();
+  const int rounds = test::scaled(2000);
+  const std::uint64_t before = test::sleeps_of_thread("baton-ucx");
+  const auto begin = std::chrono::steady_clock::now();
+  for (int round = 1; round <= rounds; ++round) {
+    if (me.rank() == 0) signals.notify(1, 0);
+    while (!signals.test(0, WaitCmp::ge, round)) continue;
+    if (me.rank() == 1) signals.notify(0, 0);
+  }
+  const auto passed = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  const std::uint64_t slept = test::sleeps_of_thread("baton-ucx") - before;
+  REQUIRE(slept <= static_cast<std::uint64_t>(rounds / 4 + passed.count()));
 }
 
 SCENARIO(BytesGoOverTheLinkOnce, {.sizes = {2}, .hostings = kHosts}) {

@@ -12,9 +12,11 @@ UcxPath::UcxPath(std::unique_ptr<UcxWorker> worker, PathPlace place, std::vector
       introduction_(place.rank),
       place_(std::move(place)),
       parking_{&wire::doorbell_of(place_.control, place_.rank), place_.scope,
-               place_.control.ranks_here <= place_.control.processors ? Crowding::spare : Crowding::crowded},
+               place_.control.ranks_here <= place_.control.processors ? Crowding::spare : Crowding::crowded,
+               /*gives_way_to_strangers=*/false, this},
       delivery_(place_.control, place_.rank, place_.scope),
       receiver_{place_.rank, place_.control.rank_count, peers[place_.rank].pass},
+      alarm_(worker_->event_fd()),
       peers_(peers.size()) {
   for (std::size_t rank = 0; rank < peers.size(); ++rank) {
     peers_[rank].path = this;
@@ -72,19 +74,49 @@ bool UcxPath::work() noexcept {
 }
 
 void UcxPath::progress() noexcept {
+  turns_.look();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   // One round: what came may be what the caller waits for, and asking UCX for more is a call of the system.
   work();
 }
 
-bool UcxPath::settle() noexcept {
+bool UcxPath::work_off() noexcept {
   constexpr int kMostRounds = 1024;
-  const std::lock_guard lock(mutex_);
   for (int round = 0; round < kMostRounds; ++round) {
-    if (!work()) return worker_->arm();
+    if (!work()) return true;
   }
   return false;
 }
+
+bool UcxPath::settle() noexcept {
+  // UCX is armed when it has nothing left to tell.
+  if (!work_off() || !worker_->arm()) return false;
+  alarm_.arm();
+  return true;
+}
+
+std::chrono::milliseconds UcxPath::take_turn(Alarm::Cause cause) noexcept {
+  // UCX looks after connections of its own now and then.
+  constexpr std::chrono::milliseconds kLongestSleep{1000};
+  constexpr std::chrono::milliseconds kLease{1};
+  constexpr std::chrono::milliseconds kNone{0};
+  const std::lock_guard lock(mutex_);
+  if (cause == Alarm::Cause::time_passed) work();
+  const auto work_all = [this] { work_off(); };
+  switch (turns_.take(cause == Alarm::Cause::went_off, work_all, [this] { return settle(); })) {
+    case Next::rest: return kLease;
+    case Next::sleep: return kLongestSleep;
+    case Next::again: break;
+  }
+  return kNone;
+}
+
+void UcxPath::begin_looking() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!turns_.begin_sleep([this] { return settle(); })) alarm_.poke();
+}
+
+void UcxPath::end_looking() noexcept { turns_.end_sleep(); }
 
 }  // namespace baton::ucx

@@ -18,7 +18,9 @@
 
 #include "base/function_ref.hpp"
 #include "base/parking.hpp"
+#include "comm/backends/ucx/alarm.hpp"
 #include "comm/backends/ucx/peer_record.hpp"
+#include "comm/backends/ucx/turns.hpp"
 #include "comm/backends/ucx/ucx_worker.hpp"
 #include "comm/delivery.hpp"
 #include "comm/path.hpp"
@@ -53,13 +55,15 @@ class UcxPath final : public comm::Path {
   void post(std::uint32_t rank, wire::AllocationKey topic, std::span<const std::byte> bytes) override;
   [[nodiscard]] bool flush(comm::Flushed what, const Deadline& deadline) override;
   void progress() noexcept override;
+  void begin_looking() noexcept override;
+  void end_looking() noexcept override;
   [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const noexcept override { return place_.host_of[rank]; }
   [[nodiscard]] comm::Delivery& delivery() noexcept override { return delivery_; }
 
-  /// For a thread with nothing else to do: deals with what has come, and is false if more may have come meanwhile; true
-  /// if event_fd() tells of the next.
-  [[nodiscard]] bool settle() noexcept;
-  [[nodiscard]] int event_fd() const noexcept { return worker_->event_fd(); }
+  /// For a thread with nothing else to do: what wakes it.
+  [[nodiscard]] Alarm& alarm() noexcept { return alarm_; }
+  /// Its turn after `cause` woke it: deals with what has come, unless others do. How long it may sleep then.
+  [[nodiscard]] std::chrono::milliseconds take_turn(Alarm::Cause cause) noexcept;
 
  private:
   class Message;
@@ -174,6 +178,10 @@ class UcxPath final : public comm::Path {
   void close_failed() noexcept;
   /// One round of everything; whether anything was done.
   bool work() noexcept;
+  /// Rounds until there is nothing to do; false if that has no end.
+  bool work_off() noexcept;
+  /// The same, and then the alarm tells of what comes next.
+  bool settle() noexcept;
 
   /// Waits for the first answer of a peer. False if the rank has left.
   bool make_acquaintance(std::uint32_t rank, const char* what, const Deadline& deadline);
@@ -213,7 +221,9 @@ class UcxPath final : public comm::Path {
   comm::Delivery delivery_;
   wire::PathReceiver receiver_;
 
+  Alarm alarm_;
   std::mutex mutex_;
+  BasicTurns<MachineRules> turns_;  // under mutex_, but for what needs no order
   // Guarded by mutex_, but for the atomics in them.
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> waiting_;  // peers that have held messages

@@ -1,10 +1,9 @@
-// The thread that deals with messages while no thread of the rank waits for one.
+// The thread that deals with messages while no other thread of the rank looks for them.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-#include "base/unique_fd.hpp"
 #include "comm/backends/ucx/ucx_path.hpp"
 
 namespace baton::ucx {
@@ -23,7 +22,6 @@ class ProgressThread {
   void run();
 
   UcxPath& path_;
-  UniqueFd poke_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
