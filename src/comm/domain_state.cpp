@@ -24,13 +24,45 @@ thread_local std::vector<std::string> expired_report;
 
 /// The awake rungs where each look at a path is a call of the system, which takes ten times as long as a look at
 /// memory: a moment, as long as an answer takes; then with room for others, who may be the ranks of other hosts.
-bool stay_awake_by_calls(FunctionRef<bool()> test) {
-  constexpr int kRungs = 3;
-  constexpr std::chrono::microseconds kLostTurn{200};
-  bool holds = look_for_a_moment(test);
-  for (int rung = 0; !holds && rung < kRungs; ++rung) holds = yield_until(test, kLostTurn);
-  return holds;
-}
+class AwakeByCalls {
+ public:
+  [[nodiscard]] bool stay(FunctionRef<bool()> test) {
+    bool holds = !is_shared() && look_for_a_moment(test);
+    for (int rung = 0; !holds && rung < kRungs; ++rung) holds = yield_among_others(test);
+    return holds;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kRungs = 3;
+  static constexpr std::chrono::microseconds kLostTurn{200};
+  /// A yield that takes longer went to somebody.
+  static constexpr std::chrono::microseconds kGivenAway{5};
+  /// For so long after that others are taken to want this processor, too: who looks keeps it from those it waits for.
+  static constexpr std::chrono::milliseconds kShared{2};
+
+  [[nodiscard]] bool is_shared() {
+    if (until_ == Clock::time_point{}) return false;
+    if (Clock::now() < until_) return true;
+    until_ = {};
+    return false;
+  }
+  [[nodiscard]] bool yield_among_others(FunctionRef<bool()> test) {
+    const Clock::time_point begin = Clock::now();
+    bool first = true;
+    return yield_until(
+        [&] {
+          if (std::exchange(first, false)) {
+            const Clock::time_point now = Clock::now();
+            if (now - begin > kGivenAway) until_ = now + kShared;
+          }
+          return test();
+        },
+        kLostTurn);
+  }
+
+  Clock::time_point until_{};
+};
 
 }  // namespace
 
@@ -245,7 +277,8 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
       watch.begin();
       record_sleep(event);
     };
-    const bool awake = looks_are_calls && stay_awake_by_calls(changed);
+    thread_local AwakeByCalls awake_by_calls;
+    const bool awake = looks_are_calls && awake_by_calls.stay(changed);
     woken = awake || wait_until(place, changed, watch.next(), before_sleep);
     if (holds || (!woken && deadline.passed())) break;
     if (!woken && watch.look()) tell_deadlock(*world_);
