@@ -44,7 +44,7 @@ class Rounds {
 
   /// As many lanes as `bytes` of one host are worth.
   void use_lanes_for(std::size_t bytes) noexcept {
-    constexpr std::size_t kWorthALane = std::size_t{16} * 1024;
+    constexpr std::size_t kWorthALane = std::size_t{64} * 1024;  // docs/investigations/latency-between-hosts.md
     lanes_ =
         static_cast<int>(std::clamp<std::size_t>(bytes / kWorthALane, 1, static_cast<std::size_t>(map_.most_lanes())));
   }
