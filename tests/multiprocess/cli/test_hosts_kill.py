@@ -75,6 +75,8 @@ def test_an_agent_is_killed_at_any_step(hosts, rank_program, tmp_path):
             continue
         assert hosts.names[1] in err, f"step {step}:\n{err}"
         assert not re.search("SIG(ABRT|SEGV|BUS|ILL|FPE)", err), f"step {step}:\n{err}"
+        # Its keeper, of which nobody knows, ends what it had started.
+        wait_for_end(hosts.baton.processes())
         hosts.baton.assert_nothing_left()
 
 

@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from conftest import LIMIT, marked_processes
+from conftest import LIMIT, marked_processes, wait_for_end
 from test_hosts_gathering import TOKEN, make_gathering  # noqa: F401 (a fixture)
 
 
@@ -151,11 +151,14 @@ PartitionName=lab Nodes=ALL Default=YES State=UP
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(LIMIT)
-        for pid in marked_processes(self.mark):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        # What they have started, and what that starts while it is looked for.
+        while left := marked_processes(self.mark):
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            wait_for_end(left)
 
 
 def free_ports(count):
