@@ -38,6 +38,8 @@ class TestPath : public Path {
   void post(std::uint32_t rank, wire::AllocationKey, std::span<const std::byte>) override { posted.push_back(rank); }
   [[nodiscard]] bool flush(Flushed, const Deadline&) override { return true; }
   void progress() noexcept override {}
+  void begin_looking() noexcept override {}
+  void end_looking() noexcept override {}
   [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const noexcept override { return rank == 0 ? 0 : 1; }
   [[nodiscard]] Delivery& delivery() noexcept override { return delivery_; }
 

@@ -36,6 +36,8 @@ class Wire final : public comm::Path {
   }
   [[nodiscard]] bool flush(comm::Flushed, const Deadline&) override { return true; }
   void progress() noexcept override {}
+  void begin_looking() noexcept override {}
+  void end_looking() noexcept override {}
   [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const noexcept override { return rank; }
   [[nodiscard]] comm::Delivery& delivery() noexcept override { std::abort(); }
 
