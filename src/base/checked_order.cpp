@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "base/ticks.hpp"
+
 namespace baton {
 namespace {
 
@@ -29,6 +31,8 @@ CheckedTasks CheckedTasks::of_this_process() noexcept {
 void CheckedTasks::waits_for(std::uint32_t rank, std::uint64_t task, std::uint64_t earlier) const noexcept {
   EventRecord event = event_of(EventKind::edge, {.rank = rank}, task, earlier);
   event.c = id;
+  // Traces have edges, too, by the clock.
+  event.begin = event.end = ticks();
   events::record(event);
 }
 

@@ -32,15 +32,15 @@ std::map<Key, Entry>& book() {
 /// its thread.
 std::atomic<std::uint64_t> book_version{1};
 
-/// What a thread has looked up lately, as of a version of the book.
+/// What a thread has looked up lately.
 struct Lately {
-  std::uint64_t version = 0;
   const World* viewer = nullptr;
   std::uintptr_t first_part = 0;
   Entry entry{};
 };
 constexpr std::size_t kLately = 4;
 struct LookedUp {
+  std::uint64_t version = 0;  // of the book, when they were looked up
   std::array<Lately, kLately> entries;
   std::size_t next = 0;
 };
@@ -80,8 +80,12 @@ void remove_window(const WindowState* window, const std::byte* first_part) noexc
 std::optional<WindowPlace> find_window(const World& viewer, const void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const std::uint64_t version = book_version.load(std::memory_order_relaxed);
+  if (looked_up.version != version) {
+    looked_up = LookedUp{};
+    looked_up.version = version;
+  }
   for (const Lately& lately : looked_up.entries) {
-    if (lately.version != version || lately.viewer != &viewer) continue;
+    if (lately.viewer != &viewer) continue;
     if (at - lately.first_part < lately.entry.stride * lately.entry.parts) {
       return place_in(lately.first_part, lately.entry, at, bytes);
     }
@@ -91,7 +95,7 @@ std::optional<WindowPlace> find_window(const World& viewer, const void* address,
   if (found != book().end()) found = book().find({found->first.first, &viewer});
   if (found == book().end() || found->second.stride == 0) return std::nullopt;
   const auto& [key, entry] = *found;
-  looked_up.entries[looked_up.next++ % kLately] = {version, &viewer, key.first, entry};
+  looked_up.entries[looked_up.next++ % kLately] = {&viewer, key.first, entry};
   return place_in(key.first, entry, at, bytes);
 }
 

@@ -162,6 +162,7 @@ def test_runs_and_edges_of_a_node(tmp_path, ops, inproc):
         node.run(orchestration)
     assert z[0] == 4
     events = events_of(trace, tmp_path)
+    assert min(event["ts"] for event in events) == 0  # nothing, edges included, is before the first of them
     [run] = [event for event in events if event["cat"] == "node run"]
     first, second = (next(event for event in events if event["cat"] == "node task" and event["rank"] == chip) for chip in range(2))
     assert "2 tasks" in run["args"]["details"] and "test_trace.py" in run["args"]["place"], run

@@ -162,7 +162,7 @@ class Sockets {
     if (bytes > 0 && arrival.bytes < said.size()) return false;
     const char* objection = arrival.gate->keeper_.objection(said.first(arrival.bytes));
     if (objection != nullptr) {
-      // Who says nothing may be a rank of the job: of two connections that cross, UCX ends one.
+      // Who says nothing may be a rank of the job: UCX ends connections that it does not need, before it sent anything.
       if (arrival.bytes != 0 && !std::exchange(arrival.gate->has_complained_, true)) {
         log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
       }
