@@ -15,6 +15,8 @@ class Recycling {
 
   Recycling() = default;
   template <class U>
+  // As all allocators are converted.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Recycling(const Recycling<U>& /*other*/) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t count) {

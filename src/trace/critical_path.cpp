@@ -15,6 +15,7 @@ class Surroundings {
   /// Spans that contain others, by their begins.
   Surroundings(const Trace& trace, const std::vector<std::size_t>& spans) {
     std::vector<std::pair<std::int64_t, std::size_t>> ends;
+    ends.reserve(spans.size());
     for (const std::size_t i : spans) ends.emplace_back(trace.spans[i].end, i);
     std::ranges::sort(ends);
     std::set<std::size_t> open;  // spans are sorted by begin: the last one is the innermost

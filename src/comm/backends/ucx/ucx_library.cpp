@@ -50,7 +50,7 @@ UcxLibrary load() {
 }
 
 UcxLibrary load_guarded() {
-  const UcxLibrary library = load();
+  UcxLibrary library = load();
   // A function of the part of UCX that has its sockets.
   guard_sockets(reinterpret_cast<const void*>(library.ucs_status_string));
   return library;
