@@ -121,10 +121,10 @@ class WindowState {
   /// What notify() does: here, or by the path to the other host. Returns the new value as far as it is known.
   std::int32_t change_signal(std::atomic_ref<std::int32_t> target, int peer, std::size_t offset, std::int32_t value,
                              NotifyOp op) const;
-  /// For the reports of others, and as an event. After the change, when others go on already.
-  /// To be completed with its times.
+  /// A wait for a signal, without its times.
   [[nodiscard]] EventRecord wait_event(EventKind kind, int owner, std::size_t offset, WaitCmp comparison,
                                        std::int32_t value, const EventSource& from) const;
+  /// For the reports of others, and as an event. After the change, when others go on already.
   void record_notify(std::uint64_t began, int peer, std::size_t offset, std::int32_t value, std::int32_t after,
                      const EventSource& from) const;
   /// It counts no longer as a window of the job.
