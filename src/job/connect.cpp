@@ -81,8 +81,8 @@ std::shared_ptr<comm::World> connect(std::unique_ptr<comm::Rendezvous> rendezvou
   const std::uint32_t size = rendezvous->size();
   const std::string name = rendezvous->job();
   log::info("rank {} of {} joins \"{}\" on {} hosts", rank, size, name, rendezvous->host_count());
-  auto world = std::make_shared<comm::World>(ucx::join(std::move(rendezvous), options.join_timeout, options.launcher),
-                                             rank, name, options.wait_timeout);
+  auto world =
+      std::make_shared<comm::World>(ucx::join(std::move(rendezvous), options), rank, name, options.wait_timeout);
   tell_what_ends(world);
   return world;
 }

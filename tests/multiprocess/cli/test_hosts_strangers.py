@@ -38,6 +38,18 @@ elif what == 'lengths':  # numbers that a reader may take for how much comes
     for word in (b'\\xff', b'\\x7f', b'\\x00', b'\\x01'):
         for size in (4, 8, 24, 4096): say(word * size)
         say(struct.pack('<Q', 1 << 40) + word * 100)
+elif what == 'as ucx':  # what its connections over TCP begin with, and then messages that are longer than can be
+    for word in (b'\\xff', b'\\x7f', b'\\x01'):
+        for size in (4, 5, 24, 4096): say(struct.pack('<Q', 0xcafebabe12345678) + word * size)
+elif what == 'slow':  # until they are sent away
+    held = [connect() for _ in range(6)]
+    for one, said in zip(held, (b'', b'x', b'HELO' * 5) * 2): one.sendall(said)
+    for one in held:
+        one.settimeout(int(sys.argv[4]))
+        try:
+            assert one.recv(1) == b''
+        except ConnectionResetError:
+            pass
 elif what == 'silence':  # stay until this program is ended
     held = [connect() for _ in range(20)]
     for one in held[::2]: one.sendall(b'x')
@@ -94,12 +106,12 @@ class Job:
     """Two ranks on two of three hosts. Rank 0 comes when it is told, while rank 1 waits for it, and both go on when they
     are told."""
 
-    def __init__(self, hosts, rank_program):
+    def __init__(self, hosts, rank_program, environment):
         self.hosts = hosts
         self.address = hosts.lab.call("status").stdout.splitlines()[1].split()[1]
         two = hosts.arguments(hosts=hosts.names[:2], slots=[1, 1])
         self.process = hosts.baton.start(*two, *RANK, rank_program, "relay_when_told", "300",
-                                         env={"UCX_TLS": "tcp,self"}, stdin=subprocess.PIPE)  # fmt: skip
+                                         env={"UCX_TLS": "tcp,self", **environment}, stdin=subprocess.PIPE)  # fmt: skip
         self.ports = []
         deadline = time.monotonic() + LIMIT
         # Where it takes connections, and where these tell each other of further ones.
@@ -118,7 +130,7 @@ class Job:
     def visit(self, what, ports=None):
         """A stranger on a host of the job, and one on another, at each of these ports of rank 1."""
         strangers = [
-            self.start(host, STRANGER, self.address, str(port), what) for port in ports or self.ports for host in (0, 2)
+            self.start(host, STRANGER, self.address, str(port), what, str(LIMIT)) for port in ports or self.ports for host in (0, 2)
         ]
         for one in strangers:  # silent ones stay
             assert one.stdout.readline() in (b"done\n", b"there\n")
@@ -140,16 +152,24 @@ class Job:
 
 @pytest.fixture
 def job(make_hosts, rank_program):  # noqa: F811
-    return Job(make_hosts(3), rank_program)
+    return Job(make_hosts(3), rank_program, {})
 
 
-@pytest.mark.parametrize("what", ["scan", "reset", "garbage", "lengths", "silence"])
+@pytest.mark.parametrize("what", ["scan", "reset", "garbage", "lengths", "as ucx", "silence"])
 def test_strangers_do_not_disturb_ranks(job, what):
     job.visit(what)
     job.meet()
     job.visit(what)
     err = job.finish()
     assert err.count("sent away") == len(err.splitlines()) <= 1, err  # told once
+
+
+def test_who_says_too_little_is_sent_away(make_hosts, rank_program):  # noqa: F811
+    job = Job(make_hosts(3), rank_program, {"BATON_HELLO_TIMEOUT": "1s"})
+    job.meet()
+    job.visit("slow")
+    err = job.finish()
+    assert err.count("slow to say who it is") == len(err.splitlines()) == 1, err  # told once
 
 
 def test_what_ranks_have_said_does_not_open_doors(job):

@@ -173,7 +173,7 @@ TEST(OptionTable, IsComplete) {
     ASSERT_FALSE(info.sentence.empty()) << info.name;
     EXPECT_EQ(info.sentence.back(), '.') << info.name;
   }
-  EXPECT_EQ(names.size(), 38U);
+  EXPECT_EQ(names.size(), 39U);
 }
 
 TEST(OptionTable, DefaultsAreThoseOfTheStruct) {

@@ -105,13 +105,12 @@ class UcxBackend final : public comm::Backend {
 
 }  // namespace
 
-std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous, std::chrono::nanoseconds timeout,
-                                    const std::optional<std::string>& launcher) {
+std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous, const Options& options) {
   const std::shared_ptr<comm::Rendezvous> meeting = std::move(rendezvous);
-  const Deadline deadline = Deadline::after(timeout);
+  const Deadline deadline = Deadline::after(options.join_timeout);
   const std::uint32_t rank = meeting->rank();
   const std::uint32_t own_host = meeting->host_of(rank);
-  auto worker = std::make_unique<UcxWorker>(meeting->address(), meeting->size());
+  auto worker = std::make_unique<UcxWorker>(meeting->address(), meeting->size(), options.hello_timeout);
   const std::uint64_t pass = make_pass();
 
   std::vector<std::uint32_t> host_of;
@@ -139,7 +138,7 @@ std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous
                                  if (const auto alive = told.lock()) alive->report_end(end);
                                },
                                {ends->fd(), hopeless}},
-                              deadline.left(), launcher);
+                              deadline.left(), options.launcher);
   // Everybody's control segment is there before anybody hears of the end of another.
   const auto records = meeting->exchange(
       pack({static_cast<std::uint32_t>(::getpid()), pass, worker->address(), worker->key()}), deadline);

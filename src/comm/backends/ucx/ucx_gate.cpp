@@ -2,17 +2,20 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 
+#include "base/deadline.hpp"
 #include "base/fail.hpp"
 #include "base/imports.hpp"
 #include "base/log.hpp"
@@ -21,8 +24,8 @@
 namespace baton::ucx {
 namespace {
 
-/// How long who has connected may be silent. Until it has said something the system keeps it to itself.
-constexpr int kSilenceSeconds = 60;
+/// The system keeps who is silent to itself for no longer.
+constexpr std::chrono::hours kLongestSilence{1};
 
 std::optional<SocketPlace> place_at(const sockaddr* address) {
   SocketPlace place;
@@ -47,6 +50,18 @@ std::optional<SocketPlace> place_of(int socket) {
   return place_at(reinterpret_cast<const sockaddr*>(&address));
 }
 
+/// What no other socket of this system ever has; 0 if `file` is none.
+std::uint64_t cookie_of(int file) noexcept {
+  std::uint64_t cookie = 0;
+  socklen_t length = sizeof cookie;
+  return ::getsockopt(file, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
+
+bool has_unread_bytes(int socket) noexcept {
+  int bytes = 0;
+  return ::ioctl(socket, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 thread_local Gate* opening = nullptr;
 
 }  // namespace
@@ -63,7 +78,7 @@ class Sockets {
   void remove(const Gate& gate) {
     const std::lock_guard lock(mutex_);
     std::erase_if(listening_, [&](const auto& one) { return one.second == &gate; });
-    std::erase_if(unheard_, [&](const auto& one) { return one.second.gate == &gate; });
+    std::erase_if(unheard_, [&](const auto& one) { return &one.second.gate == &gate; });
     count();
   }
   std::vector<SocketPlace> places_of(const Gate& gate) {
@@ -82,8 +97,10 @@ class Sockets {
 
   int listen(int socket, int backlog) {
     if (opening != nullptr) {
-      // The system tells of who has connected when it has said something, and not before.
-      static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_DEFER_ACCEPT, &kSilenceSeconds, sizeof kSilenceSeconds));
+      // The system tells of who has connected when it has said something, or was silent for so long.
+      const auto patience = std::min<std::chrono::nanoseconds>(opening->patience_, kLongestSilence);
+      const int silence = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(patience).count());
+      static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silence, sizeof silence));
       const std::lock_guard lock(mutex_);
       listening_[socket] = opening;
     } else {
@@ -105,7 +122,10 @@ class Sockets {
     const std::lock_guard lock(mutex_);
     forget(connection);
     const auto found = listening_.find(socket);
-    if (found != listening_.end()) unheard_[connection].gate = found->second;
+    if (found != listening_.end()) {
+      Gate& gate = *found->second;
+      unheard_.try_emplace(connection, gate, cookie_of(connection), Deadline::after(gate.patience_));
+    }
     count();
     return connection;
   }
@@ -128,7 +148,7 @@ class Sockets {
   /// Before anything is sent through `socket`. False, with errno, if that has to wait.
   bool greet(int socket) noexcept {
     // Relaxed: who uses a socket learned from who made it that it is there.
-    if (strangers_.load(std::memory_order_relaxed) == 0) [[likely]]
+    if (owed_count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return true;
     const std::lock_guard lock(mutex_);
     const auto found = owed_.find(socket);
@@ -148,7 +168,7 @@ class Sockets {
   /// Before anything is taken from `socket`. False, with errno, if that has to wait, or is nobody of the job.
   bool hear(int socket) noexcept {
     // Relaxed: as in greet().
-    if (strangers_.load(std::memory_order_relaxed) == 0) [[likely]]
+    if (unheard_count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return true;
     const std::lock_guard lock(mutex_);
     const auto found = unheard_.find(socket);
@@ -160,10 +180,13 @@ class Sockets {
     arrival.bytes += static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
     errno = EAGAIN;
     if (bytes > 0 && arrival.bytes < said.size()) return false;
-    const char* objection = arrival.gate->keeper_.objection(said.first(arrival.bytes));
+    Gate& gate = arrival.gate;
+    const char* objection =
+        arrival.is_late ? "slow to say who it is" : gate.keeper_.objection(said.first(arrival.bytes));
     if (objection != nullptr) {
       // Who says nothing may be a rank of the job: UCX ends connections that it does not need, before it sent anything.
-      if (arrival.bytes != 0 && !std::exchange(arrival.gate->has_complained_, true)) {
+      const bool is_worth_a_line = arrival.is_late || arrival.bytes != 0;
+      if (is_worth_a_line && !std::exchange(gate.has_complained_, true)) {
         log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
       }
       ::shutdown(socket, SHUT_RDWR);
@@ -172,6 +195,28 @@ class Sockets {
     unheard_.erase(found);
     count();
     return objection == nullptr;
+  }
+
+  /// Ends what took longer to say its hello than `gate` waits for it: hear() is told of that. For a thread whose worker
+  /// is not destroyed meanwhile.
+  void send_away_late(const Gate& gate) noexcept {
+    // Relaxed: who is missed now is found the next time.
+    if (unheard_count_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return;
+    const std::lock_guard lock(mutex_);
+    for (auto at = unheard_.begin(); at != unheard_.end();) {
+      const auto now = at++;
+      auto& [socket, arrival] = *now;
+      if (&arrival.gate != &gate || arrival.is_late || !arrival.until.passed()) continue;
+      if (cookie_of(socket) != arrival.cookie) {
+        // UCX has closed it unheard; its number may be that of another file by now.
+        unheard_.erase(now);
+      } else if (!has_unread_bytes(socket)) {  // else UCX has not come to what it said last
+        arrival.is_late = true;
+        ::shutdown(socket, SHUT_RDWR);
+      }
+    }
+    count();
   }
 
  private:
@@ -185,7 +230,12 @@ class Sockets {
 
   /// A connection that has not introduced itself yet.
   struct Arrival {
-    Gate* gate = nullptr;
+    Arrival(Gate& at, std::uint64_t its_cookie, Deadline its_deadline)
+        : gate(at), cookie(its_cookie), until(its_deadline) {}
+    Gate& gate;
+    std::uint64_t cookie;
+    Deadline until;
+    bool is_late = false;
     std::array<std::byte, sizeof(wire::Hello)> said{};
     std::size_t bytes = 0;
   };
@@ -195,7 +245,10 @@ class Sockets {
     owed_.erase(socket);
     unheard_.erase(socket);
   }
-  void count() noexcept { strangers_.store(owed_.size() + unheard_.size(), std::memory_order_relaxed); }
+  void count() noexcept {
+    owed_count_.store(owed_.size(), std::memory_order_relaxed);
+    unheard_count_.store(unheard_.size(), std::memory_order_relaxed);
+  }
 
   std::mutex mutex_;
   // Guarded by mutex_.
@@ -203,7 +256,9 @@ class Sockets {
   std::map<SocketPlace, std::shared_ptr<Known>> known_;
   std::map<int, wire::Hello> owed_;  // what is to be said first
   std::map<int, Arrival> unheard_;
-  std::atomic<std::size_t> strangers_{0};  // how many are in these two; changed under mutex_
+  // How many these are; changed under mutex_.
+  std::atomic<std::size_t> owed_count_{0};
+  std::atomic<std::size_t> unheard_count_{0};
 };
 
 namespace {
@@ -258,6 +313,8 @@ Gate::Opening::Opening(Gate& gate) noexcept { opening = &gate; }
 Gate::Opening::~Opening() { opening = nullptr; }
 
 Gate::~Gate() { Sockets::instance().remove(*this); }
+
+void Gate::send_away_late() noexcept { Sockets::instance().send_away_late(*this); }
 
 GateKey Gate::key() const { return {keeper_.key(), Sockets::instance().places_of(*this)}; }
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -39,7 +40,9 @@ void guard_sockets(const void* inside);
 /// The sockets at which a worker listens.
 class Gate {
  public:
-  explicit Gate(std::uint32_t rank_count) : keeper_(make_hash_key(), rank_count) {}
+  /// Who connects has `patience` to say its hello.
+  Gate(std::uint32_t rank_count, std::chrono::nanoseconds patience)
+      : patience_(patience), keeper_(make_hash_key(), rank_count) {}
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
   ~Gate();
@@ -54,9 +57,12 @@ class Gate {
   };
 
   [[nodiscard]] GateKey key() const;
+  /// To be called now and then, by who uses the worker.
+  void send_away_late() noexcept;
 
  private:
   friend class Sockets;
+  const std::chrono::nanoseconds patience_;
   // Guarded by the lock of Sockets.
   wire::Doorkeeper keeper_;
   std::vector<SocketPlace> places_;

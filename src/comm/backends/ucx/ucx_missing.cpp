@@ -4,8 +4,7 @@
 
 namespace baton::ucx {
 
-std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous, std::chrono::nanoseconds /*timeout*/,
-                                    const std::optional<std::string>& /*launcher*/) {
+std::unique_ptr<comm::Backend> join(std::unique_ptr<comm::Rendezvous> rendezvous, const Options& /*options*/) {
   fail(Code::unsupported, "the job \"{}\" is on {} hosts, and this Baton was built without UCX", rendezvous->job(),
        rendezvous->host_count());
 }

@@ -102,6 +102,7 @@ std::chrono::milliseconds UcxPath::take_turn(Alarm::Cause cause) noexcept {
   constexpr std::chrono::milliseconds kLease{1};
   constexpr std::chrono::milliseconds kNone{0};
   const std::lock_guard lock(mutex_);
+  worker_->send_away_late();
   if (cause == Alarm::Cause::time_passed) work();
   const auto work_all = [this] { work_off(); };
   switch (turns_.take(cause == Alarm::Cause::went_off, work_all, [this] { return settle(); })) {

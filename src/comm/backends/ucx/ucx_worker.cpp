@@ -118,7 +118,8 @@ void check(ucs_status_t status, std::string_view what) {
   fail(Code::system, "{} failed in UCX: {}", what, ucx_library().ucs_status_string(status));
 }
 
-UcxWorker::UcxWorker(const std::string& address, std::uint32_t rank_count) : gate_(rank_count), ucx_(ucx_library()) {
+UcxWorker::UcxWorker(const std::string& address, std::uint32_t rank_count, std::chrono::nanoseconds hello_timeout)
+    : gate_(rank_count, hello_timeout), ucx_(ucx_library()) {
   aside().clear_old();
   Config config;
   // Ranks of one host have shared memory of their own; ranks of others may seem to be of one, in containers.

@@ -1,6 +1,7 @@
 // One UCX worker: what a rank sends and receives with. Not for two threads at once.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,8 +19,8 @@ void check(ucs_status_t status, std::string_view what);
 class UcxWorker {
  public:
   /// Over the interface that has `address`, such as "10.0.0.1"; over the first one if it is empty. For a rank of
-  /// `rank_count`.
-  UcxWorker(const std::string& address, std::uint32_t rank_count);
+  /// `rank_count`. Who connects has `hello_timeout` to say its hello.
+  UcxWorker(const std::string& address, std::uint32_t rank_count, std::chrono::nanoseconds hello_timeout);
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
   ~UcxWorker();
@@ -43,6 +44,8 @@ class UcxWorker {
 
   /// With this others are let in.
   [[nodiscard]] GateKey key() const { return gate_.key(); }
+  /// Ends connections of who is slow to say its hello. To be called now and then.
+  void send_away_late() noexcept { gate_.send_away_late(); }
 
   /// Messages with this number go to `handler`.
   void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
