@@ -22,31 +22,31 @@ std::unique_ptr<Transfer> Channel::send(const RawWindow& window, const ChannelLa
                                         std::size_t bytes, std::uint64_t stamp, WaitTold wait) {
   // Those that go in one piece are gone at once, nearly always.
   constexpr std::size_t kGoneAtOnce = std::size_t{8} * 1024;
-  if (sent_ - known_taken_ == ChannelLayout::kSlots) {
+  if (!counts_.has_room()) {
     const std::size_t taken = layout.lines_of(here_) + offsetof(Lines, taken);
-    wait(peer_, taken, known_taken_ + 1);
-    known_taken_ = load_own(window, taken);
+    wait(peer_, taken, counts_.first_missing());
+    counts_.note_taken(load_own(window, taken));
   }
-  const std::uint64_t number = ++sent_;
-  const std::size_t word = arrived_at(layout, there_, number);
-  if (bytes > kGoneAtOnce)
-    return window.start_put_advance(peer_, layout.slot(there_, number), data, bytes, word, stamped(number, stamp));
-  window.put_advance(peer_, layout.slot(there_, number), data, bytes, word, stamped(number, stamp));
+  const SlotCounts::Outgoing message = counts_.send();
+  const std::size_t slot = layout.slot(there_, message.number);
+  const std::size_t word = arrived_at(layout, there_, message.number);
+  const std::uint64_t told = stamped(message, stamp);
+  if (bytes > kGoneAtOnce) return window.start_put_advance(peer_, slot, data, bytes, word, told);
+  window.put_advance(peer_, slot, data, bytes, word, told);
   return nullptr;
 }
 
-Channel::Message Channel::receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait) const {
-  const std::uint64_t number = taken_ + 1;
+Channel::Message Channel::receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait) {
+  const std::uint64_t number = counts_.next();
   const std::size_t word = arrived_at(layout, here_, number);
-  wait(peer_, word, stamped(number, 0));
-  return {window.local() + layout.slot(here_, number), load_own(window, word) & kStampMask};
+  wait(peer_, word, stamped({number, 0}, 0));
+  const std::uint64_t told = load_own(window, word);
+  counts_.note_told(told >> kStampBits);
+  return {window.local() + layout.slot(here_, number), told & kStampMask};
 }
 
 void Channel::release(const RawWindow& window, const ChannelLayout& layout) {
-  ++taken_;
-  if (taken_ - told_ < ChannelLayout::kSlots / 2) return;
-  told_ = taken_;
-  window.advance(peer_, layout.lines_of(there_) + offsetof(Lines, taken), told_);
+  if (counts_.take()) window.advance(peer_, layout.lines_of(there_) + offsetof(Lines, taken), counts_.taken());
 }
 
 }  // namespace baton::collectives

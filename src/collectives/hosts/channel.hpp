@@ -1,8 +1,8 @@
 // From one rank to another of another host, and back: a ring of slots in the part of each, into which the other puts
 // its messages.
 //
-// A message arrives together with a word of its slot, which says its number and a stamp that both ends must agree on.
-// The receiver says now and then how many it has taken. Both ends know the sizes.
+// A message arrives together with a word of its slot, which says its number, a stamp that both ends must agree on, and
+// how many messages of the other its sender has taken (slot_counts.hpp). Both ends know the sizes.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 #include "base/function_ref.hpp"
 #include "base/transfer.hpp"
+#include "collectives/hosts/slot_counts.hpp"
 #include "collectives/scratch.hpp"
 
 namespace baton::collectives {
@@ -23,10 +24,10 @@ struct ChannelLayout {
   std::size_t rings = 0;
   std::size_t slot_bytes = 0;
 
-  static constexpr std::uint64_t kSlots = 8;
+  static constexpr std::uint64_t kSlots = SlotCounts::kSlots;
   struct Lines {
-    std::uint64_t arrived[kSlots];  // by slot: stamped(number, stamp)
-    std::uint64_t taken;            // how many messages of this rank the other has taken
+    std::uint64_t arrived[kSlots];  // by slot: stamped(message, stamp)
+    std::uint64_t taken;            // how many messages of this rank the other has taken, told alone
     std::uint64_t pad[7];
   };
   static_assert(sizeof(Lines) == 2 * kLine);
@@ -38,10 +39,11 @@ struct ChannelLayout {
 };
 
 /// Numbers come first, so that words only grow.
-inline constexpr unsigned kStampBits = 20;
+inline constexpr unsigned kStampBits = 16;
 inline constexpr std::uint64_t kStampMask = (std::uint64_t{1} << kStampBits) - 1;
-[[nodiscard]] inline constexpr std::uint64_t stamped(std::uint64_t number, std::uint64_t stamp) noexcept {
-  return number << kStampBits | (stamp & kStampMask);
+[[nodiscard]] inline constexpr std::uint64_t stamped(const SlotCounts::Outgoing& message,
+                                                     std::uint64_t stamp) noexcept {
+  return (message.number << SlotCounts::kToldBits | message.told) << kStampBits | (stamp & kStampMask);
 }
 
 /// Waits until the word at `offset` of this rank's part, which `from` advances, is at least `value`, or throws.
@@ -64,7 +66,7 @@ class Channel {
     std::uint64_t stamp;
   };
   /// The next message of the other.
-  [[nodiscard]] Message receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait) const;
+  [[nodiscard]] Message receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait);
   /// It is not needed any more.
   void release(const RawWindow& window, const ChannelLayout& layout);
 
@@ -72,10 +74,7 @@ class Channel {
   int peer_;
   std::size_t here_;
   std::size_t there_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t known_taken_ = 0;  // of those
-  std::uint64_t taken_ = 0;
-  std::uint64_t told_ = 0;  // of those, to the other
+  SlotCounts counts_;
 };
 
 }  // namespace baton::collectives
