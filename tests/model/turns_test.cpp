@@ -1,7 +1,7 @@
 // Whose turn it is to look for messages: none is left lying while a thread sleeps until it has come.
 //
-// Time does not pass here: the thread of the path that rests is not woken by the end of its lease. So what holds is
-// that those who fall asleep need no lease.
+// Time does not pass here: the thread of the path that rests is not woken by the end of its lease, but once, as if it
+// had just ended. So what holds is that those who fall asleep need no lease.
 #include <gtest/gtest.h>
 
 #include "atomics.hpp"
@@ -151,13 +151,13 @@ struct World {
   void attend() {
     bool went_off = false;
     do {
+      if (!went_off && turns.rests_on()) continue;
       lock.lock();
       const Next next = turns.take(
           went_off, [&] { work(); }, [&] { return settle(); });
       lock.unlock();
       require(next != Next::again, "there is an end");
-      went_off = true;
-    } while (network.await_alarm());
+    } while ((went_off = network.await_alarm()));
   }
 };
 

@@ -1,4 +1,6 @@
 // Allocation and release, over and over: nothing grows.
+#include <malloc.h>
+
 #include <vector>
 
 #include "support/process_memory.hpp"
@@ -48,6 +50,9 @@ class Growth {
 /// Runs `round` until everything has been used once, then `count` times more, which must cost nothing.
 template <class Round>
 void require_constant(Domain me, int count, Round&& round) {
+  // Else a thread of the rank that allocates for the first time may take 64 MiB of address space for that, whenever it
+  // comes to it.
+  ::mallopt(M_ARENA_MAX, 1);
   for (int i = 0; i < 50; ++i) round(i);
   me.barrier();
   const Growth growth;

@@ -19,8 +19,8 @@ enum class Next : std::uint8_t {
   again,  // there is more
 };
 
-/// All under the lock of the path, but for look() and end_sleep(). Rules supplies Atomic<T>; the model checker runs the
-/// same code with its own.
+/// All under the lock of the path, but for look(), end_sleep() and rests_on(). Rules supplies Atomic<T>; the model
+/// checker runs the same code with its own.
 template <class Rules>
 class BasicTurns {
  public:
@@ -39,6 +39,10 @@ class BasicTurns {
   }
   /// Who is taken for a sleeper for longer makes the thread arm the alarm, and no more: so it needs no order.
   void end_sleep() noexcept { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
+
+  /// The lease of the thread is over. True: others look, and it rests for another one. It has no need of the lock, for
+  /// which it would have to wait, or make others wait: who fell asleep meanwhile has armed the alarm, which wakes it.
+  [[nodiscard]] bool rests_on() noexcept { return looked_.exchange(false, std::memory_order_relaxed); }
 
   /// The thread is awake. `went_off`: because the alarm woke it. `work_off` deals with what is there.
   template <class WorkOff, class Arm>

@@ -1,4 +1,4 @@
-// Who waits until what it sent has been done, and who counts the posts of a host for that.
+// Who waits until what it sent has been done, who tells that it was, and who counts the posts of a host for that.
 #include <algorithm>
 
 #include "comm/backends/ucx/ucx_path.hpp"
@@ -11,7 +11,10 @@ bool UcxPath::flush(comm::Flushed what, const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
       Peer& peer = peers_[rank];
-      if (peer.done_there.load(std::memory_order_relaxed) >= peer.last_put) continue;
+      // Who leaves hurries those that wait to hear of this rank, and asks those of which it wants to hear.
+      if (what == comm::Flushed::everything && peer.owed > peer.told_done) tell_done(rank);
+      const bool asks = what == comm::Flushed::everything && !peer.posts.empty();
+      if (peer.done_there.load(std::memory_order_relaxed) >= peer.last_put && !asks) continue;
       awaited.emplace_back(rank, peer.last_put);
       auto sending = std::make_unique<Sending>();
       sending->header = header_for(wire::PathKind::flush, rank);
@@ -28,6 +31,37 @@ bool UcxPath::flush(comm::Flushed what, const Deadline& deadline) {
   };
   return (awaited.empty() && what == comm::Flushed::puts) || all_settled() ||
          wait_until(parking_, all_settled, deadline, [] {});
+}
+
+void UcxPath::tell_done(std::uint32_t rank) {
+  auto word = std::make_unique<Sending>();
+  word->header = header_for(wire::PathKind::applied, rank);
+  outbox_.emplace_back(rank, std::move(word));
+}
+
+void UcxPath::owe(std::uint32_t rank) {
+  Peer& peer = peers_[rank];
+  peer.owed = peer.done_here;
+  if (std::exchange(peer.is_listed, true)) return;
+  debts_.push_back(rank);
+  has_debts_.store(true, std::memory_order_relaxed);
+}
+
+bool UcxPath::pay_old_debts() {
+  bool any = false;
+  std::erase_if(debts_, [&](std::uint32_t rank) {
+    Peer& peer = peers_[rank];
+    const bool is_old = std::exchange(peer.owed_before, peer.owed) == peer.owed;
+    if (peer.owed > peer.told_done && !is_old) return false;
+    if (peer.owed > peer.told_done) {
+      tell_done(rank);
+      any = true;
+    }
+    peer.is_listed = false;
+    return true;
+  });
+  has_debts_.store(!debts_.empty(), std::memory_order_relaxed);
+  return any;
 }
 
 void UcxPath::count_posts_done(Peer& peer, std::uint64_t up_to) noexcept {

@@ -101,13 +101,19 @@ std::chrono::milliseconds UcxPath::take_turn(Alarm::Cause cause) noexcept {
   constexpr std::chrono::milliseconds kLongestSleep{1000};
   constexpr std::chrono::milliseconds kLease{1};
   constexpr std::chrono::milliseconds kNone{0};
-  const std::lock_guard lock(mutex_);
   worker_->send_away_late();
-  if (cause == Alarm::Cause::time_passed) work();
+  const bool time_passed = cause == Alarm::Cause::time_passed;
+  const bool rests_on = time_passed && turns_.rests_on();
+  // One that it misses was made by a message that came just now.
+  if (rests_on && !has_debts_.load(std::memory_order_relaxed)) return kLease;
+  const std::lock_guard lock(mutex_);
+  const bool has_paid = pay_old_debts();
+  if (has_paid || (time_passed && !rests_on)) work();
+  if (rests_on) return kLease;
   const auto work_all = [this] { work_off(); };
   switch (turns_.take(cause == Alarm::Cause::went_off, work_all, [this] { return settle(); })) {
     case Next::rest: return kLease;
-    case Next::sleep: return kLongestSleep;
+    case Next::sleep: return has_debts_.load(std::memory_order_relaxed) ? kLease : kLongestSleep;
     case Next::again: break;
   }
   return kNone;

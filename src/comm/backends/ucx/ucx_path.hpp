@@ -126,7 +126,11 @@ class UcxPath final : public comm::Path {
     std::deque<Sending*> unsent;               // until it has answered
     std::uint64_t received = 0;
     std::uint64_t done_here = 0;
-    bool receives = false;  // a large payload
+    std::uint64_t told_done = 0;    // of those, to the peer
+    std::uint64_t owed = 0;         // it wants to hear that so many were done
+    std::uint64_t owed_before = 0;  // the same in the last turn of the thread
+    bool is_listed = false;         // in debts_
+    bool receives = false;          // a large payload
     std::deque<Held> held;
   };
 
@@ -146,6 +150,14 @@ class UcxPath final : public comm::Path {
   /// Whether no post of this host is on its way. Sequentially consistent, as a test before a sleep must be.
   [[nodiscard]] bool posts_are_done() const noexcept;
   void ring() noexcept;
+
+  /// Under the lock. A post of a rank was dealt with, which its host wants to hear. Each message to it tells; the
+  /// thread of the path does where none has gone for a turn. So nobody else has to think of it: a message comes either
+  /// while the thread rests, or wakes it.
+  void owe(std::uint32_t rank);
+  /// Whether there was one.
+  bool pay_old_debts();
+  void tell_done(std::uint32_t rank);
 
   /// Under the lock. False if the message cannot be sent: the peer has failed or is gone.
   bool start(std::uint32_t rank, Sending& sending);
@@ -228,6 +240,8 @@ class UcxPath final : public comm::Path {
   std::vector<Peer> peers_;
   std::vector<std::uint32_t> waiting_;  // peers that have held messages
   std::vector<std::uint32_t> met_;      // peers that have just answered for the first time
+  std::vector<std::uint32_t> debts_;    // peers that are owed, or were
+  std::atomic<bool> has_debts_{false};  // the thread looks at it without the lock, now and then
   std::vector<std::pair<std::uint32_t, std::unique_ptr<Sending>>> outbox_;
   std::list<std::unique_ptr<Sending>> own_;  // on their way
   std::list<Accepted> accepted_;

@@ -189,13 +189,9 @@ void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> 
     case wire::PathKind::post:
       if (arrived) delivery_.deliver(header.window, header.source, payload);
       // Ranks of its host do not leave before this is known there.
-      [[fallthrough]];
-    case wire::PathKind::flush: {
-      auto reply = std::make_unique<Sending>();
-      reply->header = header_for(wire::PathKind::applied, header.source);
-      outbox_.emplace_back(header.source, std::move(reply));
+      owe(header.source);
       break;
-    }
+    case wire::PathKind::flush: tell_done(header.source); break;
     case wire::PathKind::applied: break;
   }
   // Relaxed: it is read while all who count sleep.

@@ -46,6 +46,7 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
     count_sent(1);
   }
   sending.header.applied = peer.done_here;
+  peer.told_done = peer.done_here;
   const wire::PathKind kind = sending.header.kind;
   const bool writes = kind == wire::PathKind::put || kind == wire::PathKind::sum || kind == wire::PathKind::scatter;
   if (writes) peer.last_put = peer.sent;
