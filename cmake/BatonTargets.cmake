@@ -50,13 +50,20 @@ function(baton_includes_sources target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# baton_read_together(TARGET COUNT): COUNT sources are read as one file (0: all), unless BATON_READ_TOGETHER is off. A build
-# from nothing takes a third less time, one after an edit somewhat more.
-function(baton_read_together target count)
+# baton_read_together(TARGET MOST): sources are read as one file, in groups alike in size of MOST at most (0: all together),
+# unless BATON_READ_TOGETHER is off. A build from nothing takes less than two thirds of the time, one after an edit more.
+function(baton_read_together target most)
   if(NOT BATON_READ_TOGETHER)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  set(each 0)
+  if(most GREATER 0)
+    get_target_property(sources ${target} SOURCES)
+    list(LENGTH sources count)
+    math(EXPR groups "(${count} + ${most} - 1) / ${most}")
+    math(EXPR each "(${count} + ${groups} - 1) / ${groups}")
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${each})
   baton_includes_sources(${target})
 endfunction()
 
@@ -111,7 +118,7 @@ function(baton_layer name)
   if(BATON_SHARE_HEADERS)
     target_precompile_headers(baton_${name} REUSE_FROM baton_layer_headers)
   endif()
-  baton_read_together(baton_${name} 8)
+  baton_read_together(baton_${name} 20)
   if(LAYER_STARTS_AND_READS)
     baton_starts_and_reads(baton_${name})
   endif()

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include <baton/chip.hpp>
 #include <baton/error.hpp>
 #include <baton/kernel_source.hpp>
 
+#include "field_at.hpp"
 #include "streams.hpp"
 
 namespace standin {
@@ -80,27 +80,20 @@ class Executor {
 
 thread_local std::unique_ptr<Executor> executor_of_thread;
 
-template <class Value>
-Value at(const void* base, std::size_t offset) {
-  Value value;
-  std::memcpy(&value, static_cast<const char*>(base) + offset, sizeof value);
-  return value;
-}
-
 /// The magic of aclrtBinaryLoadOptions; without one the loader takes a kernel for one of cube cores.
 std::uint32_t magic_of(const void* options) {
   constexpr std::uint32_t kMagicOption = 2;
-  if (options == nullptr || at<std::size_t>(options, 8) == 0) return kCubeMagic;
-  const void* option = at<const void*>(options, 0);
-  return at<std::uint32_t>(option, 0) == kMagicOption ? at<std::uint32_t>(option, 4) : kCubeMagic;
+  if (options == nullptr || field_at<std::size_t>(options, 8) == 0) return kCubeMagic;
+  const void* option = field_at<const void*>(options, 0);
+  return field_at<std::uint32_t>(option, 0) == kMagicOption ? field_at<std::uint32_t>(option, 4) : kCubeMagic;
 }
 
 /// Whether aclrtLaunchKernelCfg wants all blocks at the same time.
 bool starts_together(const void* config) {
   constexpr std::uint32_t kSchedule = 1;
-  if (config == nullptr || at<std::size_t>(config, 8) == 0) return false;
-  const void* attribute = at<const void*>(config, 0);
-  return at<std::uint32_t>(attribute, 0) == kSchedule && at<std::uint8_t>(attribute, 4) == 1;
+  if (config == nullptr || field_at<std::size_t>(config, 8) == 0) return false;
+  const void* attribute = field_at<const void*>(config, 0);
+  return field_at<std::uint32_t>(attribute, 0) == kSchedule && field_at<std::uint8_t>(attribute, 4) == 1;
 }
 
 /// The bytes as a file of their own, and loaded: the loader takes two files of one name for the same.
@@ -130,7 +123,7 @@ std::vector<std::pair<const char*, std::size_t>> files_in(const void* data, std:
   constexpr std::size_t kHead = 16;
   const auto* begin = static_cast<const char*>(data);
   if (bytes < kHead || std::memcmp(begin, "BOTHKIND", 8) != 0) return {{begin, bytes}};
-  const auto first = at<std::uint64_t>(begin, 8);
+  const auto first = field_at<std::uint64_t>(begin, 8);
   if (first > bytes - kHead) return {};
   return {{begin + kHead, first}, {begin + kHead + first, bytes - kHead - first}};
 }
@@ -234,7 +227,7 @@ STANDIN_API int aclrtLaunchKernelWithHostArgs(void* handle, std::uint32_t blocks
       return violate(kBadParameter, std::string(self) + ": more clusters than there are");
     }
     Device& device = *current_device(state);
-    Launch launch{found->second, blocks, starts_together(config), at<std::uint64_t>(args, 0)};
+    Launch launch{found->second, blocks, starts_together(config), field_at<std::uint64_t>(args, 0)};
     if (!device.arena.contains(reinterpret_cast<const void*>(launch.argument))) {
       return violate(kBadParameter, std::string(self) + ": the argument is not in memory of this device");
     }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "field_at.hpp"
 #include "memory.hpp"
 #include "physical_memory.hpp"
 #include "state.hpp"
@@ -37,13 +37,6 @@ void hide(std::byte* begin, std::size_t bytes) {
   ::mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-template <class Value>
-Value at(const void* base, std::size_t offset) {
-  Value value;
-  std::memcpy(&value, static_cast<const char*>(base) + offset, sizeof value);
-  return value;
-}
-
 /// The number of the driver for a device of this process.
 std::uint32_t driver_number(int id) {
   const char* const list = std::getenv("ASCEND_RT_VISIBLE_DEVICES");
@@ -58,10 +51,10 @@ std::uint32_t driver_number(int id) {
 
 /// aclrtPhysicalMemProp: memory of device `id`, of one of the kinds that windows are made of.
 bool is_sound(const void* properties, std::int32_t id) {
-  const auto kind = at<std::uint32_t>(properties, 8);
-  return at<std::uint32_t>(properties, 0) == 0 && at<std::uint32_t>(properties, 4) == 0 && (kind == 4 || kind == 5) &&
-         at<std::uint32_t>(properties, 12) == static_cast<std::uint32_t>(id) &&
-         at<std::uint32_t>(properties, 16) == 1 && at<std::uint64_t>(properties, 24) == 0;
+  const auto kind = field_at<std::uint32_t>(properties, 8);
+  return field_at<std::uint32_t>(properties, 0) == 0 && field_at<std::uint32_t>(properties, 4) == 0 &&
+         (kind == 4 || kind == 5) && field_at<std::uint32_t>(properties, 12) == static_cast<std::uint32_t>(id) &&
+         field_at<std::uint32_t>(properties, 16) == 1 && field_at<std::uint64_t>(properties, 24) == 0;
 }
 
 }  // namespace
@@ -230,8 +223,8 @@ STANDIN_API int aclrtMemSetAccess(void* address, std::size_t bytes, void* access
     if (place == reservations.end() || !place->second.mapped || bytes != place->second.bytes || count != 1) {
       return violate(kBadParameter, "aclrtMemSetAccess of other bytes than were mapped");
     }
-    if (at<std::uint32_t>(access, 0) != kReadWrite || at<std::uint32_t>(access, 8) != 1 ||
-        at<std::uint32_t>(access, 4) != driver_number(current_device(state)->id)) {
+    if (field_at<std::uint32_t>(access, 0) != kReadWrite || field_at<std::uint32_t>(access, 8) != 1 ||
+        field_at<std::uint32_t>(access, 4) != driver_number(current_device(state)->id)) {
       return violate(kBadParameter, "aclrtMemSetAccess for another device, or not to read and write");
     }
     ::mprotect(address, bytes, PROT_READ | PROT_WRITE);

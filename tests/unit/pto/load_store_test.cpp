@@ -14,9 +14,9 @@ using namespace pto;
 
 template <typename Element>
 class LoadStore : public ::testing::Test {};
-using Elements =
+using LoadedElements =
     ::testing::Types<float, half, bfloat16_t, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>;
-TYPED_TEST_SUITE(LoadStore, Elements);
+TYPED_TEST_SUITE(LoadStore, LoadedElements);
 
 struct FiveSizes {
   std::int64_t size[5];

@@ -52,8 +52,8 @@ void expect_product(Left& left, Right& right, Acc& acc, const Matrix<Element>& a
 
 template <typename Element>
 class Product : public ::testing::Test {};
-using Elements = ::testing::Types<float, half, bfloat16_t, int8_t>;
-TYPED_TEST_SUITE(Product, Elements);
+using ProductElements = ::testing::Types<float, half, bfloat16_t, int8_t>;
+TYPED_TEST_SUITE(Product, ProductElements);
 
 template <typename Element, int M, int K, int N>
 void expect_products(int m, int k, int n) {

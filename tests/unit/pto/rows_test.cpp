@@ -40,8 +40,8 @@ Element sum_of(const std::vector<Element>& rows, std::int64_t width, std::int64_
 
 template <typename Element>
 class WeightedSums : public ::testing::Test {};
-using Elements = ::testing::Types<float, half, bfloat16_t>;
-TYPED_TEST_SUITE(WeightedSums, Elements);
+using RowElements = ::testing::Types<float, half, bfloat16_t>;
+TYPED_TEST_SUITE(WeightedSums, RowElements);
 
 TYPED_TEST(WeightedSums, AreThoseOfALoopToTheBit) {
   std::mt19937 random(3);

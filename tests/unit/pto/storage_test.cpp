@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 template <typename Element>
 class Stored : public ::testing::Test {};
-using Elements = ::testing::Types<float, half, bfloat16_t, int8_t, uint8_t, int32_t>;
-TYPED_TEST_SUITE(Stored, Elements);
+using StoredElements = ::testing::Types<float, half, bfloat16_t, int8_t, uint8_t, int32_t>;
+TYPED_TEST_SUITE(Stored, StoredElements);
 
 /// The byte of element (r, c), as the instruction set describes it.
 template <typename TileData>
