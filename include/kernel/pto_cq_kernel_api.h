@@ -36,7 +36,7 @@ AICORE inline void pto2_save_expected_completion(uint32_t engine, volatile PTO2C
     entry.expected_value = expected;
     entry.pad = 0;
   }
-  // Pairs with the runtime's acquire load of the count: whoever sees it sees the entry.
+  // Pairs with the runtime's acquire load of the count: seeing it is seeing the entry.
   baton::kernel::store_release(&queue->count, count + 1);
   baton::kernel::defer_copy(addr);
 }

@@ -130,7 +130,7 @@ using EventSlot = BasicEventSlot<RingRules, kEventWords>;
 using RingWriter = BasicRingWriter<RingRules>;
 static_assert(sizeof(EventRing) == 64 && sizeof(EventSlot) == sizeof(EventRecord));
 
-/// So many events are claimed at once.
+/// Events that are claimed at once.
 inline constexpr std::uint64_t kEventClaim = 64;
 
 /// Bytes from elsewhere: enumerators that this version does not know are replaced.

@@ -57,14 +57,14 @@ struct NotifyKey {
 /// next one of this thread.
 [[nodiscard]] bool notified_again(const NotifyKey& key, std::uint64_t now, std::uint64_t after) noexcept;
 
-/// The number of a text, for EventRecord::object. Takes a lock: whoever needs it often keeps it.
+/// The number of a text, for EventRecord::object. Takes a lock: keep the number where it is needed often.
 [[nodiscard]] TextId text(std::string_view text);
 /// The same for a text that stays where it is, such as the name of a kernel: the thread remembers the last ones.
 [[nodiscard]] TextId text_of(const char* name);
 /// "file:line"; 0 if the place is not known. The thread remembers the last ones.
 [[nodiscard]] TextId text_of(const Place& place);
 
-/// Does what BATON_TRACE says; the first call of the process. Whoever makes something that records calls it.
+/// Does what BATON_TRACE says; the first call of the process. What makes something that records calls it.
 void begin();
 
 /// Records everything up to `level`, to a file, until stop_trace(). Throws Error (invalid_argument) if a trace is being

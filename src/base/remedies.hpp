@@ -24,7 +24,7 @@
   X(null_pointer,       invalid_argument, "A pointer is null.",                         "Pass the address of an object that lives during the call.") \
   X(ranks_impossible,   invalid_argument, "A job cannot have as many ranks.",           "Choose a number of ranks that the message allows.") \
   X(device_numbers,     invalid_argument, "A device is negative, or given twice.",      "Give every chip a device of its own, 0 or more: {0, 1, 2}, or \"0-2\" in a device list.") \
-  X(thread_count,       invalid_argument, "A number of threads is negative.",           "Give a number of threads, or 0 for one that fits the processors.") \
+  X(thread_count,       invalid_argument, "A number of threads is negative or too large.", "Give a number of threads, or 0 for one that fits the processors.") \
   X(tensor_shape,       invalid_argument, "Numbers do not fit the shape of a tensor.",  "Compare them with the shape and strides that the message shows.") \
   X(inside_run,         invalid_argument, "A call inside a run would wait for that run.", "Let the run return first; an exception ends it early.") \
   X(not_node_memory,    invalid_argument, "Chips of a node cannot reach the memory.",   "Take memory from Worker::create_buffer() or Orchestration::alloc(), in Python from node.tensor(array).") \

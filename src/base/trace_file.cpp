@@ -96,7 +96,7 @@ bool TraceFile::try_open() {
   if (::fstat(lock_.get(), &status) != 0) fail_system(fmt::format("fstat of {}", path_));
   if (!S_ISREG(status.st_mode)) fail(Code::invalid_argument, "{} cannot be a trace: it is not a plain file", path_);
   const bool alone = lock(lock_.get(), F_WRLCK, F_OFD_SETLK) == 0;
-  // Whoever begins the file has it for some microseconds, and loses it if it dies.
+  // The process that begins the file has it for some microseconds, and loses it if it dies.
   if (!alone && lock(lock_.get(), F_RDLCK, F_OFD_SETLKW) != 0) fail_system(fmt::format("sharing {}", path_));
   fd_.reset(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
   if (!is_same_file(fd_.get(), lock_.get())) return false;

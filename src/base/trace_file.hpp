@@ -90,7 +90,7 @@ struct TextChunk {
 static_assert(sizeof(TextChunk) == kChunkBytes);
 
 inline constexpr std::size_t kHostSamples = 2048;
-/// So many of them stay; later ones replace those that came behind these.
+/// Of these the first ones that stay; later ones replace those behind them.
 inline constexpr std::size_t kFirstHostSamples = 64;
 
 /// The same moment on the clocks of another host and on that of the file's own.

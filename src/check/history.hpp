@@ -47,7 +47,7 @@ struct Event {
   /// Bytes [begin, end) of the memory; of a change or a wait, those of the word.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  /// Of an access: so many runs of bytes like this one, each so much behind the one before.
+  /// Of an access: `rows` runs of bytes like this one, each `pitch` behind the one before.
   std::uint32_t rows = 1;
   std::uint64_t pitch = 0;
   std::int64_t value = 0;

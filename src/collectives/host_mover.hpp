@@ -86,8 +86,8 @@ class HostMover final : public Mover {
   [[nodiscard]] Plan& last_plan(Operation operation) noexcept {
     return last_plan_[static_cast<std::size_t>(operation)];
   }
-  /// So many bytes, at most a half, of the half of the staging area that may be written now. All members have to meet
-  /// before the next use but one.
+  /// Where the half of the staging area begins that may be written now; `bytes`, at most a half, will be. All members
+  /// have to meet before the next use but one.
   [[nodiscard]] std::size_t next_staging(std::size_t bytes);
   /// The bytes of a half.
   [[nodiscard]] std::size_t staging_bytes() const noexcept { return layout_.staging_bytes; }

@@ -25,7 +25,7 @@ enum class FrameKind : std::uint32_t {
   ended,        // agent: the process of a rank ended
   output,       // agent: bytes that a rank wrote
   output_end,   // agent: a rank writes nothing more
-  room,         // launcher: so many bytes of output were passed on and as many may follow
+  room,         // launcher: that much output was passed on and as much may follow
   input,        // launcher: bytes for rank 0
   input_end,    // launcher: no more of them
   input_room,   // agent: as `room`, for input

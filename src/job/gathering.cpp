@@ -56,7 +56,7 @@ std::string make_token() {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-/// Ports of rank 0's host that all ranks work out alike: below those that systems give to whoever asks for any.
+/// Ports of rank 0's host that all ranks work out alike: below those that systems give to sockets bound to any port.
 /// Several, because one may be taken; the token tells whether it is by this job.
 std::vector<std::uint16_t> ports_of(std::string_view job) {
   constexpr std::uint64_t kFirst = 20000;

@@ -7,7 +7,7 @@
 namespace baton::kernel {
 namespace {
 
-/// So many branches of a source tree keep their libraries apart; more would make every lookup read a longer file.
+/// Branches of a source tree that keep their libraries apart; more would make every lookup read a longer file.
 constexpr int kCompilations = 4;
 
 std::string_view take_until(std::string_view& text, char end) {

@@ -11,7 +11,7 @@
 
 namespace baton::trace {
 
-/// How far from somebody who did something to whoever waited for it.
+/// How far from the one who did something to the one who waited for it.
 struct Flow {
   std::size_t from = 0;  // index of a span: a notify, the last arrival at a barrier, an earlier task
   std::size_t to = 0;    // a wait, a later task

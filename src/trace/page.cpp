@@ -20,7 +20,7 @@ constexpr std::string_view kDataMark = "<!--DATA-->";
 constexpr std::string_view kHeadMark = "\"HEAD\"";
 /// Events whose details have a text of their own; pages of more leave them out.
 constexpr std::size_t kMostDetails = 300'000;
-/// So many bytes of base64 in one element.
+/// Bytes of base64 in one element.
 constexpr std::size_t kBlockBytes = std::size_t{6} << 20U;
 
 void put_varint(std::string& to, std::uint64_t value) {

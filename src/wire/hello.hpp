@@ -32,7 +32,7 @@ class Doorkeeper {
   Doorkeeper(const HashKey& key, std::uint32_t rank_count) : key_(key), seen_(rank_count) {}
 
   [[nodiscard]] const HashKey& key() const noexcept { return key_; }
-  /// Why whoever said this may not come in; nullptr if it may.
+  /// Why the one who said this may not come in; nullptr if it may.
   [[nodiscard]] const char* objection(std::span<const std::byte> said) noexcept;
 
  private:

@@ -7,7 +7,7 @@
 
 /// What cores wrote to these bytes is seen by the reads that follow.
 inline void cache_invalidate_range(void* /*address*/, size_t /*bytes*/) {
-  // Pairs with the release of whoever wrote what the caller has just seen.
+  // Pairs with the release by the writer of what the caller has just seen.
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 

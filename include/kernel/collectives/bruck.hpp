@@ -54,7 +54,7 @@ class Bruck {
     for (int lower = 1; lower < bit; lower *= 2) moves += (distance & lower) != 0 ? 1 : 0;
     return moves;
   }
-  /// Where `rank` has the block that still is, or was, meant for the rank at `distance`, after so many moves.
+  /// Where `rank` has the block that still is, or was, meant for the rank at `distance`, after `moves` moves.
   [[nodiscard]] AICORE std::byte* place(std::byte* input, int rank, int distance, int moves) const {
     const int slot = around(rank, distance, mover_.size()) + (moves % 2 == 0 ? 0 : mover_.size());
     return block_at(input, slot, work_.input_stride);

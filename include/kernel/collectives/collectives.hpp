@@ -54,7 +54,7 @@ AICORE void check_root(const Member<T>& me, int root) {
   if (root < 0 || root >= me.size()) me.fail("root ", root, " is outside of 0 to ", me.size() - 1);
 }
 
-/// x and y with so many blocks of `count` elements; 0 blocks: this rank has none.
+/// x and y have `x_blocks` and `y_blocks` blocks of `count` elements; 0 blocks: this rank has none.
 template <typename T>
 AICORE void check_data(const Member<T>& me, Operation operation, const T* x, int x_blocks, const T* y, int y_blocks,
                        int64_t count) {
@@ -162,7 +162,7 @@ AICORE void recv(Member<T>& me, int from, T* y, int64_t count) {
   detail::check_data<T>(me, Operation::barrier, nullptr, 0, y, 1, count);
   run_messages(me, work_of<T>(count), {.from = from}, nullptr, detail::bytes_of(y));
 }
-/// Both at once: x to `to`, y from `from`. Whoever sends to each other uses this.
+/// Both at once: x to `to`, y from `from`. Two ranks that send to each other use this.
 template <typename T>
 AICORE void send_recv(Member<T>& me, int to, const T* x, int from, T* y, int64_t count) {
   detail::check_data<T>(me, Operation::barrier, x, 1, y, 1, count);

@@ -36,7 +36,7 @@ class InterleavedRing {
       if (step <= from_right) hand_out(-1, from_left + step, -step);
       advance();
     }
-    // Whoever reads from here must be through before the output is the caller's again.
+    // Those who read from here must be through before the output is the caller's again.
     const auto last = static_cast<std::uint64_t>(2 * from_left + 1);
     if (from_right == from_left) mover_.wait_step(around(mover_, 1), last);  // else it has not read in the last step
     mover_.wait_step(around(mover_, -1), last);

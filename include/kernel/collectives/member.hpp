@@ -116,7 +116,7 @@ class BasicMember {
     notify(from, layout_.taken + rank(), 1, pto::comm::NotifyOp::AtomicAdd);
   }
   AICORE void wait_taken(int to) { wait(layout_.taken + to, taken_expected(to)); }
-  /// What these two wait for, for whoever waits otherwise.
+  /// What these two wait for, for those who wait otherwise.
   [[nodiscard]] AICORE int32_t* posted(int from) const { return signals_ + layout_.posted + from; }
   [[nodiscard]] AICORE int32_t posted_expected(int from) const { return signals_[SignalLayout::kReceived + from] + 1; }
   [[nodiscard]] AICORE int32_t* taken(int to) const { return signals_ + layout_.taken + to; }

@@ -1,8 +1,8 @@
 // Mesh for operations that only move blocks: everybody copies what concerns it, between two meetings.
 //
-// 2 b, P n bytes copied by each rank; gather and scatter: P n bytes by the root, n by the others. Whoever may write to
-// the outputs of others does; else everybody fetches. All begin with themselves, so that not all use one rank at once.
-// What a rank gives to itself does not pass through a staged input.
+// 2 b, P n bytes copied by each rank; gather and scatter: P n bytes by the root, n by the others. A rank that may write
+// to the outputs of others does; else everybody fetches. All begin with themselves, so that not all use one rank at
+// once. What a rank gives to itself does not pass through a staged input.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>

@@ -16,7 +16,7 @@
 
 namespace baton::collectives {
 
-/// Up to so many bytes everybody reduces everything: one meeting less than a mesh, but P / 2 times as many bytes.
+/// Up to this size everybody reduces everything: one meeting less than a mesh, but P / 2 times as many bytes.
 inline constexpr std::size_t kOnePhaseBytes = std::size_t{16} * 1024;
 
 [[nodiscard]] AICORE constexpr Algorithm automatic_allreduce(std::size_t bytes, int ranks) {

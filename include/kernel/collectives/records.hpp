@@ -1,9 +1,9 @@
 // How members notice that they called different things, before they wait for each other.
 //
-// Whoever begins a call writes down what it calls, and then looks at what the others have written down: of two members
-// that disagree, the later one sees it, because both write before they look. It leaves its verdict in its own lines and
-// raises all counters that anybody waits for beyond what they can count; whoever is woken by that reads the verdict and
-// fails, too. Counters never go back, so nobody can begin to wait too late.
+// A member that begins a call writes down what it calls, and then looks at what the others have written down: of two
+// members that disagree, the later one sees it, because both write before they look. It leaves its verdict in its own
+// lines and raises all counters that anybody waits for beyond what they can count; a member woken by that reads the
+// verdict and fails, too. Counters never go back, so nobody can begin to wait too late.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -101,7 +101,7 @@ class Records {
   // so at once, one sees the other's.
   AICORE static int32_t look(const int32_t* word) { return kernel::load_in_order(word); }
   AICORE static void show(int32_t* word, int32_t value) { kernel::store_in_order(word, value); }
-  /// Pairs with put(): whoever reads a new value sees that what stands before it was invalid by then.
+  /// Pairs with put(): a reader of a new value sees that what stands before it was invalid by then.
   AICORE static int32_t get(const int32_t* word) { return kernel::load_acquire(word); }
   AICORE static void put(int32_t* word, int32_t value) { kernel::store_release(word, value); }
 
@@ -217,7 +217,7 @@ class Records {
   }
 
   [[noreturn]] PTO_COLD AICORE void repeat_verdict() const {
-    // Whoever broke the counters has said so before.
+    // The member that broke the counters has said so before.
     say_verdict(look(signals_ + layout_.judge) - 1);
   }
 

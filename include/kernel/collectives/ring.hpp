@@ -31,7 +31,7 @@ class Ring {
       }
       advance(step == last);
     }
-    // Whoever reads from here must be through before the output is the caller's again.
+    // Those who read from here must be through before the output is the caller's again.
     for (int lane = 0; lane < kLanes; ++lane) {
       mover_.wait_step(around(mover_, lane == 0 ? 1 : -1), static_cast<std::uint64_t>(last) + 1);
     }

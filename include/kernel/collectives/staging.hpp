@@ -10,8 +10,8 @@ namespace baton::collectives {
 
 /// What is where in the room. Counts are those of a piece's blocks.
 struct Staging {
-  int input_blocks = 1;   // this rank's input has so many; 0: it has none
-  int output_blocks = 1;  // and its output; 0: it wants none
+  int input_blocks = 1;   // blocks of this rank's input; 0: it has none
+  int output_blocks = 1;  // and of its output; 0: it wants none
   int room_blocks = 1;
   /// The algorithm works in the outputs of all ranks: the room is output, and copied from there.
   bool in_output = false;

@@ -3,9 +3,9 @@
 // An algorithm is a function template over a mover, which knows a rank's memory and how to wait. The mover of host
 // programs is in src/collectives, that of kernels in member.hpp. Its verbs:
 //   rank(), size()
-//   meet()                  returns when all have called it; whoever has met sees what the others wrote before
+//   meet()                  returns when all have called it; each then sees what the others wrote before
 //   step(), tell(peer)      makes one more step of this call, and says so to `peer`
-//   wait_step(peer, steps)  until `peer` has made so many, and sees what it wrote before
+//   wait_step(peer, steps)  until `peer` has made `steps` steps, and sees what it wrote before
 //   at(view, rank)          the address of that rank's part, as it is reached from here
 //   copy(to, from, bytes)
 //   combine(to, sources, source, count, work, divisor)

@@ -82,7 +82,7 @@ AICORE inline bool register_completion_condition(AsyncCtx& ctx, const Completion
   }
   ctx.completion_entries[count] = {token.addr,   token.backend_cookie,  token.expected_value,
                                    token.engine, token.completion_type, 0};
-  // Pairs with the runtime's acquire load of the count: whoever sees it sees the entry.
+  // Pairs with the runtime's acquire load of the count: seeing it is seeing the entry.
   baton::kernel::store_release(ctx.completion_count, count + 1);
   baton::kernel::write_back(ctx.completion_count);
   if (token.completion_type == COMPLETION_TYPE_SDMA_EVENT_RECORD) baton::kernel::defer_copy(token.addr);

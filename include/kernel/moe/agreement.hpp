@@ -2,7 +2,7 @@
 //
 // The first kernel of a rank that uses the window writes down its sizes there, and then looks at those of the others:
 // of two ranks that disagree, the later one sees it, because both write before they look. It raises the counters that
-// anybody waits for beyond what they can count; whoever is woken by that, or comes later, fails, too.
+// anybody waits for beyond what they can count; a rank that is woken by that, or comes later, fails, too.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -88,7 +88,7 @@ class Agreement {
     int32_t numbers[kShownInts];
     memcpy(numbers, &mine, sizeof numbers);
     for (int i = 0; i < kShownInts; ++i) kernel::store_relaxed(word(kFirst + i), numbers[i]);
-    // Pairs with the load in read(): whoever sees it sees the numbers.
+    // Pairs with the load in read(): seeing it is seeing the numbers.
     show(word(kIsShown), 1);
     publish();
   }

@@ -266,7 +266,7 @@ class Exchange {
     return pto::comm::CommRemotePtr(context_, part_of<Type>(bytes), peer);
   }
 
-  /// What this rank did before is seen by whoever sees the counter.
+  /// A rank that sees the counter sees what this rank did before.
   AICORE void notify(Counter which, int peer) const {
     pipe_barrier(PIPE_ALL);
     const pto::comm::Signal there(at_peer<int32_t>(layout_.counter(which), peer));

@@ -23,7 +23,7 @@ struct Plan {
 
   static AICORE Plan of(const Layout& layout, const int32_t* plan) { return {plan, plan + layout.experts() + 1}; }
 
-  /// The rank whose experts get the packed row at `position`; each rank has so many.
+  /// The rank whose experts get the packed row at `position`; each rank has `experts_per_rank`.
   AICORE int owner_of(int64_t position, int64_t experts_per_rank) const {
     int owner = 0;
     while (position >= starts[(owner + 1) * experts_per_rank]) ++owner;
@@ -42,7 +42,7 @@ struct Blocks {
   }
 };
 
-/// The elements of `view`, anything with data() and size(), which must have so many.
+/// The elements of `view`, anything with data() and size(), which must have `needed` of them.
 template <typename View>
 AICORE auto room_in(const View& view, int64_t needed, const char* name, const BatonPlace& place) {
   if (static_cast<int64_t>(view.size()) < needed) {

@@ -25,7 +25,7 @@ TaskOutputTensors pto2_rt_submit_aiv_task_deferred(int32_t kernel_id, const Args
   return TaskOutputTensors(asked);
 }
 
-/// A token: whoever takes it as an input waits until the counter has reached `expected`.
+/// A token: a task that takes it as an input waits until the counter has reached `expected`.
 inline ChipTensor pto2_rt_submit_notification_wait_task(uint64_t counter, int32_t expected,
                                                         const char* file = __builtin_FILE(),
                                                         uint32_t line = __builtin_LINE()) {

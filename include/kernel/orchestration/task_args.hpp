@@ -177,7 +177,7 @@ class TaskArguments {
     }
     return asked;
   }
-  /// The same for whoever calls an orchestration.
+  /// The same for those who call an orchestration.
   void add_tensor(const ChipTensor& tensor) { add(&tensor, BATON_USE_INOUT); }
   void add_bits(uint64_t bits) {
     if (scalar_count_ == kMaxScalars) return set_error("more scalars than there is room for");

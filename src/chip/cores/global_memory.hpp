@@ -117,7 +117,7 @@ class GlobalMemory {
   /// A number for a known word of this rank: every change of it says that something changed at this spot. Words of
   /// one cache line share it, and others may.
   [[nodiscard]] virtual std::uint64_t spot_of(const void* address) const = 0;
-  /// So many more words of this rank are waited for by nobody's thread: changes of them must be told.
+  /// `change` more words of this rank are waited for by nobody's thread: changes of them must be told.
   virtual void watch(const void* address, std::int32_t change) = 0;
   /// Whether there are spots that take_changes() would give.
   [[nodiscard]] virtual bool any_changes() const noexcept = 0;

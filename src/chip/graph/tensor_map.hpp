@@ -21,7 +21,7 @@ namespace baton::graph {
 /// are recorded, so memory follows the number of views of tasks that are not complete.
 class TensorMap {
  public:
-  /// So many regions, 32 MiB of them, are kept although their tasks are complete: programs use the same views again and
+  /// Regions, 32 MiB of them, that are kept although their tasks are complete: programs use the same views again and
   /// again, and a known one costs a tenth of a new one.
   static constexpr std::size_t kKeptRegions = 131072;
 

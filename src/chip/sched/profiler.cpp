@@ -21,7 +21,7 @@ static_assert(static_cast<int>(TaskOutcome::done) == static_cast<int>(EventOutco
               static_cast<int>(TaskOutcome::failed) == static_cast<int>(EventOutcome::failed) &&
               static_cast<int>(TaskOutcome::not_run) == static_cast<int>(EventOutcome::not_run));
 
-/// So many records go to the file at a time.
+/// Records that go to the file at a time.
 constexpr std::size_t kRecordsPerWrite = 4096;
 
 }  // namespace

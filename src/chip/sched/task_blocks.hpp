@@ -115,7 +115,7 @@ class TaskBlocks {
   void release_failed();
 
  private:
-  /// So many tasks are submitted in the time that memory takes from one processor to another.
+  /// Tasks that are submitted in the time that memory takes from one processor to another.
   static constexpr std::size_t kTasksAhead = 2;
 
   void add_block();

@@ -95,7 +95,7 @@ void GatheringRoot::welcome_all() {
   for (Host& host : hosts_) {
     if (!host.ranks.empty()) hosts.push_back(&host);
   }
-  // In the order of their ranks, whoever came first.
+  // In the order of their ranks, not of their arrival.
   const auto lowest = [](const Host* host) { return *std::min_element(host->ranks.begin(), host->ranks.end()); };
   std::sort(hosts.begin(), hosts.end(), [&](const Host* a, const Host* b) { return lowest(a) < lowest(b); });
   Welcome welcome{

@@ -1,7 +1,7 @@
 // What the ranks of this host record, on its way to the launcher.
 //
-// They write to a file that has no name: it is reached through this process, and nothing of it is left whoever dies.
-// What has been sent makes room for what follows.
+// They write to a file that has no name: it is reached through this process, and nothing of it is left when somebody
+// dies. What has been sent makes room for what follows.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 
 namespace baton::ascend {
 
-/// Nobody tells the host when a word of a chip changes: whoever runs the graph looks again and again.
+/// Nobody tells the host when a word of a chip changes: the thread that runs the graph looks again and again.
 class Deferred {
  public:
   Deferred(const Npu& npu, std::span<const GraphTask> tasks, std::span<const BatonDeviceExtent> extents)

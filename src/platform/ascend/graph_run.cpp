@@ -60,7 +60,7 @@ void GraphRun::all() {
 }
 
 void GraphRun::settle(const Error& error) {
-  // Whoever asked for the run may free memory that its kernels use.
+  // The caller of the run may free memory that its kernels use.
   if (npu_.is_lost()) return;
   const Cann& cann = Cann::get();
   for (const Kind kind : {Kind::vector, Kind::cube}) {

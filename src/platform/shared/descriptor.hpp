@@ -21,7 +21,7 @@ inline ChipTensor tensor_of(const BatonDeviceArgument& given) {
   return tensor;
 }
 
-/// `flags` of a task with so many scalars.
+/// `flags` of a task with that number of scalars.
 inline void refuse_queue_without_scalar(std::uint32_t flags, std::size_t scalars) {
   if ((flags & BATON_TASK_QUEUE) == 0 || scalars != 0) return;
   throw Error(Code::invalid_argument, "a task with a completion queue has no scalar for its address");

@@ -1,4 +1,4 @@
-// TGATHER: elements of a tile by their place in storage, or every so many columns of it.
+// TGATHER: elements of a tile by their place in storage, or every nth column of it.
 #pragma once
 
 #include <pto/target/qualifiers.hpp>
@@ -73,7 +73,7 @@ PTO_SHARED AICORE void gather_rows(const BatonPlace& place, const TileView& dst,
   }
 }
 
-/// The columns that a pattern keeps: the first one, and every so many.
+/// The columns that a pattern keeps: the first one, and each a step further.
 struct KeptColumns {
   int first;
   int step;

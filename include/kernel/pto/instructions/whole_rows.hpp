@@ -9,8 +9,8 @@
 
 namespace baton::kernel {
 
-/// Row by row: kReducedLanes sums side by side, each the sum of every so many-th element, and then across. On a GPU
-/// each of them is a lane; on a host a lane has the row.
+/// Row by row: kReducedLanes sums side by side, each the sum of every kReducedLanes-th element, and then across. On a
+/// GPU each of them is a lane; on a host a lane has the row.
 template <typename Operation, typename Dst, typename Src>
 struct RowReduction {
   using Element = typename Src::DType;

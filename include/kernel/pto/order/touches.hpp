@@ -56,7 +56,7 @@ struct Touches {
           if (found.conflict == kNoTouch) found.conflict = i;
           continue;
         }
-        // Whoever is not behind the other one is not behind this one, either, and touches the same.
+        // What is not behind the other one is not behind this one, either, and touches the same.
         const bool covers =
             next_runs.count == 0 && next.span.begin <= other.span.begin && other.span.end <= next.span.end;
         const bool says_as_much = covers && (writes(next.access) || (!writes(other.access) && next.pipe == other.pipe));

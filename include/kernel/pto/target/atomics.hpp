@@ -34,13 +34,13 @@ PTO_INLINE AICORE void store_relaxed(volatile Word* address, Word value) {
   PTO_ATOMIC_STORE(address, value, RELAXED);
 }
 
-/// Pairs with the release store of whoever writes `address`; each caller names it.
+/// Pairs with the release store of the one who writes `address`; each caller names it.
 template <typename Word>
 PTO_INLINE AICORE Word load_acquire(const volatile Word* address) {
   return PTO_ATOMIC_LOAD(address, ACQUIRE);
 }
 
-/// Pairs with the acquire load of whoever reads `address`; each caller names it.
+/// Pairs with the acquire load of the one who reads `address`; each caller names it.
 template <typename Word>
 PTO_INLINE AICORE void store_release(volatile Word* address, Word value) {
   PTO_ATOMIC_STORE(address, value, RELEASE);

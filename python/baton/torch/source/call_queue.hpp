@@ -10,7 +10,7 @@
 
 namespace baton::process_group {
 
-/// A call that is made once: by the thread of its queue, or by whoever waits for it while nobody else makes one.
+/// A call that is made once: by the thread of its queue, or by a thread that waits for it while nobody else makes one.
 /// That saves the hand-over to a thread where the program has nothing else to do, which is most of the time of a small
 /// call.
 class QueuedCall {

@@ -33,7 +33,7 @@ bool MessageWork::isCompleted() {
   try {
     ended = group_->test(message_);
   } catch (const Failure&) {
-    // Whoever waits is told.
+    // Those who wait are told.
   }
   if (ended) note_end();
   return ended;

@@ -33,7 +33,7 @@ class QueuedWork final : public c10d::Work, public QueuedCall {
   virtual std::chrono::milliseconds getTimeout() const { return info_.timeout; }
 
  private:
-  /// By whoever has set future_ended_, once the call has ended.
+  /// By the thread that has set future_ended_, once the call has ended.
   void end_future() const;
 
   std::weak_ptr<CallQueue> queue_;
