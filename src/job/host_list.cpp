@@ -1,5 +1,7 @@
 #include "job/host_list.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <numeric>
@@ -13,7 +15,9 @@ namespace baton::job {
 namespace {
 
 [[noreturn]] void refuse(std::string_view entry, std::string_view where) {
-  fail(Situation::bad_host, "{}{} is not a host: write a, a:4 for four ranks on it", where, quote(entry));
+  fail(Situation::bad_host,
+       "{}{} is not a host: write a, a:4 for four ranks on it, [fd00::1] or [fd00::1]:4 for an address of IPv6", where,
+       quote(entry));
 }
 
 /// What a shell, ssh and a name server take without quotes.
@@ -24,11 +28,20 @@ bool is_host_name(std::string_view name) {
   });
 }
 
+bool is_ipv6_address(const std::string& text) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+/// The name without brackets: ssh and a name server take no others.
 HostSlots parse_host(std::string_view entry, std::string_view where) {
-  const std::size_t colon = entry.find(':');
-  HostSlots host{std::string(entry.substr(0, colon)), std::nullopt};
-  if (!is_host_name(host.name)) refuse(entry, where);
-  if (colon == std::string_view::npos) return host;
+  const std::size_t bracket = entry.starts_with('[') ? entry.find(']') : std::string_view::npos;
+  const bool bracketed = bracket != std::string_view::npos;
+  const std::size_t colon = bracketed ? bracket + 1 : std::min(entry.find(':'), entry.size());
+  HostSlots host{std::string(bracketed ? entry.substr(1, bracket - 1) : entry.substr(0, colon)), std::nullopt};
+  if (bracketed ? !is_ipv6_address(host.name) : !is_host_name(host.name)) refuse(entry, where);
+  if (colon == entry.size()) return host;
+  if (entry[colon] != ':') refuse(entry, where);
   const std::string_view number = entry.substr(colon + 1);
   int slots = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), slots);

@@ -14,11 +14,11 @@ struct HostSlots {
   std::optional<int> slots;  // nothing: its share of what is asked for
 };
 
-/// "a,b", "a:4,b:8". Throws Error (invalid_argument).
+/// "a,b", "a:4,b:8", "[fd00::1]:4". Throws Error (invalid_argument).
 [[nodiscard]] std::vector<HostSlots> parse_hosts(std::string_view text);
 
-/// The lines of a file: a host, then nothing, ":4" or "slots=4"; `#` begins a comment. Throws Error (invalid_argument)
-/// with the line, (system) if the file cannot be read.
+/// The lines of a file: a host as above, then nothing, ":4" or "slots=4"; `#` begins a comment. Throws Error
+/// (invalid_argument) with the line, (system) if the file cannot be read.
 [[nodiscard]] std::vector<HostSlots> read_hostfile(const std::string& path);
 
 /// The ranks of one host are in one piece.

@@ -144,10 +144,10 @@ def finish(process):
 class Lab:
     """Hosts of network namespaces, with names that no other test has."""
 
-    def __init__(self, count):
+    def __init__(self, count, *options):
         self.script = os.path.join(os.environ["BATON_TEST_SOURCE"], "scripts/hosts-lab")
         self.prefix = "t" + uuid.uuid4().hex[:8]
-        made = self.call("up", str(count))
+        made = self.call("up", *options, str(count))
         if made.returncode == 77:  # said loudly: without it nothing over several hosts is tested
             pytest.skip("no hosts to test on: " + made.stderr)
         assert made.returncode == 0, made.stderr
@@ -165,11 +165,11 @@ class Lab:
 
 @pytest.fixture
 def make_lab():
-    """make_lab(2): two hosts, until the end of the test."""
+    """make_lab(2): two hosts, until the end of the test; make_lab(2, "--ipv6")."""
     labs = []
 
-    def make(count):
-        labs.append(Lab(count))
+    def make(count, *options):
+        labs.append(Lab(count, *options))
         return labs[-1]
 
     yield make

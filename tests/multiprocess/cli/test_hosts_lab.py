@@ -42,6 +42,20 @@ def test_hosts_have_names_and_reach_each_other(make_lab):
         assert listener.stdout.readline().strip() == at[lab.hosts[2]]
 
 
+def test_hosts_may_have_addresses_of_ipv6_alone(make_lab):
+    lab = make_lab(2, "--ipv6")
+    target = addresses(lab)[lab.hosts[1]]
+    assert ":" in target
+    families = lab.call("exec", lab.hosts[1], "ip", "-o", "address", "show", "dev", "eth0").stdout
+    assert target in families and "inet " not in families
+    listen = LISTEN.replace('("", 0)', '("::", 0), family=socket.AF_INET6')
+    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", listen]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+        port = listener.stdout.readline().strip()
+        assert connect(lab, lab.hosts[0], target, port, 60)
+        assert listener.stdout.readline().strip() == addresses(lab)[lab.hosts[0]]
+
+
 def test_a_cut_host_is_not_reached_until_it_is_mended(make_lab):
     lab = make_lab(2)
     target = addresses(lab)[lab.hosts[1]]

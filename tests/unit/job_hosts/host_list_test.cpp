@@ -43,12 +43,17 @@ TEST(HostList, WithNumbersTheyAreFilledInOrder) {
 }
 
 TEST(HostList, WhatIsNoHostIsSaid) {
-  for (const char* text :
-       {"", "a,,b", "a:", "a:0", "a:-1", "a:4x", "-oProxyCommand=x", "a b", "a;b", "a$(b)", "a,b,"}) {
+  for (const char* text : {"", "a,,b", "a:", "a:0", "a:-1", "a:4x", "-oProxyCommand=x", "a b", "a;b", "a$(b)", "a,b,",
+                           "fd00::1", "[fd00::1", "[fd00::1]4", "[fd00::1]:", "[a]", "[]", "[fd00::1]:0", "a]"}) {
     EXPECT_NE(shares(text, std::nullopt).find("is not a host"), std::string::npos) << text;
   }
   EXPECT_EQ(shares("a,b,a", std::nullopt), "host \"a\" is named twice; a:N gives it N ranks");
   EXPECT_EQ(shares("me@node-1.example", std::nullopt), "me@node-1.example=0+1");
+}
+
+TEST(HostList, AnAddressOfIpv6IsInBrackets) {
+  EXPECT_EQ(shares("[fd00::1],[::ffff:10.0.0.1]", 4), "fd00::1=0+2 ::ffff:10.0.0.1=2+2");
+  EXPECT_EQ(shares("[fd00::1]:3,b:1", std::nullopt), "fd00::1=0+3 b=3+1");
 }
 
 TEST(HostList, AFileHasOneToALine) {
