@@ -14,7 +14,7 @@
 namespace baton::job {
 
 /// Both ends must have the same; changes with any change of a frame.
-inline constexpr std::uint32_t kGatheringProtocol = 2;
+inline constexpr std::uint32_t kGatheringProtocol = 3;
 
 /// What the rank that starts the agent of its host tells it.
 struct GatheringOrder {

@@ -137,4 +137,10 @@ std::vector<HostShare> share_ranks(const std::vector<HostSlots>& hosts, std::opt
   return shares;
 }
 
+std::vector<std::string> names_by_rank(const std::vector<HostShare>& hosts) {
+  std::vector<std::string> names;
+  for (const HostShare& host : hosts) names.insert(names.end(), static_cast<std::size_t>(host.count), host.name);
+  return names;
+}
+
 }  // namespace baton::job

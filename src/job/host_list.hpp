@@ -27,6 +27,8 @@ struct HostShare {
   int first_rank = 0;
   int count = 0;
 };
+/// The name of the host of each rank.
+[[nodiscard]] std::vector<std::string> names_by_rank(const std::vector<HostShare>& hosts);
 
 /// Gives `ranks`, or as many as there are slots (one for each host without), to the hosts in their order. Hosts that
 /// get none are left out. Throws Error (invalid_argument) if they do not fit.

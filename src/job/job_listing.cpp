@@ -1,8 +1,5 @@
 #include "job/job_listing.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,30 +15,14 @@
 #include "base/log.hpp"
 #include "base/process_stat.hpp"
 #include "base/quote.hpp"
-#include "base/unique_fd.hpp"
 #include "comm/hang_report.hpp"
 #include "comm/shared_memory.hpp"
+#include "job/control_search.hpp"
 #include "job/job_picture.hpp"
 #include "job/launch/descendants.hpp"
 
 namespace baton::job {
 namespace {
-
-/// The paths of the descriptors of `pid` that look like control segments. Empty if it may not be looked at.
-std::vector<std::string> control_descriptors(pid_t pid) {
-  const std::string folder = fmt::format("/proc/{}/fd", pid);
-  const std::string wanted = fmt::format("/memfd:{} (deleted)", wire::kControlSegmentName);
-  std::vector<std::string> paths;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
-  if (!directory) return paths;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    const std::string path = fmt::format("{}/{}", folder, entry->d_name);
-    char target[256];
-    const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
-    if (length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == wanted) paths.push_back(path);
-  }
-  return paths;
-}
 
 /// A job and its control segment.
 struct FoundJob {
@@ -52,22 +33,11 @@ struct FoundJob {
   void read() { job = describe_control({static_cast<const std::byte*>(memory->address()), memory->bytes()}); }
 };
 
-/// Reads the segment at `path`, or nothing if it is none: anybody may give a memfd that name.
+/// Reads the segment at `path`, or nothing if it is none.
 std::optional<FoundJob> read_job(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return std::nullopt;
-  struct stat status {};
-  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
-  // What may still shrink would fault under the reader.
-  if (::fstat(fd.get(), &status) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_size <= 0) {
-    return std::nullopt;
-  }
-  const auto bytes = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (address == MAP_FAILED) return std::nullopt;
-  auto memory = std::make_shared<comm::SharedMemory>(address, bytes);
+  FoundJob found{{}, map_control(path)};
+  if (found.memory == nullptr) return std::nullopt;
   try {
-    FoundJob found{{}, std::move(memory)};
     found.read();
     return found;
   } catch (const Error& error) {
@@ -78,6 +48,21 @@ std::optional<FoundJob> read_job(const std::string& path) {
 
 /// The job of which `part` is the control segment of one host; `part` itself if there is no such thing.
 std::string_view whole_of(std::string_view part) { return part.substr(0, part.find_last_of("./")); }
+
+/// Whether `picture` shows the processes of `part`, as far as either knows them: long names lose their ends, where they
+/// tell hosts apart.
+bool shows_processes_of(const JobSnapshot& picture, const JobSnapshot& part) {
+  if (picture.ranks.size() != part.ranks.size() || part.ranks_here == part.ranks.size()) return false;
+  bool any = false;
+  for (std::size_t rank = 0; rank < part.ranks.size(); ++rank) {
+    const std::uint32_t here = part.ranks[rank].process.pid;
+    const std::uint32_t there = picture.ranks[rank].process.pid;
+    if (here == 0 || there == 0) continue;
+    if (here != there) return false;
+    any = true;
+  }
+  return any;
+}
 
 /// A job over several hosts is found as its pictures and as the segments of those of its hosts whose processes are seen
 /// here: one stays, a picture if somebody can bring it up to date.
@@ -97,7 +82,9 @@ std::vector<FoundJob> without_parts(std::vector<FoundJob> found) {
   for (FoundJob& one : found) {
     if (one.memory == nullptr || one.is_picture()) continue;
     const std::string name = display_name(one.job);
-    if (!whole.contains(std::string(whole_of(name)))) jobs.push_back(std::move(one));
+    const bool is_shown = std::ranges::any_of(
+        jobs, [&](const FoundJob& other) { return other.is_picture() && shows_processes_of(other.job, one.job); });
+    if (!is_shown && !whole.contains(std::string(whole_of(name)))) jobs.push_back(std::move(one));
   }
   return jobs;
 }
@@ -108,7 +95,7 @@ std::vector<FoundJob> find_all() {
   for (const pid_t pid : all_processes()) {
     struct stat status {};
     if (::stat(fmt::format("/proc/{}", pid).c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
-    for (const std::string& path : control_descriptors(pid)) {
+    for (const std::string& path : control_files(pid)) {
       auto found = read_job(path);
       if (found && seen.insert(found->job.token).second) jobs.push_back(*std::move(found));
     }

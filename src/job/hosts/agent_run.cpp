@@ -148,7 +148,8 @@ void AgentRun::on_job(JobOrder order) {
     desk_.emplace(loop_, std::move(welcome),
                   RankDesk::Ranks{static_cast<std::uint32_t>(first_rank_), static_cast<std::uint32_t>(count_)},
                   [this](std::string_view frame) { launcher_.send(frame); });
-    picture_.emplace(loop_, order.job, order.hosts, [this] { launcher_.send(FrameWriter(FrameKind::look).finish()); });
+    picture_.emplace(loop_, order.job, names_by_rank(order.hosts),
+                     [this] { launcher_.send(FrameWriter(FrameKind::look).finish()); });
     if (has_node) return meet_node(order);
     start_ranks(std::move(order));
   } catch (const Error& error) {

@@ -45,7 +45,10 @@ GatheringAgent::GatheringAgent(GatheringOrder order, UniqueFd socket, std::strin
       version_(std::move(version)),
       desk_(
           loop_, std::move(socket), [this](const Join& join, pid_t pid) { on_join(join, pid); },
-          [this](std::string_view frame) { to_root(frame); }),
+          [this](std::string_view frame) {
+            note_end(frame);
+            to_root(frame);
+          }),
       tick_(loop_, [this] { on_tick(); }),
       overdue_(loop_, [this] { on_overdue(); }) {
   tick_.set(kHeartbeat, Timer::Mode::again_and_again);
@@ -146,10 +149,19 @@ void GatheringAgent::on_frame(FrameReader& frame) {
       const comm::RankEnd end = decode_rank_end(copy);
       if (end.rank >= has_left_.size()) fail(Code::protocol, "the end of rank {} came", end.rank);
       has_left_[end.rank] = end.state == wire::RankState::left;
+      picture_->note_end(end);
       desk_.pass_on(frame);
       break;
     }
     case FrameKind::record: desk_.pass_on(frame); break;
+    case FrameKind::look: on_look(); break;
+    case FrameKind::seen:
+      if (picture_) picture_->draw(frame);
+      break;
+    case FrameKind::looked:
+      while (picture_ && !frame.at_end()) picture_->note_silence(frame.get<std::uint32_t>());
+      if (picture_) picture_->answer();
+      break;
     default: fail(Code::protocol, "a frame of kind {} came", static_cast<std::uint32_t>(frame.kind()));
   }
 }
@@ -158,6 +170,12 @@ void GatheringAgent::on_welcome(Welcome welcome) {
   if (welcome_ || welcome.host_of.empty()) fail(Code::protocol, "a welcome came that is none");
   overdue_.set(std::chrono::nanoseconds(0), Timer::Mode::once);
   has_left_.resize(welcome.host_of.size());
+  for (std::uint32_t rank = 0; rank < welcome.host_of.size(); ++rank) {
+    if (desk_.has(rank)) host_ = welcome.host_of[rank];
+  }
+  std::vector<std::string> host_names;
+  for (const std::uint32_t host : welcome.host_of) host_names.push_back(welcome.hosts[host]);
+  picture_.emplace(loop_, welcome.job, host_names, [this] { on_asked(); });
   welcome_ = welcome;
   desk_.welcome(std::move(welcome));
 }
@@ -168,6 +186,7 @@ void GatheringAgent::on_closed(const std::string& why) {
                                                   fmt::join(order_.roots, ", "), why)));
     return;
   }
+  picture_->answer();
   const std::uint32_t root = welcome_->host_of[0];
   bool root_has_left = true;
   for (std::size_t rank = 0; rank < has_left_.size(); ++rank) {
@@ -188,6 +207,7 @@ void GatheringAgent::on_closed(const std::string& why) {
     FrameAssembler frames;
     frames.add(frame);
     auto whole = frames.next();
+    note_end(frame);
     desk_.pass_on(*whole);
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "job/hosts/gathering_root.hpp"
+#include "job/hosts/picture_keeper.hpp"
 #include "job/hosts/rank_desk.hpp"
 #include "job/hosts/root_seeker.hpp"
 #include "job/launch/signal_guard.hpp"
@@ -32,10 +33,21 @@ class GatheringAgent {
   void on_found(std::unique_ptr<TlsChannel> channel);
   void on_frame(FrameReader& frame);
   void on_welcome(Welcome welcome);
+  /// Somebody here asks what all ranks do.
+  void on_asked();
+  /// Others ask what the ranks of this host do.
+  void on_look();
+  /// What there is to see of the ranks of this host.
+  [[nodiscard]] std::vector<std::string> look_here() const;
+  /// The control segment of this host; nullptr if no rank has it open.
+  [[nodiscard]] std::shared_ptr<comm::SharedMemory> control() const;
+  [[nodiscard]] bool is_here(std::uint32_t rank) const noexcept { return welcome_->host_of[rank] == host_; }
   void on_closed(const std::string& why);
   void on_overdue();
   void on_tick();
   void to_root(std::string_view frame);
+  /// Of a rank of this host, if that is what `frame` tells.
+  void note_end(std::string_view frame);
   void refuse_all(const Error& error);
   void say_farewell();
   [[nodiscard]] bool needed();
@@ -54,6 +66,9 @@ class GatheringAgent {
   std::vector<std::string> pending_;  // for the root, until it is found
   std::optional<Error> failure_;
   std::optional<Welcome> welcome_;
+  std::uint32_t host_ = 0;  // this one, in the welcome
+  TickScale scale_;
+  std::optional<PictureKeeper> picture_;
   std::vector<bool> has_left_;  // by rank
   bool someone_came_ = false;
   bool gave_up_ = false;

@@ -46,6 +46,14 @@ void GatheringRoot::on_frame(Host& host, FrameReader& frame) {
       pass_on(encode(part), nullptr);
       break;
     }
+    case FrameKind::look: look_of(host).ask_from(host.index); break;
+    case FrameKind::seen: {
+      HostsLook& look = look_of(host);
+      check_owner(host, FrameReader(frame).get<std::uint32_t>());
+      look.on_seen(frame);
+      break;
+    }
+    case FrameKind::looked: look_of(host).on_looked(host.index); break;
     case FrameKind::rank_end: on_end(host, decode_rank_end(frame)); break;
     case FrameKind::farewell: host.link->close(); break;
     case FrameKind::heartbeat: break;
@@ -91,7 +99,7 @@ void GatheringRoot::on_claim(Host& host, const Claim& claim) {
 
 void GatheringRoot::welcome_all() {
   gathered_ = true;
-  std::vector<Host*> hosts;
+  std::vector<Host*>& hosts = gathered_hosts_;
   for (Host& host : hosts_) {
     if (!host.ranks.empty()) hosts.push_back(&host);
   }
@@ -109,6 +117,21 @@ void GatheringRoot::welcome_all() {
     welcome.address = address_of(*host);
     host->link->send(encode(welcome));
   }
+  prepare_looks();
+}
+
+void GatheringRoot::prepare_looks() {
+  look_.emplace(HostsLook::Surroundings{
+      .hosts = static_cast<std::uint32_t>(gathered_hosts_.size()),
+      .runs = [this](std::uint32_t host) { return gathered_hosts_[host]->link->open(); },
+      .ranks_of = [this](std::uint32_t host) { return gathered_hosts_[host]->ranks; },
+      .send = [this](std::uint32_t host, std::string_view frame) { gathered_hosts_[host]->link->send(frame); },
+      .on_end = [](std::span<const std::uint32_t>) {}});
+}
+
+HostsLook& GatheringRoot::look_of(const Host& host) {
+  if (!look_ || host.ranks.empty()) fail(Code::protocol, "it looks at ranks that have not met");
+  return *look_;
 }
 
 /// By which the other hosts reach it.
@@ -157,6 +180,7 @@ void GatheringRoot::on_closed(Host& host, const std::string& why) {
               .reason = fmt::format("host {} {}", host.attend->host, why)},
              &host);
   }
+  look_->on_gone();
 }
 
 void GatheringRoot::tell_end(const comm::RankEnd& end, const Host* but) {
@@ -194,6 +218,7 @@ Error GatheringRoot::missing_ranks() const {
 
 void GatheringRoot::on_tick() {
   desk_.look_at_clock();
+  if (look_) look_->look_at_clock();
   for (Host& host : hosts_) {
     if (!host.deadline.passed() || !host.link->open()) continue;
     desk_.refuse(host.fd, "silence", "it did not say which host it is");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "job/gathering_messages.hpp"
+#include "job/hosts/hosts_look.hpp"
 #include "job/hosts/join_desk.hpp"
 #include "job/hosts/link.hpp"
 
@@ -60,6 +61,9 @@ class GatheringRoot {
   void on_end(Host& host, const comm::RankEnd& end);
   void on_closed(Host& host, const std::string& why);
   void welcome_all();
+  void prepare_looks();
+  /// Throws Error (protocol) unless it is one of the hosts that have gathered.
+  [[nodiscard]] HostsLook& look_of(const Host& host);
   [[nodiscard]] std::string address_of(const Host& host) const;
   [[nodiscard]] bool is_own(const Host& host) const noexcept { return ranks_.front().host == &host; }
   void check_owner(const Host& host, std::uint32_t rank) const;
@@ -73,6 +77,8 @@ class GatheringRoot {
   Settings settings_;
   JoinDesk desk_;
   std::list<Host> hosts_;
+  std::vector<Host*> gathered_hosts_;  // by index
+  std::optional<HostsLook> look_;
   std::vector<Rank> ranks_;
   std::uint32_t claimed_ = 0;
   bool gathered_ = false;

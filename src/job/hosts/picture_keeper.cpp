@@ -13,17 +13,15 @@
 
 namespace baton::job {
 
-PictureKeeper::PictureKeeper(EventLoop& loop, const std::string& job, const std::vector<HostShare>& hosts,
+PictureKeeper::PictureKeeper(EventLoop& loop, const std::string& job, const std::vector<std::string>& host_names,
                              std::function<void()> asked)
     : loop_(loop), asked_(std::move(asked)), socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
-  const auto ranks = static_cast<std::uint32_t>(hosts.back().first_rank + hosts.back().count);
+  const auto ranks = static_cast<std::uint32_t>(host_names.size());
   const comm::JobToken token = comm::make_token();
   segment_ = comm::make_control(ranks, 0, job, token, comm::Hosting::processes, usable_processors(),
                                 picture_bytes(ranks) - wire::control_bytes(ranks, ranks));
-  for (const HostShare& host : hosts) {
-    for (int rank = host.first_rank; rank < host.first_rank + host.count; ++rank) {
-      wire::store_name(wire::rank_block(header(), static_cast<std::uint32_t>(rank)).host, host.name);
-    }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    wire::store_name(wire::rank_block(header(), rank).host, host_names[rank]);
   }
   const shm::UnixAddress where(picture_address(token));
   if (!socket_ || ::bind(socket_.get(), where.get(), where.length()) != 0 || ::listen(socket_.get(), SOMAXCONN) != 0) {
@@ -70,7 +68,16 @@ void PictureKeeper::note_silence(std::uint32_t rank) {
   process(rank).store(comm::ProcessSeen::silent, std::memory_order_relaxed);
 }
 
-void PictureKeeper::note_end(const comm::RankEnd& end) { comm::mark_ended(header(), end, FutexScope::process); }
+void PictureKeeper::note_end(const comm::RankEnd& end) {
+  if (end.state == wire::RankState::left && end.rank < header().rank_count) {
+    // It was there, even if nobody had looked yet. Relaxed: one thread draws, and who reads looks at each word alone.
+    auto absent = static_cast<std::uint32_t>(wire::RankState::absent);
+    wire::rank_block(header(), end.rank)
+        .state.compare_exchange_strong(absent, static_cast<std::uint32_t>(wire::RankState::live),
+                                       std::memory_order_relaxed);
+  }
+  comm::mark_ended(header(), end, FutexScope::process);
+}
 
 comm::ControlView PictureKeeper::view() const noexcept { return view_of(header(), segment_.memory->bytes()); }
 

@@ -11,7 +11,6 @@
 #include "comm/control_setup.hpp"
 #include "comm/rendezvous.hpp"
 #include "job/frames.hpp"
-#include "job/host_list.hpp"
 #include "job/job_picture.hpp"
 #include "job/job_snapshot.hpp"
 #include "job/launch/event_loop.hpp"
@@ -20,8 +19,9 @@ namespace baton::job {
 
 class PictureKeeper {
  public:
-  /// `asked` is called when somebody wants to see: it has all ranks drawn, and then calls answer().
-  PictureKeeper(EventLoop& loop, const std::string& job, const std::vector<HostShare>& hosts,
+  /// `host_names` are of the hosts of all ranks. `asked` is called when somebody wants to see: it has all ranks drawn,
+  /// and then calls answer().
+  PictureKeeper(EventLoop& loop, const std::string& job, const std::vector<std::string>& host_names,
                 std::function<void()> asked);
   ~PictureKeeper();
   PictureKeeper(const PictureKeeper&) = delete;

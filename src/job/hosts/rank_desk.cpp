@@ -200,6 +200,14 @@ void RankDesk::send(std::uint32_t rank, std::string_view frame) {
   if (found != seats_.end() && found->second.guest != nullptr) found->second.guest->link->send(frame);
 }
 
+std::map<std::uint32_t, pid_t> RankDesk::processes() const {
+  std::map<std::uint32_t, pid_t> pids;
+  for (const auto& [rank, seat] : seats_) {
+    if (seat.guest != nullptr) pids.emplace(rank, seat.guest->pid);
+  }
+  return pids;
+}
+
 bool RankDesk::anyone() const noexcept {
   const auto is_open = [](const Guest& guest) { return guest.link->open(); };
   const auto is_untold = [](const auto& seat) { return seat.second.left_unsaid && !seat.second.end_is_known(); };

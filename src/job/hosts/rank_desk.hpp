@@ -52,6 +52,8 @@ class RankDesk {
   /// again.
   void refuse(const Failure& failure);
   void send(std::uint32_t rank, std::string_view frame);
+  /// The processes of the ranks that are connected.
+  [[nodiscard]] std::map<std::uint32_t, pid_t> processes() const;
   [[nodiscard]] bool has(std::uint32_t rank) const noexcept { return seats_.contains(rank); }
   /// Whether there are connections of ranks, or of who has not said yet which one it is, or ends that are not told yet.
   [[nodiscard]] bool anyone() const noexcept;

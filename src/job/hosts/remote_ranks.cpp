@@ -32,8 +32,9 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
       desk_(loop_, token_, {.interface = plan_.interface, .expected = plan_.order.hosts.size()},
             [this](std::unique_ptr<Channel> channel) { admit(std::move(channel)); }),
       tick_(loop_, [this] { on_tick(); }),
-      picture_(loop_, plan_.order.job, plan_.order.hosts, [this] { begin_look(); }),
+      picture_(loop_, plan_.order.job, names_by_rank(plan_.order.hosts), [this] { look_.begin(); }),
       hosts_(plan_.order.hosts.size()),
+      look_(look_surroundings()),
       ranks_(plan_.order.size) {
   plan_.order.traces = !plan_.trace.empty();
   if (plan_.order.traces) {
@@ -48,7 +49,7 @@ RemoteRanks::RemoteRanks(HostsPlan plan, const JobRun::Surroundings& around)
         hosts_.size(), [this](std::uint64_t round) { pass_on(encode_stillness_question(round), nullptr); },
         [this] {
           tells_deadlock_ = true;
-          begin_look();
+          look_.begin();
         });
   }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -112,15 +113,11 @@ void RemoteRanks::on_host_frame(Host& host, FrameReader& frame) {
       if (input_ && &host == &hosts_.front()) input_->add_room(bytes);
       break;
     }
-    case FrameKind::look:
-      host.asks = true;
-      begin_look();
-      break;
+    case FrameKind::look: look_.ask_from(host.index); break;
     case FrameKind::seen: on_seen(host, frame); break;
     case FrameKind::looked:
       frame.expect_end();
-      host.looked = true;
-      end_look_if_done();
+      look_.on_looked(host.index);
       break;
     case FrameKind::finished:
       host.state = HostState::finished;
@@ -214,7 +211,7 @@ void RemoteRanks::lose(Host& host, const std::string& why) {
   host.live = 0;
   if (trace_) trace_->forget(host.index);
   if (stillness_) stillness_->forget(host.index);
-  end_look_if_done();
+  look_.on_gone();
   for (int i = 0; i < host.share.count; ++i) {
     const int number = host.share.first_rank + i;
     Rank& rank = ranks_[static_cast<std::size_t>(number)];
@@ -245,7 +242,7 @@ void RemoteRanks::on_tick() {
   for (const Host& host : hosts_) {
     if (trace_ && host.state == HostState::running) trace_->look_at_clock(host.index);
   }
-  if (looking_ && look_deadline_.passed()) end_look();
+  look_.look_at_clock();
   if (stillness_ && ordered_ && any()) stillness_->on_tick();
   const bool late = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
     return host.state == HostState::starting && host.deadline.passed();

@@ -11,6 +11,7 @@
 
 #include "job/host_list.hpp"
 #include "job/hosts/agent_process.hpp"
+#include "job/hosts/hosts_look.hpp"
 #include "job/hosts/join_desk.hpp"
 #include "job/hosts/link.hpp"
 #include "job/hosts/messages.hpp"
@@ -74,10 +75,6 @@ class RemoteRanks final : public RankProcesses {
     Deadline deadline = Deadline::never();  // for its agent to come
     Connection* connection = nullptr;
     int live = 0;  // ranks that may run there
-    // Of the look that goes on:
-    bool looked = true;  // it has told what its ranks do
-    bool told = false;   // it is told what those of all hosts do
-    bool asks = false;   // somebody there asks for the next one
   };
   /// Of somebody who knows the token; without a host until it has said which one it is on.
   struct Connection {
@@ -110,10 +107,8 @@ class RemoteRanks final : public RankProcesses {
   void on_seen(Host& host, FrameReader& frame);
   void on_tick();
 
-  /// All hosts are asked what their ranks do. Who asks meanwhile gets the next look.
-  void begin_look();
-  void end_look_if_done();
-  void end_look();
+  [[nodiscard]] HostsLook::Surroundings look_surroundings();
+  void end_look(std::span<const std::uint32_t> silent);
   void tell_deadlock();
 
   /// As many agents at a time as is of use; the others when some of these have come.
@@ -141,10 +136,8 @@ class RemoteRanks final : public RankProcesses {
   JoinDesk desk_;
   Timer tick_;
   PictureKeeper picture_;
-  bool looking_ = false;
-  bool look_again_ = false;
-  Deadline look_deadline_ = Deadline::never();
   std::vector<Host> hosts_;
+  HostsLook look_;
   std::optional<TraceCollector> trace_;
   std::optional<StillnessPoll> stillness_;
   bool tells_deadlock_ = false;  // at the end of the look that goes on

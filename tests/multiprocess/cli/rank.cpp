@@ -185,6 +185,7 @@ int main(int argc, char** argv) {
       if (me.rank() != 0) me.barrier();
       ::pause();
     }
+    if (what == "first_leaves" && me.rank() != 0) ::pause();
     if (what == "barrier" && me.rank() != 0) me.barrier(kLong);
     if (what == "barrier" || what == "pause") ::pause();
     if (what == "die" && me.rank() == me.size() - 1) ::raise(SIGKILL);

@@ -2,6 +2,7 @@
 
 The hosts are network namespaces. torchrun, srun and MPICH are the variables that they set; mpirun of Open MPI is itself."""
 
+import json
 import os
 import re
 import select
@@ -329,6 +330,76 @@ def test_waits_end_when_a_rank_of_another_host_dies(make_gathering, rank_program
     for code, text in results[:3]:
         assert code == 10 + 30 and re.search(r"rank 3 .*died: SIGKILL", text), text
     assert len(processes) == 4
+    job.assert_nothing_left()
+
+
+class Looker:
+    """What `baton ps` has of the ranks of a job, asked on a host."""
+
+    def __init__(self, job, pids):
+        self.job = job
+        self.pids = pids
+
+    def run(self, host, *arguments):
+        lab = self.job.lab
+        return lab.call("exec", lab.hosts[host], os.environ["BATON_TEST_CLI"], "ps", *arguments).stdout
+
+    def job_on(self, host):
+        jobs = json.loads(self.run(host, "--json"))["jobs"]
+        [found] = [one for one in jobs if {rank["pid"] for rank in one["ranks"]} & set(self.pids)]
+        return found
+
+    def states(self, host):
+        """(host, state) of every rank; its process is the one that was started, if somebody saw it before it left."""
+        ranks = self.job_on(host)["ranks"]
+        assert all(rank["pid"] in (pid, 0) for rank, pid in zip(ranks, self.pids)) and ranks[-1]["pid"]
+        return [(rank["host"], rank["state"]) for rank in ranks]
+
+    def wait_for(self, host, states):
+        deadline = time.monotonic() + LIMIT
+        while self.states(host) != states:
+            assert time.monotonic() < deadline, (self.states(host), states)
+
+
+@pytest.mark.parametrize("hosts", [[0, 0, 1], [1, 0, 1]], ids=["blocks", "in turn"])
+def test_ps_shows_all_hosts_wherever_it_is_asked(make_gathering, rank_program, hosts):
+    job = make_gathering()
+    job.addresses[0] = job.addresses[hosts[0]]
+    processes = job.start_all(job.torchrun, hosts, rank_program, "crossed", BATON_LOG="error")
+    pids = [int(process.stdout.readline().split()[-1]) for process in processes]
+    looker = Looker(job, pids)
+    names = [job.lab.hosts[host] for host in hosts]
+    for host in (0, 1):
+        looker.wait_for(host, [(name, "waiting") for name in names])
+    name = looker.job_on(0)["name"]
+    assert looker.job_on(1)["name"] == name
+    for host in (0, 1):
+        report = looker.run(host, "--explain", name)
+        assert re.search(r'rank 0: waiting for barrier 1 of "world", for ', report), report
+        assert "ranks 0-2 cannot go on: everyone who could end their waits is waiting, too" in report, report
+        assert re.search(r'ago: rank 0 notified signal 3 of "scratch" at rank 1', report), report
+    os.kill(pids[2], signal.SIGSTOP)
+    for host in (0, 1):
+        looker.wait_for(host, [*((name, "waiting") for name in names[:2]), (names[2], "stopped")])
+
+
+def test_ps_shows_who_has_left_and_who_is_out_of_sight(make_gathering, rank_program):
+    job = make_gathering(3)
+    processes = job.start_all(job.torchrun, [0, 1, 2], rank_program, "first_leaves")
+    looker = Looker(job, [int(process.stdout.readline().split()[-1]) for process in processes])
+    names = job.lab.hosts
+    assert processes[0].wait(LIMIT) == 0
+    for host in (1, 2):
+        looker.wait_for(host, list(zip(names, ["left", "running", "running"])))
+    # With the agent of rank 0 goes who could ask all hosts.
+    here = {os.readlink(f"/proc/{process.pid}/ns/net") for process in processes[1:]}
+    [root] = [pid for pid in job.agents() if os.readlink(f"/proc/{pid}/ns/net") not in here]
+    os.kill(root, signal.SIGKILL)
+    silent = "not seen: its host did not answer"
+    looker.wait_for(1, list(zip(names, ["left", "running", silent])))
+    looker.wait_for(2, list(zip(names, ["left", silent, "running"])))
+    for process in processes[1:]:
+        process.kill()
     job.assert_nothing_left()
 
 

@@ -55,7 +55,7 @@ class RankSightTest : public testing::Test {
 
   comm::ControlSegment there_ = comm::make_control(3, 1, "job/1", comm::make_token(), comm::Hosting::processes, 1);
   EventLoop loop_;
-  PictureKeeper picture_{loop_, "job", {{"a", 0, 2}, {"b", 2, 1}}, [] {}};
+  PictureKeeper picture_{loop_, "job", {"a", "a", "b"}, [] {}};
 };
 
 TEST_F(RankSightTest, ARankIsSeenAsItsHostSeesIt) {
