@@ -85,6 +85,9 @@ TYPED_TEST(WholePieces, AreCombinedWithColumns) {
   using E = TypeParam;
   expect_same_for_all_sizes<E>([](auto& dst, auto& a, auto&, auto& column, auto&) { TROWEXPANDSUB(dst, a, column); });
   expect_same_for_all_sizes<E>([](auto&, auto& a, auto&, auto& column, auto&) { TROWEXPANDMUL(a, a, column); });
+  if constexpr (!std::is_integral_v<E>) {
+    expect_same_for_all_sizes<E>([](auto& dst, auto& a, auto&, auto& column, auto&) { TROWEXPANDDIV(dst, a, column); });
+  }
 }
 
 TYPED_TEST(WholePieces, AreReduced) {
@@ -94,12 +97,25 @@ TYPED_TEST(WholePieces, AreReduced) {
   expect_same_for_all_sizes<E>([](auto&, auto& a, auto&, auto& column, auto& tmp) { TROWMIN(column, a, tmp); });
 }
 
+template <typename Element, int Count, typename Instruction>
+void expect_same_line(const Instruction& instruction) {
+  const auto line = result_of<Line<Element, 256>, 1, Count>(instruction, [] { return Line<Element, 256>(Count); });
+  const auto open =
+      result_of<Open<Element, 1, 256>, 1, Count>(instruction, [] { return Open<Element, 1, 256>(1, Count); });
+  EXPECT_TRUE(equal_values(line.first, open.first)) << Count;
+}
+
 TYPED_TEST(WholePieces, OfLines) {
   using E = TypeParam;
-  const auto add = [](auto& dst, auto& a, auto& b, auto&, auto&) { TADD(dst, a, b); };
-  const auto lines = result_of<Line<E, 256>, 1, 208>(add, [] { return Line<E, 256>(208); });
-  EXPECT_TRUE(
-      equal_values(lines.first, result_of<Open<E, 1, 256>, 1, 208>(add, [] { return Open<E, 1, 256>(1, 208); }).first));
+  const auto expect_same_lines = [](const auto& instruction) {
+    expect_same_line<E, 208>(instruction);
+    expect_same_line<E, 255>(instruction);  // the last piece is not whole
+    expect_same_line<E, 2>(instruction);
+    expect_same<E, 1, 64, 1, 37>(instruction);
+  };
+  expect_same_lines([](auto& dst, auto& a, auto& b, auto&, auto&) { TADD(dst, a, b); });
+  expect_same_lines([](auto& dst, auto& a, auto&, auto&, auto&) { TMULS(dst, a, 3); });
+  expect_same_lines([](auto& dst, auto& a, auto&, auto&, auto&) { TNEG(dst, a); });
 }
 
 // Of the way that lanes go: elsewhere a wrong number would have to say so.
@@ -127,7 +143,7 @@ TEST(WholePieces, AreThoseThatLieInOrder) {
   EXPECT_EQ(combine_whole(AddNumbers{}, x, x, y), kManyLanes);
   x.SetValidCol(63);
   y.SetValidCol(63);
-  EXPECT_FALSE(combine_whole(AddNumbers{}, x, x, y)) << "a piece is not whole";
+  EXPECT_EQ(combine_whole(AddNumbers{}, x, x, y), kManyLanes) << "the last piece is not whole";
 }
 
 TEST(WholePieces, SayWhatIsWrongAsOthersDo) {

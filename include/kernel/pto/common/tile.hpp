@@ -171,6 +171,7 @@ class Tile {
   AICORE void access_scalar(const char* name, BatonAccess access, int64_t offset, baton::kernel::Where where) const {
     static_assert(Loc == TileType::Vec, "GetValue and SetValue are for Vec tiles");
     PTO_INSTRUCTION_BOUNDARY();
+    baton::kernel::settle_lanes();
     if (!baton::kernel::kChecks) return;
     baton::kernel::begin_scalar_access(baton::kernel::place_of(name, where), access, data_, sizeof(Element), Numel,
                                        room_bytes_, offset);

@@ -174,13 +174,17 @@ struct WithNumber {
   Operation operation;
   Operand number;
   PTO_INLINE AICORE WithNumber(Operation operation_with, Operand with) : operation(operation_with), number(with) {}
-  template <typename Element>
-  PTO_INLINE AICORE void apply(Element (&piece)[kLanePiece<Element>],
-                               const Element (&from)[kLanePiece<Element>]) const {
+  /// Several pieces, in place. False: they are as they were, and have to be calculated one element at a time.
+  template <typename Element, uint32_t kCount>
+  PTO_INLINE AICORE bool apply(Element (&pieces)[kCount][kLanePiece<Element>]) const {
     PTO_UNROLL
-    for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
-      piece[k] = static_cast<Element>(operation(widened(from[k]), number));
+    for (uint32_t i = 0; i < kCount; ++i) {
+      PTO_UNROLL
+      for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+        pieces[i][k] = static_cast<Element>(operation(widened(pieces[i][k]), number));
+      }
     }
+    return true;
   }
 };
 
@@ -190,38 +194,53 @@ template <>
 struct WithNumber<DivideNumbers, float> {
   float divisor;
   float reciprocal;
-  bool is_usual;  // neither it nor a quotient of usual numbers comes near the ends of what a float holds
+  bool is_usual;   // neither it nor a quotient of usual numbers comes near the ends of what a float holds
+  uint32_t zeros;  // 1: quotients of zeros are as usual as others
 
   __device__ __forceinline__ WithNumber(DivideNumbers, float with) : divisor(with) {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(with));
     reciprocal = __fmaf_rn(__fmaf_rn(-with, reciprocal, 1.0f), reciprocal, reciprocal);
-    is_usual = is_between(with, 97, 157);
+    constexpr uint32_t kLeastExponent = 97;
+    constexpr uint32_t kEnd = 157;
+    is_usual = (__float_as_uint(with) >> 23 & 0xffu) - kLeastExponent < kEnd - kLeastExponent;
+    zeros = with > 0 ? 1 : 0;
   }
-  /// Of its exponent as a float has it.
-  __device__ __forceinline__ static bool is_between(float value, uint32_t least, uint32_t end) {
-    return (__float_as_uint(value) >> 23 & 0xffu) - least < end - least;
+  /// With the sign of zeros, if the divisor is positive: the rest is subtracted, and that of a zero is +0.
+  __device__ __forceinline__ float divide(float value) const {
+    const float quotient = __fmul_rn(value, reciprocal);
+    const float rest = __fmaf_rn(divisor, quotient, -value);
+    return __fmaf_rn(-rest, reciprocal, quotient);
   }
-  PTO_OUTLINED __device__ static float divide_unusual(float value, float by) { return value / by; }
 
-  template <typename Element>
-  __device__ __forceinline__ void apply(Element (&piece)[kLanePiece<Element>],
-                                        const Element (&from)[kLanePiece<Element>]) const {
-    bool all_usual = is_usual;
+  template <typename Element, uint32_t kCount>
+  __device__ __forceinline__ bool apply(Element (&pieces)[kCount][kLanePiece<Element>]) const {
+    // Their least magnitude but for zeros, twice its bits less 1, and the largest one: of each piece, so that pieces do
+    // not wait for each other, and of all.
+    uint32_t least = ~0u;
+    float most = 0;
     PTO_UNROLL
-    for (uint32_t k = 0; k < kLanePiece<Element>; ++k) all_usual &= is_between(widened(from[k]), 64, 190);
-    if (all_usual) {
+    for (uint32_t i = 0; i < kCount; ++i) {
+      uint32_t least_here = ~0u;
+      float most_here = 0;
       PTO_UNROLL
       for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
-        const float value = widened(from[k]);
-        const float quotient = __fmul_rn(value, reciprocal);
-        piece[k] = static_cast<Element>(__fmaf_rn(__fmaf_rn(-divisor, quotient, value), reciprocal, quotient));
+        const float value = widened(pieces[i][k]);
+        least_here = min(least_here, 2 * __float_as_uint(value) - zeros);
+        most_here = fmaxf(most_here, fabsf(value));
       }
-    } else {
+      least = min(least, least_here);
+      most = fmaxf(most, most_here);
+    }
+    constexpr uint32_t kLeast = uint32_t{64} << 24;  // 2^-63
+    if (!is_usual || least < kLeast || !(most < 0x1p63f)) return false;
+    PTO_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) {
       PTO_UNROLL
       for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
-        piece[k] = static_cast<Element>(divide_unusual(widened(from[k]), divisor));
+        pieces[i][k] = static_cast<Element>(divide(widened(pieces[i][k])));
       }
     }
+    return true;
   }
 };
 #endif
@@ -330,7 +349,16 @@ PTO_INLINE AICORE void combine_on_lanes(const Work& work, Operation operation) {
           },
           [&](Element(&piece)[kLanePiece<Element>], const PieceAndNumber<Element>& operands) PTO_INLINE_LAMBDA {
             const WithNumber<Operation, Computed<Element>> with(operation, widened(operands.second));
-            with.apply(piece, operands.first);
+            Element pieces[1][kLanePiece<Element>];
+            memcpy(pieces[0], operands.first, sizeof piece);
+            if (with.apply(pieces)) {
+              memcpy(piece, pieces[0], sizeof piece);
+              return;
+            }
+            PTO_UNROLL
+            for (uint32_t k = 0; k < kLanePiece<Element>; ++k) {
+              piece[k] = static_cast<Element>(operation(widened(operands.first[k]), widened(operands.second)));
+            }
           });
     }
     target.fill(

@@ -64,7 +64,7 @@ PTO_INLINE AICORE bool is_block_in_order(const TileData& tile, const GlobalData&
   constexpr int64_t kElement = sizeof(typename TileData::DType);
   constexpr int64_t kWhole = int64_t{TileData::Rows} * TileData::Cols * kElement;
   constexpr uint64_t kLongestPitch = uint64_t{1} << 40;
-  if (watching_core() != nullptr) return false;
+  if (is_watched()) return false;
   const bool are_apart =
       block.rows == 1 || (block.pitch >= block.cols && static_cast<uint64_t>(block.pitch) < kLongestPitch);
   if (!kChecks) return are_apart;

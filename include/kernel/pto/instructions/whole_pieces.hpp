@@ -14,21 +14,28 @@ namespace baton::kernel {
 template <uint32_t kRows, uint32_t kOfRow>
 struct SizedPieces {
   constexpr AICORE uint32_t count() const { return kRows * kOfRow; }
-  constexpr AICORE uint32_t row_of(uint32_t at) const { return at / kOfRow; }
   /// Where piece number `at` lies in a tile whose rows are `kPitch` pieces apart.
   template <uint32_t kPitch>
   constexpr AICORE uint32_t place_of(uint32_t at) const {
     return kPitch == kOfRow || kRows == 1 ? at : at / kOfRow * kPitch + at % kOfRow;
   }
+  template <uint32_t kPiece, typename Body>
+  PTO_INLINE AICORE void for_rest(Lanes /*lanes*/, const Body& /*body*/) const {}
 };
 
 /// Pieces of a line.
 struct LinePieces {
   uint32_t pieces;
+  uint32_t cols;  // may be some more than those of the pieces
   AICORE uint32_t count() const { return pieces; }
   template <uint32_t kPitch>
   AICORE uint32_t place_of(uint32_t at) const {
     return at;
+  }
+  /// Calls body(element) for those that are in no piece.
+  template <uint32_t kPiece, typename Body>
+  PTO_INLINE AICORE void for_rest(Lanes lanes, const Body& body) const {
+    for (uint32_t at = pieces * kPiece + lanes.lane; at < cols; at += lanes.count) body(at);
   }
 };
 
@@ -41,35 +48,22 @@ struct WholeTile {
 
   PTO_INLINE AICORE explicit WholeTile(const TileData& tile) : first(tile.data()) {}
   template <typename Pieces>
-  PTO_INLINE AICORE void load(Element (&piece)[kLanePiece<Element>], const Pieces& pieces, uint32_t at) const {
-    load_wide(piece, first.get() + pieces.template place_of<kPitch>(at) * kLanePiece<Element>);
+  PTO_INLINE AICORE Element* piece(const Pieces& pieces, uint32_t at) const {
+    return first.get() + pieces.template place_of<kPitch>(at) * kLanePiece<Element>;
   }
   template <typename Pieces>
-  PTO_INLINE AICORE void store(const Element (&piece)[kLanePiece<Element>], const Pieces& pieces, uint32_t at) const {
-    store_wide_in_vec(first.get() + pieces.template place_of<kPitch>(at) * kLanePiece<Element>, piece);
+  PTO_INLINE AICORE void load(Element (&into)[kLanePiece<Element>], const Pieces& pieces, uint32_t at) const {
+    load_wide(into, piece(pieces, at));
   }
-};
-
-template <typename Element>
-struct EachNumber {
-  Element number;
   template <typename Pieces>
-  PTO_INLINE AICORE void load(Element& into, const Pieces& /*pieces*/, uint32_t /*at*/) const {
-    into = number;
+  PTO_INLINE AICORE void store(const Element (&from)[kLanePiece<Element>], const Pieces& pieces, uint32_t at) const {
+    store_wide_in_vec(piece(pieces, at), from);
   }
-};
-
-/// One number for each row, `kPitch` elements apart.
-template <typename TileData>
-struct NumberOfRow {
-  using Element = typename TileData::DType;
-  static constexpr uint32_t kPitch = TileData::isRowMajor ? TileData::Cols : 1;
-  VecAddress<Element> first;
-
-  PTO_INLINE AICORE explicit NumberOfRow(const TileData& tile) : first(tile.data()) {}
-  template <typename Pieces>
-  PTO_INLINE AICORE void load(Element& into, const Pieces& pieces, uint32_t at) const {
-    into = first.get()[pieces.row_of(at) * kPitch];
+  /// That row alone.
+  PTO_INLINE AICORE WholeTile row(uint32_t number) const {
+    WholeTile of_row = *this;
+    of_row.first = VecAddress<Element>(first.get() + number * uint32_t{TileData::Cols});
+    return of_row;
   }
 };
 
@@ -81,13 +75,6 @@ PTO_INLINE AICORE void combine_piece(const Operation& operation, Element (&piece
     piece[k] = static_cast<Element>(operation(widened(piece[k]), widened(with[k])));
   }
 }
-template <typename Operation, typename Element>
-PTO_INLINE AICORE void combine_piece(const Operation& operation, Element (&piece)[kLanePiece<Element>],
-                                     const Element& with) {
-  const WithNumber<Operation, Computed<Element>> all(operation, widened(with));
-  all.apply(piece, piece);
-}
-
 /// Calls body(a number of pieces together, the first one) for the pieces of a lane, which are lanes.count apart.
 template <uint32_t kTogether, typename Body>
 PTO_INLINE AICORE void for_pieces(Lanes lanes, uint32_t count, const Body& body) {
@@ -95,15 +82,15 @@ PTO_INLINE AICORE void for_pieces(Lanes lanes, uint32_t count, const Body& body)
   for (; at + (kTogether - 1) * lanes.count < count; at += kTogether * lanes.count) body(Number<kTogether>{}, at);
   for (; at < count; at += lanes.count) body(Number<1>{}, at);
 }
-/// Loads that are on their way at once.
+/// Whose loads are on their way at once.
 inline constexpr uint32_t kPiecesTogether = 4;
 
 /// dst = operation(first, second).
-template <typename Pieces, typename Operation, typename Dst, typename First, typename With, typename Second>
+template <typename Pieces, typename Operation, typename Dst, typename First, typename Second>
 struct Combination {
   WholeTile<Dst> dst;
   WholeTile<First> first;
-  Second second;
+  WholeTile<Second> second;
   Pieces pieces;
   Operation operation;
 
@@ -112,27 +99,101 @@ struct Combination {
     for_pieces<kPiecesTogether>(lanes, pieces.count(), [&](auto together, uint32_t at) PTO_INLINE_LAMBDA {
       constexpr uint32_t kTogether = decltype(together)::value;
       Element piece[kTogether][kLanePiece<Element>];
-      With with[kTogether];
+      Element with[kTogether][kLanePiece<Element>];
       PTO_UNROLL
       for (uint32_t i = 0; i < kTogether; ++i) {
         first.load(piece[i], pieces, at + i * lanes.count);
-        second.load(with[i].of, pieces, at + i * lanes.count);
+        second.load(with[i], pieces, at + i * lanes.count);
       }
       PTO_UNROLL
       for (uint32_t i = 0; i < kTogether; ++i) {
-        combine_piece(operation, piece[i], with[i].of);
+        combine_piece(operation, piece[i], with[i]);
         dst.store(piece[i], pieces, at + i * lanes.count);
       }
     });
+    pieces.template for_rest<kLanePiece<Element>>(lanes, [&](uint32_t at) PTO_INLINE_LAMBDA {
+      dst.first.get()[at] =
+          static_cast<Element>(operation(widened(first.first.get()[at]), widened(second.first.get()[at])));
+    });
   }
 };
-template <typename Element>
-struct PieceOf {
-  Element of[kLanePiece<Element>];
+
+/// dst = operation(src, number), of pieces that are a lane's.
+template <typename Pieces, typename Operation, typename Dst, typename Src>
+PTO_INLINE AICORE void combine_with_number(Lanes lanes, const Pieces& pieces, const Operation& operation,
+                                           typename Dst::DType number, const WholeTile<Dst>& dst,
+                                           const WholeTile<Src>& src) {
+  using Element = typename Dst::DType;
+  constexpr uint32_t kPiece = kLanePiece<Element>;
+  const WithNumber<Operation, Computed<Element>> all(operation, widened(number));
+  for_pieces<kPiecesTogether>(lanes, pieces.count(), [&](auto together, uint32_t at) PTO_INLINE_LAMBDA {
+    constexpr uint32_t kTogether = decltype(together)::value;
+    Element piece[kTogether][kPiece];
+    PTO_UNROLL
+    for (uint32_t i = 0; i < kTogether; ++i) src.load(piece[i], pieces, at + i * lanes.count);
+    if (all.apply(piece)) {
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kTogether; ++i) dst.store(piece[i], pieces, at + i * lanes.count);
+      return;
+    }
+    PTO_ROLLED
+    for (uint32_t i = 0; i < kTogether * kPiece; ++i) {
+      const uint32_t from = at + i / kPiece * lanes.count;
+      dst.piece(pieces, from)[i % kPiece] =
+          static_cast<Element>(operation(widened(src.piece(pieces, from)[i % kPiece]), widened(number)));
+    }
+  });
+  pieces.template for_rest<kPiece>(lanes, [&](uint32_t at) PTO_INLINE_LAMBDA {
+    dst.first.get()[at] = static_cast<Element>(operation(widened(src.first.get()[at]), widened(number)));
+  });
+}
+
+/// dst = operation(src, number).
+template <typename Pieces, typename Operation, typename Dst, typename Src>
+struct NumberCombination {
+  using Element = typename Dst::DType;
+  WholeTile<Dst> dst;
+  WholeTile<Src> src;
+  Element number;
+  Pieces pieces;
+  Operation operation;
+
+  PTO_INLINE AICORE void operator()(Lanes lanes) const {
+    combine_with_number(lanes, pieces, operation, number, dst, src);
+  }
 };
-template <typename Element>
-struct NumberOf {
-  Element of;
+
+/// Lanes that take neighbouring pieces of a row.
+#if defined(__CUDACC__)
+inline constexpr uint32_t kTeam = 32;
+#else
+inline constexpr uint32_t kTeam = 1;
+#endif
+
+/// dst = operation(src, number of the row). A team of lanes has one row after the other, or several have parts of one,
+/// so that what depends on the number alone is done once for a row.
+template <uint32_t kRows, uint32_t kOfRow, typename Operation, typename Dst, typename Src, typename Column>
+struct ColumnCombination {
+  using Element = typename Dst::DType;
+  /// Of the numbers.
+  static constexpr uint32_t kPitch = Column::isRowMajor ? Column::Cols : 1;
+  WholeTile<Dst> dst;
+  WholeTile<Src> src;
+  VecAddress<Element> numbers;
+  Operation operation;
+
+  PTO_INLINE AICORE void operator()(Lanes lanes) const {
+    const uint32_t team = lanes.lane / kTeam;
+    const uint32_t teams = lanes.count / kTeam;
+    const uint32_t parts = teams > kRows ? teams / kRows : 1;
+    const uint32_t part = team / kRows;
+    if (part >= parts) return;
+    const Lanes of_row{part * kTeam + lanes.lane % kTeam, parts * kTeam};
+    for (uint32_t row = team % kRows; row < kRows; row += teams) {
+      combine_with_number(of_row, SizedPieces<1, kOfRow>{}, operation, numbers.get()[row * kPitch], dst.row(row),
+                          src.row(row));
+    }
+  }
 };
 
 /// dst = operation(src).
@@ -158,6 +219,9 @@ struct Application {
         }
         dst.store(piece[i], pieces, at + i * lanes.count);
       }
+    });
+    pieces.template for_rest<kLanePiece<Element>>(lanes, [&](uint32_t at) PTO_INLINE_LAMBDA {
+      dst.first.get()[at] = static_cast<Element>(operation(widened(src.first.get()[at])));
     });
   }
 };
@@ -197,22 +261,19 @@ PTO_INLINE AICORE bool with_pieces(const With& with, const Dst& dst, const Other
   using Element = typename Dst::DType;
   constexpr uint32_t kPiece = kLanePiece<Element>;
   if constexpr (are_sized_pieces<Dst, Others...>) {
-    if (watching_core() != nullptr || !(is_placed(dst) && ... && is_placed(others)) || !are_wide(dst, others...)) {
+    if (is_watched() || !(is_placed(dst) && ... && is_placed(others)) || !are_wide(dst, others...)) {
       return false;
     }
     with(SizedPieces<static_cast<uint32_t>(Dst::ValidRow), static_cast<uint32_t>(Dst::ValidCol) / kPiece>{});
     return true;
   } else if constexpr (are_lines<Dst, Others...>) {
     const int cols = dst.GetValidCol();
-    if (watching_core() != nullptr || !(is_placed(dst) && ... && is_placed(others)) || !are_wide(dst, others...) ||
-        static_cast<uint32_t>(cols) % kPiece != 0) {
-      return false;
-    }
+    if (is_watched() || !(is_placed(dst) && ... && is_placed(others)) || !are_wide(dst, others...)) return false;
     if (kChecks && !((static_cast<uint32_t>(cols) <= uint32_t{Dst::Cols}) && ... &&
                      (cols == others.GetValidCol() && cols <= Others::Cols))) {
       return false;
     }
-    with(LinePieces{static_cast<uint32_t>(cols) / kPiece});
+    with(LinePieces{static_cast<uint32_t>(cols) / kPiece, static_cast<uint32_t>(cols)});
     return true;
   } else {
     return false;
@@ -223,7 +284,7 @@ template <typename Operation, typename Dst, typename First, typename Second>
 PTO_INLINE AICORE bool combine_whole(Operation operation, const Dst& dst, const First& first, const Second& second) {
   return with_pieces(
       [&](auto pieces) PTO_INLINE_LAMBDA {
-        on_lanes(Combination<decltype(pieces), Operation, Dst, First, PieceOf<typename Dst::DType>, WholeTile<Second>>{
+        post_to_lanes(Combination<decltype(pieces), Operation, Dst, First, Second>{
             WholeTile<Dst>(dst), WholeTile<First>(first), WholeTile<Second>(second), pieces, operation});
       },
       dst, first, second);
@@ -231,11 +292,10 @@ PTO_INLINE AICORE bool combine_whole(Operation operation, const Dst& dst, const 
 template <typename Operation, typename Dst, typename Src>
 PTO_INLINE AICORE bool combine_whole_with_number(Operation operation, const Dst& dst, const Src& src,
                                                  typename Dst::DType number) {
-  using Element = typename Dst::DType;
   return with_pieces(
       [&](auto pieces) PTO_INLINE_LAMBDA {
-        on_lanes(Combination<decltype(pieces), Operation, Dst, Src, NumberOf<Element>, EachNumber<Element>>{
-            WholeTile<Dst>(dst), WholeTile<Src>(src), EachNumber<Element>{number}, pieces, operation});
+        post_to_lanes(NumberCombination<decltype(pieces), Operation, Dst, Src>{WholeTile<Dst>(dst), WholeTile<Src>(src),
+                                                                               number, pieces, operation});
       },
       dst, src);
 }
@@ -250,10 +310,11 @@ PTO_INLINE AICORE bool combine_whole_with_column(Operation operation, const Dst&
   if constexpr (is_column_of<Dst, Src, Column>) {
     if (!is_placed(column)) return false;
     return with_pieces(
-        [&](auto pieces) PTO_INLINE_LAMBDA {
-          on_lanes(
-              Combination<decltype(pieces), Operation, Dst, Src, NumberOf<typename Dst::DType>, NumberOfRow<Column>>{
-                  WholeTile<Dst>(dst), WholeTile<Src>(src), NumberOfRow<Column>(column), pieces, operation});
+        [&](auto /*pieces*/) PTO_INLINE_LAMBDA {
+          constexpr auto kRows = static_cast<uint32_t>(Dst::ValidRow);
+          constexpr auto kOfRow = static_cast<uint32_t>(Dst::ValidCol) / kLanePiece<typename Dst::DType>;
+          post_to_lanes(ColumnCombination<kRows, kOfRow, Operation, Dst, Src, Column>{
+              WholeTile<Dst>(dst), WholeTile<Src>(src), VecAddress<typename Dst::DType>(column.data()), operation});
         },
         dst, src);
   } else {
@@ -264,8 +325,8 @@ template <typename Operation, typename Dst, typename Src>
 PTO_INLINE AICORE bool apply_whole(Operation operation, const Dst& dst, const Src& src) {
   return with_pieces(
       [&](auto pieces) PTO_INLINE_LAMBDA {
-        on_lanes(Application<decltype(pieces), Operation, Dst, Src>{WholeTile<Dst>(dst), WholeTile<Src>(src), pieces,
-                                                                    operation});
+        post_to_lanes(Application<decltype(pieces), Operation, Dst, Src>{WholeTile<Dst>(dst), WholeTile<Src>(src),
+                                                                         pieces, operation});
       },
       dst, src);
 }

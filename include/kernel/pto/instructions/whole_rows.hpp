@@ -55,6 +55,7 @@ struct RowReduction {
       constexpr uint32_t kCount = kSteps - 2;
       if (half != 0) value = fold<1>(value, of_lane, 1);
       uint32_t step = 1 + half;
+#pragma unroll 1
       for (const uint32_t end = step + kCount / kTogether * kTogether; step != end; step += kTogether) {
         value = fold<kTogether>(value, of_lane, step);
       }
@@ -64,17 +65,75 @@ struct RowReduction {
     return value;
   }
 
-  __device__ __forceinline__ void operator()(Lanes lanes) const {
-    const uint32_t lane = lanes.lane % kReducedLanes;
-    const uint32_t half = lanes.lane / kReducedLanes % 2;
-    const uint32_t together = 0xffffu << (half * kReducedLanes);
-    for (uint32_t row = lanes.lane / kReducedLanes; row < kRows; row += lanes.count / kReducedLanes) {
-      Value value = reduce(src.get() + row * uint32_t{Src::Cols} + lane, half);
+  /// What is associative, by whole warps. Each has a row, of which groups of lanes have neighbouring steps, and lanes
+  /// pieces of a step: a lane's elements, those of the groups and what is side by side come together in their order.
+  static constexpr uint32_t kPiece = kLanePiece<Element>;
+  static constexpr uint32_t kOfStep = kReducedLanes / kPiece;  // lanes
+  static constexpr uint32_t kGroups = 32 / kOfStep;
+  static constexpr bool kByWarps = is_associative<Operation> && kSteps % kGroups == 0;
+
+  __device__ __forceinline__ Value reduce_by_warp(const Element* row, uint32_t lane) const {
+    constexpr uint32_t kOfGroup = kSteps / kGroups;
+    constexpr uint32_t kTogether = 4;
+    const Element* from = row + lane / kOfStep * (kOfGroup * kReducedLanes) + lane % kOfStep * kPiece;
+    Value values[kPiece];
+    const auto add = [&](const Element(&piece)[kPiece]) {
       PTO_UNROLL
-      for (int apart = kReducedLanes / 2; apart > 0; apart /= 2) {
-        value = operation(value, static_cast<Value>(__shfl_down_sync(together, value, apart, kReducedLanes)));
+      for (uint32_t k = 0; k < kPiece; ++k) values[k] = operation(values[k], widened(piece[k]));
+    };
+    Element piece[kTogether][kPiece];
+    load_wide(piece[0], from);
+    PTO_UNROLL
+    for (uint32_t k = 0; k < kPiece; ++k) values[k] = widened(piece[0][k]);
+    uint32_t step = 1;
+#pragma unroll 1
+    for (; step + kTogether <= kOfGroup; step += kTogether) {
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kTogether; ++i) load_wide(piece[i], from + (step + i) * kReducedLanes);
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kTogether; ++i) add(piece[i]);
+    }
+    constexpr uint32_t kLeft = (kOfGroup - 1) % kTogether;
+    PTO_UNROLL
+    for (uint32_t i = 0; i < kLeft; ++i) load_wide(piece[i], from + (step + i) * kReducedLanes);
+    PTO_UNROLL
+    for (uint32_t i = 0; i < kLeft; ++i) add(piece[i]);
+    const auto fold_lanes_apart = [&](uint32_t apart) {
+      PTO_UNROLL
+      for (uint32_t k = 0; k < kPiece; ++k) {
+        values[k] = operation(values[k], static_cast<Value>(__shfl_down_sync(~0u, values[k], apart)));
       }
-      if (lane == 0) dst.get()[row * kDstPitch] = static_cast<Element>(value);
+    };
+    PTO_UNROLL
+    for (uint32_t apart = kOfStep; apart < 32; apart *= 2) fold_lanes_apart(apart);
+    PTO_UNROLL
+    for (uint32_t apart = kOfStep / 2; apart > 0; apart /= 2) fold_lanes_apart(apart);
+    PTO_UNROLL
+    for (uint32_t half = kPiece / 2; half > 0; half /= 2) {
+      PTO_UNROLL
+      for (uint32_t k = 0; k < half; ++k) values[k] = operation(values[k], values[k + half]);
+    }
+    return values[0];
+  }
+
+  __device__ __forceinline__ void operator()(Lanes lanes) const {
+    if constexpr (kByWarps) {
+      for (uint32_t row = lanes.lane / 32; row < kRows; row += lanes.count / 32) {
+        const Value value = reduce_by_warp(src.get() + row * uint32_t{Src::Cols}, lanes.lane % 32);
+        if (lanes.lane % 32 == 0) dst.get()[row * kDstPitch] = static_cast<Element>(value);
+      }
+    } else {
+      const uint32_t lane = lanes.lane % kReducedLanes;
+      const uint32_t half = lanes.lane / kReducedLanes % 2;
+      const uint32_t together = 0xffffu << (half * kReducedLanes);
+      for (uint32_t row = lanes.lane / kReducedLanes; row < kRows; row += lanes.count / kReducedLanes) {
+        Value value = reduce(src.get() + row * uint32_t{Src::Cols} + lane, half);
+        PTO_UNROLL
+        for (int apart = kReducedLanes / 2; apart > 0; apart /= 2) {
+          value = operation(value, static_cast<Value>(__shfl_down_sync(together, value, apart, kReducedLanes)));
+        }
+        if (lane == 0) dst.get()[row * kDstPitch] = static_cast<Element>(value);
+      }
     }
     if (kChecks && lanes.lane == lanes.count - 1) lose_first_bytes(scratch.get());
   }
@@ -105,8 +164,7 @@ PTO_INLINE AICORE bool reduce_whole_rows(Operation operation, const Dst& dst, co
   if constexpr (are_whole_rows<Dst, Src, Tmp>) {
     constexpr int64_t kDstBytes = int64_t{Dst::Numel} * int64_t{sizeof(typename Dst::DType)};
     constexpr int64_t kTmpBytes = int64_t{Tmp::Numel} * int64_t{sizeof(typename Tmp::DType)};
-    if (watching_core() != nullptr || !is_placed(dst) || !is_placed(src) ||
-        !is_apart_from(src, dst.data(), kDstBytes)) {
+    if (is_watched() || !is_placed(dst) || !is_placed(src) || !is_apart_from(src, dst.data(), kDstBytes)) {
       return false;
     }
     if (kChecks && !(is_placed(tmp) && is_apart_from(src, tmp.data(), kTmpBytes) &&
@@ -114,8 +172,8 @@ PTO_INLINE AICORE bool reduce_whole_rows(Operation operation, const Dst& dst, co
       return false;
     }
     using Element = typename Src::DType;
-    on_lanes(RowReduction<Operation, Dst, Src>{VecAddress<Element>(dst.data()), VecAddress<Element>(src.data()),
-                                               VecAddress<Element>(tmp.data()), operation});
+    post_to_lanes(RowReduction<Operation, Dst, Src>{VecAddress<Element>(dst.data()), VecAddress<Element>(src.data()),
+                                                    VecAddress<Element>(tmp.data()), operation});
     return true;
   } else {
     return false;

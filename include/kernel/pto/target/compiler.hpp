@@ -26,6 +26,13 @@
 #define PTO_UNROLL _Pragma("GCC unroll 8")
 #endif
 
+// The next loop remains one, which is short where it is seldom taken.
+#if defined(__CUDACC__)
+#define PTO_ROLLED _Pragma("unroll 1")
+#else
+#define PTO_ROLLED
+#endif
+
 #define PTO_INLINE inline __attribute__((always_inline))
 #define PTO_INLINE_LAMBDA __attribute__((always_inline))
 #if defined(__CUDACC__)

@@ -17,6 +17,14 @@ struct Lanes {
 enum class LanesWrite : uint8_t { tiles, memory };
 
 /// What the body of an instruction may take along to its lanes.
-inline constexpr uint32_t kClosureBytes = 256;
+inline constexpr uint32_t kClosureBytes = 176;
+
+#if defined(__CUDACC__)
+/// Defined in pto/target/cuda/lanes.hpp. Waits for what lanes were given and nobody has waited for: for an instruction
+/// that touches Vec in another way.
+__device__ void settle_lanes();
+#else
+inline void settle_lanes() {}
+#endif
 
 }  // namespace baton::kernel

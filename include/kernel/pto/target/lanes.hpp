@@ -30,6 +30,14 @@ PTO_INLINE AICORE void on_lanes(Body body) {
 
 namespace baton::kernel {
 
+#if !defined(__CUDACC__)
+/// The same for what only writes to tiles: on a GPU without waiting for it.
+template <typename Body>
+PTO_INLINE void post_to_lanes(const Body& body) {
+  on_lanes(body);
+}
+#endif
+
 /// Whether an instruction is divided among lanes. One lane steps through vectors instead, in loops of its own.
 #if defined(__CUDACC__) || defined(PTO_LANES)
 inline constexpr bool kManyLanes = true;

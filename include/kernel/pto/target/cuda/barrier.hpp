@@ -59,12 +59,14 @@ __device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
   return ended != 0;
 }
 
+/// The same without sleep, from which a thread wakes late.
+__device__ inline void barrier_spin(uint64_t* barrier, uint32_t parity) {
+  while (!barrier_has_ended(barrier, parity)) {
+  }
+}
+
 /// Of a core: its lanes and its director, who is in the last warp of them. The loader comes behind.
 __device__ inline uint32_t core_threads() { return blockDim.x < kMostThreads ? blockDim.x : kMostThreads; }
-
-/// Lanes and director of a core meet, warp by warp; the last one has a single thread. Each releases what it wrote and
-/// acquires what the others did. Takes a tenth of the time of a barrier in memory.
-__device__ inline void meet_warps() { asm volatile("barrier.cta.sync 1, %0;" ::"r"(core_threads()) : "memory"); }
 
 /// Between accesses of threads to shared memory and those of bulk copies, either way.
 __device__ inline void fence_shared_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

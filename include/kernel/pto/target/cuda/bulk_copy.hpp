@@ -1,48 +1,74 @@
 // Bulk copies of a GPU: TLOAD and TSTORE of whole lines, which hardware makes between memory and Vec.
 //
 // Loads are numbered; each has a barrier that its bytes complete. A flag of PIPE_MTE2 remembers how many loads came
-// before it, and who waits for it waits for these. Stores are groups, of which the hardware tells how many are left; a
-// flag of PIPE_MTE3 waits until Vec has been read. Two copies of one pipe that touch the same bytes keep their order.
+// before it, and who waits for it waits for these: lanes, before what they do next, or the director. Stores are groups
+// of the first lane, of which the hardware tells it how many are left; a flag of PIPE_MTE3 waits until Vec has been
+// read. So the director posts stores, and loads that come after them or after lanes (lane_queue.hpp); other loads it
+// starts itself. Two copies of one pipe that touch the same bytes keep their order.
 //
 // Loads see what threads wrote only behind a fence, which takes longer than all else that a load takes. So there is one
 // after something that may have changed memory, here or elsewhere: a task before this one, lanes, a signal, dcci.
 #pragma once
 
 #include <pto/target/bulk_copy.hpp>
-#include <pto/target/cuda/control.hpp>
 #include <pto/target/cuda/kept_loads.hpp>
+#include <pto/target/cuda/lanes.hpp>
 
 namespace baton::cuda {
 
-/// Waits for the loads before number `end`.
-__device__ inline void wait_loads(uint32_t end) {
-  BulkCopies& mine = control().copies;
-  while (static_cast<int32_t>(end - mine.loads_ended) > 0) {
-    barrier_wait(&mine.loaded[mine.loads_ended % kLoads], mine.loads_ended / kLoads % 2);
-    ++mine.loads_ended;
-  }
-}
-
-/// Waits until all stores but the last few have read Vec.
-__device__ inline void wait_stores_read(uint32_t end) {
-  BulkCopies& mine = control().copies;
-  if (static_cast<int32_t>(end - mine.stores_read) <= 0) return;
-  switch (mine.stores_begun - end) {
+/// Of the stores that need not have read Vec when others have: as many as the hardware is asked about, and all of them.
+inline constexpr uint32_t kMostLeft = 3;
+inline constexpr uint32_t kAllLeft = kMostLeft + 1;
+__device__ inline uint32_t left_of(uint32_t stores) { return stores < kMostLeft ? stores : kMostLeft; }
+/// Of the thread that began the stores: until all but the last few have read Vec.
+__device__ inline void wait_groups_read(uint32_t left) {
+  switch (left) {
     case 0: asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); break;
     case 1: asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory"); break;
     case 2: asm volatile("cp.async.bulk.wait_group.read 2;" ::: "memory"); break;
-    default: asm volatile("cp.async.bulk.wait_group.read 3;" ::: "memory"); break;
+    case kMostLeft: asm volatile("cp.async.bulk.wait_group.read 3;" ::: "memory"); break;
+    default: break;
   }
+}
+
+/// Work of lanes: what the first of them began has read Vec, but for the last few stores.
+struct AwaitStoresRead {
+  uint32_t left;
+  __device__ __forceinline__ void operator()(kernel::Lanes lanes) const {
+    if (lanes.lane == 0) wait_groups_read(left);
+  }
+};
+/// The same: all stores are in memory.
+struct AwaitStores {
+  __device__ __forceinline__ void operator()(kernel::Lanes lanes) const {
+    if (lanes.lane != 0) return;
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    fence_copies();
+  }
+};
+
+__device__ inline bool is_before(uint32_t number, uint32_t other) { return static_cast<int32_t>(number - other) < 0; }
+
+/// Waits until the stores before number `end` have read Vec.
+__device__ inline void wait_stores_read(uint32_t end) {
+  BulkCopies& mine = control().copies;
+  if (static_cast<int32_t>(end - mine.stores_read) <= 0) return;
+  post_work(&posted_on_lane<AwaitStoresRead>, AwaitStoresRead{left_of(mine.stores_begun - end)});
+  kernel::settle_lanes();
   mine.stores_read = end;
 }
 
 PTO_OUTLINED __device__ inline void wait_stores() {
   BulkCopies& mine = control().copies;
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   MatrixUnit& unit = control().matrix;
   if (unit.is_storing != 0) wait_command(unit.stored);
   unit.is_storing = 0;
+  if (mine.stores_finished != mine.stores_begun) {
+    post_work(&posted_on_lane<AwaitStores>, AwaitStores{});
+    kernel::settle_lanes();
+  }
   fence_copies();
+  mine.stores_finished = mine.stores_begun;
   mine.stores_read = mine.stores_begun;
   mine.stored_begin = mine.stored_end = 0;
 }
@@ -56,27 +82,55 @@ __device__ inline void finish_stores() {
 /// Before another kernel, which may write anywhere in Vec.
 __device__ inline void release_buffers() {
   BulkCopies& mine = control().copies;
-  wait_loads(mine.loads_begun);
   wait_stores_read(mine.stores_begun);
+  kernel::settle_lanes();
+  wait_loads(mine.loads_begun);
   if (mine.stored_begin == mine.stored_end) control().left.copies = 0;
 }
 
 __device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
-  BulkCopies& mine = control().copies;
-  if (producer == PIPE_MTE2) mine.flags[0][consumer][id] = mine.loads_begun;
-  if (producer == PIPE_MTE3) mine.flags[1][consumer][id] = mine.stores_begun;
+  Control& mine = control();
+  BulkCopies& copies = mine.copies;
+  if (producer == PIPE_MTE2) copies.flags[0][consumer][id] = static_cast<uint16_t>(copies.loads_begun);
+  if (producer == PIPE_MTE3) copies.flags[1][consumer][id] = static_cast<uint16_t>(copies.stores_begun);
+  if (producer == PIPE_V && consumer == PIPE_MTE2) {
+    copies.works_before_loads[id] = static_cast<uint16_t>(mine.lanes.posted);
+  }
 }
 
+/// The count whose low half a flag has, since when there were fewer than 65,536 more.
+__device__ inline uint32_t count_of(uint16_t flag, uint32_t now) { return now - static_cast<uint16_t>(now - flag); }
+
 __device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int32_t id) {
-  BulkCopies& mine = control().copies;
-  if (producer == PIPE_MTE2) wait_loads(mine.flags[0][consumer][id]);
+  Control& mine = control();
+  BulkCopies& copies = mine.copies;
   // Products wait for the tiles that they read, and stores of sums for those that come from where they write to; the
   // scalar pipe may write anywhere.
   if (consumer == PIPE_S && (producer == PIPE_MTE2 || producer == PIPE_MTE1 || producer == PIPE_M)) drain_kept_loads();
   // The scalar pipe may read what was stored; loads see for themselves.
   if (consumer == PIPE_S && (producer == PIPE_MTE3 || producer == PIPE_FIX)) return finish_stores();
-  if (producer != PIPE_MTE3) return;
-  wait_stores_read(mine.flags[1][consumer][id]);
+  if (producer == PIPE_MTE2) {
+    const uint32_t loads = count_of(copies.flags[0][consumer][id], copies.loads_begun);
+    if (consumer != PIPE_V && consumer != PIPE_MTE3) return wait_loads(loads);
+    if (is_before(mine.lanes.loads_wanted, loads)) {
+      mine.lanes.loads_wanted = loads;
+      mine.lanes.unsettled = 1;
+    }
+  } else if (producer == PIPE_MTE3) {
+    const uint32_t stores = count_of(copies.flags[1][consumer][id], copies.stores_begun);
+    if (consumer == PIPE_MTE2) {
+      if (is_before(copies.after_stores, stores)) copies.after_stores = stores;
+    } else if (is_before(copies.stores_read, stores)) {
+      post_work(&posted_on_lane<AwaitStoresRead>, AwaitStoresRead{left_of(copies.stores_begun - stores)});
+    }
+  } else if (producer == PIPE_V) {
+    if (consumer == PIPE_MTE2) {
+      const uint32_t works = count_of(copies.works_before_loads[id], mine.lanes.posted);
+      if (is_before(copies.after_works, works)) copies.after_works = works;
+    } else if (consumer != PIPE_MTE3) {
+      kernel::settle_lanes();
+    }
+  }
 }
 
 /// From the first byte to behind the last one.
@@ -89,46 +143,166 @@ __device__ inline Span span_of(const unsigned char* first, int64_t pitch, int64_
   return {begin, begin + static_cast<uint64_t>((lines - 1) * pitch + bytes)};
 }
 
+/// Of bulk copies.
+inline constexpr uint32_t kUnit = 16;
+
 /// A line is worth a copy of its own if the director starts it faster than the lanes copy it.
 inline constexpr int64_t kBulkLine = 1024;
 
 __device__ inline bool is_bulk(const kernel::LineCopy& copy) {
-  constexpr uint64_t kUnit = 16;
   const auto any = reinterpret_cast<uint64_t>(copy.tile) | reinterpret_cast<uint64_t>(copy.memory) |
                    static_cast<uint64_t>(copy.bytes) |
                    (copy.lines == 1 ? 0 : static_cast<uint64_t>(copy.tile_pitch | copy.memory_pitch));
-  return any % kUnit == 0 && (copy.bytes >= kBulkLine || copy.lines == 1) && copy.memory_pitch >= 0;
+  constexpr uint64_t kMostPitch = uint64_t{kUnit} << 32;
+  return any % kUnit == 0 && (copy.bytes >= kBulkLine || copy.lines == 1) &&
+         static_cast<uint64_t>(copy.memory_pitch) < kMostPitch;
 }
 
-PTO_INLINE __device__ bool begin_load(const kernel::LineCopy& copy) {
-  BulkCopies& mine = control().copies;
+/// Lines between memory and Vec, as lanes are told of them. Also what the first lane does before.
+struct PostedLines {
+  uint64_t memory;
+  // In units of 16 bytes.
+  uint32_t memory_pitch;
+  uint16_t tile;  // address in shared memory
+  uint16_t tile_pitch;
+  uint16_t bytes;
+  uint16_t lines;
+  uint8_t stores_left;     // of a load: stores that need not have read Vec
+  uint8_t load;            // its place
+  uint8_t lanes_wrote;     // not 0: to tiles, without a fence
+  uint8_t memory_changed;  // not 0: a fence for all memory comes before
+
+  __device__ __forceinline__ PostedLines(const kernel::LineCopy& copy, uint32_t left, uint32_t place, bool wrote,
+                                         bool changed)
+      : memory(reinterpret_cast<uint64_t>(copy.memory)),
+        memory_pitch(static_cast<uint32_t>(copy.memory_pitch / kUnit)),
+        tile(static_cast<uint16_t>(shared_address(copy.tile) / kUnit)),
+        tile_pitch(static_cast<uint16_t>(static_cast<uint32_t>(copy.tile_pitch) / kUnit)),
+        bytes(static_cast<uint16_t>(static_cast<uint32_t>(copy.bytes) / kUnit)),
+        lines(static_cast<uint16_t>(copy.lines)),
+        stores_left(static_cast<uint8_t>(left)),
+        load(static_cast<uint8_t>(place)),
+        lanes_wrote(wrote ? 1 : 0),
+        memory_changed(changed ? 1 : 0) {}
+
+  /// Calls copy(bytes in shared memory, bytes in memory, how many) for each line.
+  template <typename Copy>
+  __device__ __forceinline__ void for_lines(const Copy& copy) const {
+    for (uint32_t line = 0; line < lines; ++line) {
+      copy(__cvta_shared_to_generic((tile + line * tile_pitch) * kUnit),
+           reinterpret_cast<void*>(memory + uint64_t{line} * memory_pitch * kUnit), bytes * kUnit);
+    }
+  }
+
+  /// Whether this is the lane that begins the copies. What lanes did to tiles comes before.
+  __device__ __forceinline__ bool is_next(kernel::Lanes lanes) const {
+    if (lanes_wrote != 0) {
+      fence_shared_copies();
+      meet_lanes(lanes);
+    }
+    if (lanes.lane != 0) return false;
+    // Of what the director did.
+    if (memory_changed != 0) {
+      fence_copies();
+    } else {
+      fence_shared_copies();
+    }
+    return true;
+  }
+};
+
+/// Whether lanes may have written to tiles after the last fence. There is one before what is posted next.
+__device__ __forceinline__ bool take_lanes_wrote(Control& core) {
+  const uint32_t posted = core.lanes.posted;
+  const bool wrote = core.copies.fenced != posted;
+  core.copies.fenced = posted + 1;
+  return wrote;
+}
+
+struct PostedLoad : PostedLines {
+  using PostedLines::PostedLines;
+  __device__ __forceinline__ void operator()(kernel::Lanes lanes) const {
+    if (!is_next(lanes)) return;
+    wait_groups_read(stores_left);
+    uint64_t* const barrier = &control().copies.loaded[load];
+    barrier_expect(barrier, lines * bytes * kUnit);
+    for_lines([=](void* in_tile, const void* from, uint32_t count) { copy_to_shared(in_tile, from, count, barrier); });
+  }
+};
+
+struct PostedStore : PostedLines {
+  using PostedLines::PostedLines;
+  __device__ __forceinline__ void operator()(kernel::Lanes lanes) const {
+    if (!is_next(lanes)) return;
+    for_lines([](const void* in_tile, void* to, uint32_t count) { copy_from_shared(to, in_tile, count); });
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  }
+};
+
+/// What became of a copy.
+enum class Begun : uint32_t { no, yes, unusual };
+
+/// kIsQuick: calls nothing, since registers that live across a call are saved at both ends; what would take one is
+/// unusual.
+template <bool kIsQuick>
+PTO_INLINE __device__ Begun begin_load(const kernel::LineCopy& copy) {
+  Control& core = control();
+  BulkCopies& mine = core.copies;
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
-  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
+  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) {
+    if (kIsQuick) return Begun::unusual;
+    finish_stores();
+  }
   const Span tile = span_of(copy.tile, copy.tile_pitch, copy.lines, copy.bytes);
-  const auto begin = static_cast<uint32_t>(tile.begin);
-  const auto end = static_cast<uint32_t>(tile.end);
-  for (uint32_t load = mine.loads_ended; load != mine.loads_begun; ++load) {
+  // A load that is none of whole pieces is none of hardware, and ends what it overlaps all the same.
+  const uint32_t begin = static_cast<uint32_t>(tile.begin) / kUnit;
+  const uint32_t end = (static_cast<uint32_t>(tile.end) + kUnit - 1) / kUnit;
+  const uint32_t number = mine.loads_begun;
+  // Those that somebody waits for are in order by flags.
+  const uint32_t given = core.lanes.loads_given;
+#pragma unroll 1
+  for (uint32_t load = is_before(mine.loads_ended, given) ? given : mine.loads_ended; load != number; ++load) {
     const LoadedBytes& other = mine.targets[load % kLoads];
-    if (begin < other.end && other.begin < end) wait_loads(load + 1);
+    if (begin < other.end && other.begin < end) {
+      if (kIsQuick) return Begun::unusual;
+      wait_loads(load + 1);
+    }
   }
-  if (!is_bulk(copy)) return false;
-  if (mine.loads_begun - mine.loads_ended == kLoads) wait_loads(mine.loads_ended + 1);
-  const uint32_t slot = mine.loads_begun % kLoads;
-  mine.targets[slot] = {begin, end};
-  if (mine.memory_changed != 0) {
-    fence_copies();
-    mine.memory_changed = mine.lanes_wrote = 0;
+  if (!is_bulk(copy)) return Begun::no;
+  const uint32_t slot = number % kLoads;
+  const uint32_t ended = mine.loads_ended;
+  if (number - ended == kLoads) {
+    barrier_wait(&mine.loaded[slot], ended / kLoads % 2);
+    mine.loads_ended = ended + 1;
+  }
+  // Lanes have seen the end of the load that had the place before: they would not notice it any more.
+  if (mine.targets[slot].work != 0 && is_before(core.lanes.settled, mine.targets[slot].work)) {
+    if (kIsQuick) return Begun::unusual;
+    settle_all_work();
+  }
+  mine.targets[slot] = {static_cast<uint16_t>(begin), static_cast<uint16_t>(end), 0};
+  const bool changed = mine.memory_changed != 0;
+  const bool follows_stores = is_before(mine.stores_read, mine.after_stores);
+  if (follows_stores || is_before(core.lanes.settled, mine.after_works)) {
+    const PostedLoad load(copy, follows_stores ? left_of(mine.stores_begun - mine.after_stores) : kAllLeft, slot,
+                          take_lanes_wrote(core), changed);
+    post(&posted_on_lane<PostedLoad>, load);
   } else {
-    fence_shared_copies();
+    if (changed) {
+      fence_copies();
+    } else {
+      fence_shared_copies();
+    }
+    barrier_expect(&mine.loaded[slot], static_cast<uint32_t>(copy.lines * copy.bytes));
+    for (int64_t line = 0; line < copy.lines; ++line) {
+      copy_to_shared(copy.tile + line * copy.tile_pitch, copy.memory + line * copy.memory_pitch,
+                     static_cast<uint32_t>(copy.bytes), &mine.loaded[slot]);
+    }
   }
-  barrier_expect(&mine.loaded[slot], static_cast<uint32_t>(copy.lines * copy.bytes));
-  for (int64_t line = 0; line < copy.lines; ++line) {
-    copy_to_shared(copy.tile + line * copy.tile_pitch, copy.memory + line * copy.memory_pitch,
-                   static_cast<uint32_t>(copy.bytes), &mine.loaded[slot]);
-  }
-  ++mine.loads_begun;
-  control().left.copies = 1;
-  return true;
+  core.left.copies = 1;
+  if (changed) mine.memory_changed = mine.lanes_wrote = 0;
+  mine.loads_begun = number + 1;
+  return Begun::yes;
 }
 
 /// Stores may write there from now on.
@@ -138,35 +312,36 @@ PTO_INLINE __device__ void add_stored(BulkCopies& copies, const Span& memory) {
   if (first || memory.end > copies.stored_end) copies.stored_end = memory.end;
 }
 
-PTO_INLINE __device__ bool begin_store(const kernel::LineCopy& copy) {
-  BulkCopies& mine = control().copies;
+template <bool kIsQuick>
+PTO_INLINE __device__ Begun begin_store(const kernel::LineCopy& copy) {
+  Control& core = control();
+  BulkCopies& mine = core.copies;
   const Span memory = span_of(copy.memory, copy.memory_pitch, copy.lines, copy.bytes);
-  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) finish_stores();
-  if (!is_bulk(copy)) return false;
-  if (mine.lanes_wrote != 0) {
-    fence_copies();
-    mine.memory_changed = mine.lanes_wrote = 0;
-  } else {
-    fence_shared_copies();
+  if (memory.begin < mine.stored_end && mine.stored_begin < memory.end) {
+    if (kIsQuick) return Begun::unusual;
+    finish_stores();
   }
-  for (int64_t line = 0; line < copy.lines; ++line) {
-    copy_from_shared(copy.memory + line * copy.memory_pitch, copy.tile + line * copy.tile_pitch,
-                     static_cast<uint32_t>(copy.bytes));
-  }
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  if (!is_bulk(copy)) return Begun::no;
+  const bool wrote = mine.lanes_wrote != 0;
+  post(&posted_on_lane<PostedStore>, PostedStore(copy, 0, 0, take_lanes_wrote(core), wrote));
+  core.left.copies = 1;
+  if (wrote) mine.memory_changed = mine.lanes_wrote = 0;
   ++mine.stores_begun;
-  control().left.copies = 1;
   add_stored(mine, memory);
-  return true;
+  return Begun::yes;
 }
 
-PTO_OUTLINED __device__ inline bool begin_lines_load(kernel::LineCopy copy) { return begin_load(copy); }
-PTO_OUTLINED __device__ inline bool begin_lines_store(kernel::LineCopy copy) { return begin_store(copy); }
-PTO_OUTLINED __device__ inline bool begin_line_load(unsigned char* tile, unsigned char* memory, int64_t bytes) {
-  return begin_load({tile, 0, memory, 0, 1, bytes});
+PTO_OUTLINED __device__ inline bool begin_lines_load(kernel::LineCopy copy) {
+  return begin_load<false>(copy) == Begun::yes;
 }
-PTO_OUTLINED __device__ inline bool begin_line_store(unsigned char* memory, unsigned char* tile, int64_t bytes) {
-  return begin_store({tile, 0, memory, 0, 1, bytes});
+PTO_OUTLINED __device__ inline bool begin_lines_store(kernel::LineCopy copy) {
+  return begin_store<false>(copy) == Begun::yes;
+}
+PTO_OUTLINED __device__ inline Begun begin_line_load(unsigned char* tile, unsigned char* memory, int64_t bytes) {
+  return begin_load<true>({tile, 0, memory, 0, 1, bytes});
+}
+PTO_OUTLINED __device__ inline Begun begin_line_store(unsigned char* memory, unsigned char* tile, int64_t bytes) {
+  return begin_store<true>({tile, 0, memory, 0, 1, bytes});
 }
 
 /// With less, lanes are as fast.
@@ -174,23 +349,22 @@ inline constexpr int64_t kLeastThrough = 32 * 1024;
 
 PTO_OUTLINED __device__ inline bool copy_through(unsigned char* to, unsigned char* from, unsigned char* ping,
                                                  unsigned char* pong, int64_t tile_bytes, int64_t bytes) {
-  constexpr uint64_t kUnit = 16;
   const auto any = reinterpret_cast<uint64_t>(to) | reinterpret_cast<uint64_t>(from) |
                    reinterpret_cast<uint64_t>(ping) | reinterpret_cast<uint64_t>(pong) | static_cast<uint64_t>(bytes);
-  const int64_t piece = tile_bytes / static_cast<int64_t>(kUnit) * static_cast<int64_t>(kUnit);
+  const int64_t piece = tile_bytes / int64_t{kUnit} * int64_t{kUnit};
   if (any % kUnit != 0 || bytes < kLeastThrough || piece == 0 || ping == pong) return false;
   const BulkCopies& mine = control().copies;
   const auto length = [&](int64_t at) { return bytes - at < piece ? bytes - at : piece; };
-  begin_load({ping, 0, from, 0, 1, length(0)});
+  begin_load<false>({ping, 0, from, 0, 1, length(0)});
   for (int64_t at = 0; at < bytes; at += piece) {
     const uint32_t loads = mine.loads_begun;
     if (at + piece < bytes) {
       // The tile that it goes to is being stored.
       wait_stores_read(mine.stores_begun);
-      begin_load({pong, 0, from + at + piece, 0, 1, length(at + piece)});
+      begin_load<false>({pong, 0, from + at + piece, 0, 1, length(at + piece)});
     }
     wait_loads(loads);
-    begin_store({ping, 0, to + at, 0, 1, length(at)});
+    begin_store<false>({ping, 0, to + at, 0, 1, length(at)});
     unsigned char* const other = pong;
     pong = ping;
     ping = other;
@@ -206,10 +380,14 @@ namespace baton::kernel {
 __device__ inline bool start_load(const LineCopy& copy) { return cuda::begin_lines_load(copy); }
 __device__ inline bool start_store(const LineCopy& copy) { return cuda::begin_lines_store(copy); }
 __device__ inline bool start_line_load(unsigned char* tile, unsigned char* memory, int64_t bytes) {
-  return cuda::begin_line_load(tile, memory, bytes);
+  const cuda::Begun begun = cuda::begin_line_load(tile, memory, bytes);
+  return begun == cuda::Begun::unusual ? cuda::begin_lines_load({tile, 0, memory, 0, 1, bytes})
+                                       : begun == cuda::Begun::yes;
 }
 __device__ inline bool start_line_store(unsigned char* memory, unsigned char* tile, int64_t bytes) {
-  return cuda::begin_line_store(memory, tile, bytes);
+  const cuda::Begun begun = cuda::begin_line_store(memory, tile, bytes);
+  return begun == cuda::Begun::unusual ? cuda::begin_lines_store({tile, 0, memory, 0, 1, bytes})
+                                       : begun == cuda::Begun::yes;
 }
 
 __device__ inline bool copy_through(unsigned char* to, const unsigned char* from, unsigned char* ping,
@@ -218,9 +396,10 @@ __device__ inline bool copy_through(unsigned char* to, const unsigned char* from
 }
 
 __device__ inline void finish_copies() {
-  cuda::wait_loads(cuda::control().copies.loads_begun);
   cuda::drain_kept_loads();
   cuda::finish_stores();
+  settle_lanes();
+  cuda::wait_loads(cuda::control().copies.loads_begun);
 }
 
 }  // namespace baton::kernel

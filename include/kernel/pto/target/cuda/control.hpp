@@ -6,11 +6,18 @@
 #include <pto/target/core.hpp>
 #include <pto/target/cuda/barrier.hpp>
 #include <pto/target/cuda/feed.hpp>
+#include <pto/target/cuda/lane_queue.hpp>
 #include <pto/target/cuda/matrix_state.hpp>
 #include <pto/target/cuda/run.hpp>
 #include <pto/target/lane.hpp>
 
 namespace baton::cuda {
+
+#if defined(PTO_STRICT_PIPES)
+inline constexpr bool kStrictPipes = true;
+#else
+inline constexpr bool kStrictPipes = false;
+#endif
 
 inline constexpr uint32_t kLastExtents = 4;
 /// Of pto::TileType.
@@ -18,18 +25,16 @@ inline constexpr uint32_t kMatrices = 1;
 inline constexpr uint32_t kLeftTiles = 2;  // Right follows
 inline constexpr uint32_t kAccumulators = 4;
 
-/// An instruction, or part of one, for a lane.
-using LaneWork = void (*)(const void* closure, kernel::Lanes lanes);
-
 /// Loads that may be under way at once.
 inline constexpr uint32_t kLoads = 16;
 inline constexpr uint32_t kPipes = 8;
 inline constexpr uint32_t kFlags = 8;
 
-/// Addresses in shared memory, as the low half of what a pointer holds.
+/// Where a load goes: from one 16 bytes of shared memory to before others.
 struct LoadedBytes {
-  uint32_t begin;
-  uint32_t end;
+  uint16_t begin;
+  uint16_t end;
+  uint32_t work;  // the number of the work before which lanes wait for it, plus 1; 0: none
 };
 
 /// What the director has started and what of it is known to be done: pto/target/cuda/bulk_copy.hpp.
@@ -42,10 +47,17 @@ struct BulkCopies {
   uint32_t loads_ended;
   uint32_t stores_begun;
   uint32_t stores_read;
+  uint32_t stores_finished;  // in memory
+  // What the next load follows: works of lanes, and stores that have been read.
+  uint32_t after_works;
+  uint32_t after_stores;
+  uint32_t fenced;  // works that were posted when all that lanes had written to tiles was fenced for copies
   // All memory that stores may still write to; empty if both are equal.
   uint64_t stored_begin;
   uint64_t stored_end;
-  uint32_t flags[2][kPipes][kFlags];  // of loads and of stores: how many had begun when the flag was set
+  // How many had begun when the flag was set, the low half of that: of loads and of stores.
+  uint16_t flags[2][kPipes][kFlags];
+  uint16_t works_before_loads[kFlags];  // of lanes, for loads: the same of works that were posted
 };
 
 /// What a kernel left behind when it returned; seldom anything, so that all of it is looked at at once.
@@ -76,8 +88,7 @@ struct Control {
   /// Buffers that kernels used last: most use the same few again and again.
   Extent last_extents[kLastExtents];
   uint32_t next_extent;  // the one that makes room for another
-  /// What the lanes do next; null: they leave.
-  LaneWork work;
+  LaneQueue lanes;
   BulkCopies copies;
   MatrixUnit matrix;
   int64_t args[PTO_GLOBAL_CONTEXT_INDEX + 1];

@@ -54,8 +54,7 @@ __device__ [[noreturn]] inline void leave() {
   }
   if (mine.left.timed != 0) write_times(mine);  // of what did not end
   if (mine.run->window_bytes != 0) send_loader_away();
-  mine.work = nullptr;
-  meet_warps();
+  post(nullptr, NoClosure{});
   asm volatile("exit;");
   __builtin_unreachable();
 }
@@ -158,6 +157,7 @@ __device__ inline int32_t BatonCoreTable::address_known(BatonCore*, const void* 
                                                         uint64_t nearest_bytes) {
   baton::cuda::Control& mine = baton::cuda::control();
   const auto at = reinterpret_cast<uint64_t>(begin);
+#pragma unroll 1
   for (const baton::cuda::Extent& extent : mine.last_extents) {
     if (baton::cuda::extent_holds(extent, at, bytes)) return 1;
   }

@@ -7,10 +7,24 @@
 
 namespace baton::cuda {
 
+/// After a session of products, if there is one.
+template <typename Closure>
+PTO_INLINE __device__ void post_work(LaneWork work, const Closure& closure) {
+  if (control().matrix.sums.session != Sums::none) end_session(Registers::to_memory);
+  post(work, closure);
+}
+
+/// A closure from where the compiler knows that it is shared memory; in registers: what the body writes might change
+/// it, for all that the compiler knows.
+template <typename Body>
+__device__ __forceinline__ Body closure_of(const void* closure) {
+  uint32_t at = shared_address(closure);
+  asm("" : "+r"(at));
+  return *static_cast<const Body*>(__cvta_shared_to_generic(at));
+}
+
 template <kernel::LanesWrite kWrites, typename Body>
 __device__ void work_on_lane(const void* /*closure*/, kernel::Lanes lanes) {
-  // In registers: what the body writes might change the closure, for all that the compiler knows. From where the
-  // compiler knows that it is shared memory.
   const Body body = *reinterpret_cast<const Body*>(control().closure);
   body(lanes);
   // A bulk copy may read what it wrote to tiles. Before one that touches memory, the director has a fence for all
@@ -18,23 +32,36 @@ __device__ void work_on_lane(const void* /*closure*/, kernel::Lanes lanes) {
   if constexpr (kWrites == kernel::LanesWrite::tiles) fence_shared_copies();
 }
 
+template <typename Body>
+__device__ void posted_on_lane(const void* closure, kernel::Lanes lanes) {
+  const Body body = closure_of<Body>(closure);
+  body(lanes);
+}
+
 }  // namespace baton::cuda
 
 namespace baton::kernel {
+
+__device__ inline void settle_lanes() {
+  if (cuda::control().lanes.unsettled != 0) cuda::settle_all_work();
+}
 
 template <LanesWrite kWrites = LanesWrite::tiles, typename Body>
 __device__ void on_lanes(Body body) {
   static_assert(sizeof(Body) <= kClosureBytes && std::is_trivially_copyable_v<Body>,
                 "what lanes need is copied to them");
   cuda::Control& control = cuda::control();
-  if (control.matrix.sums.session != cuda::Sums::none) cuda::end_session(cuda::Registers::to_memory);
   memcpy(static_cast<void*>(control.closure), static_cast<const void*>(&body), sizeof body);
-  control.work = &cuda::work_on_lane<kWrites, Body>;
-  // Releases the work to the lanes, which acquire it in lane_life().
-  cuda::meet_warps();
-  // Acquires what the lanes wrote.
-  cuda::meet_warps();
+  if (control.matrix.sums.session != cuda::Sums::none) cuda::end_session(cuda::Registers::to_memory);
+  cuda::do_work(&cuda::work_on_lane<kWrites, Body>);
   if constexpr (kWrites == LanesWrite::memory) control.copies.memory_changed = control.copies.lanes_wrote = 1;
+}
+
+/// The same for what writes to tiles, without waiting for it: what reads them next is posted, too, or settles.
+template <typename Body>
+PTO_INLINE __device__ void post_to_lanes(const Body& body) {
+  // Where there are tiles of Vec, there is no session of products.
+  cuda::post(&cuda::posted_on_lane<Body>, body);
 }
 
 }  // namespace baton::kernel

@@ -2,7 +2,7 @@
 // director's commands while it reads on. pto/target/cuda/matrix_session.hpp is theirs.
 #pragma once
 
-#include <pto/target/cuda/control.hpp>
+#include <pto/target/cuda/posting.hpp>
 
 namespace baton::cuda {
 
@@ -39,10 +39,14 @@ __device__ inline uint32_t post_command() {
 
 __device__ inline void begin_session(Sums sums) {
   MatrixUnit& unit = control().matrix;
+  LaneQueue& queue = control().lanes;
+  if (queue.unsettled != 0) settle_all_work();
   unit.sums.session = sums;
   unit.first = unit.posted;
-  // Releases both to the lanes.
-  meet_warps();
+  // Releases both to the lanes. Nobody waits for the session but who ends it.
+  post(nullptr, NoClosure{});
+  queue.settled = queue.posted;
+  queue.unsettled = 0;
 }
 
 enum class Registers : uint8_t { to_memory, forgotten };
@@ -66,7 +70,7 @@ PTO_OUTLINED __device__ inline void end_session(Registers registers) {
   next_command().work = MatrixWork::end;
   post_command();
   // Acquires what the lanes wrote.
-  meet_warps();
+  await_lanes();
   unit.sums.session = Sums::none;
 }
 

@@ -16,24 +16,34 @@ namespace baton::cuda {
 /// Whether the lanes of a core may multiply matrices on the matrix unit: then they have more registers.
 enum class Multiplies : uint8_t { on_lanes, on_matrix_unit };
 
-/// A lane works until the core leaves.
+/// A lane does one work after the other until the core leaves.
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void lane_life() {
   Control& mine = control();
+  LaneQueue& queue = mine.lanes;
   const kernel::Lanes lanes{threadIdx.x, core_threads() - kWarp};
-  while (true) {
-    // Acquires the work that on_lanes() released.
-    meet_warps();
-    const Sums session = kMultiplies == Multiplies::on_matrix_unit ? mine.matrix.sums.session : Sums::none;
-    if (session != Sums::none) {
-      run_session(session, lanes.lane);
-    } else {
-      const LaneWork work = mine.work;
-      if (work == nullptr) return;
-      work(mine.closure, lanes);
+  // Not one that shares its part of the multiprocessor with the director.
+  const bool looks = lanes.lane / kWarp == 1;
+  for (uint32_t place = 0;; place = place_after(place)) {
+    const PostedWork& next = queue.works[place];
+    // Acquires the work that the director released in post(); releases what the work before wrote.
+    meet_at_work(place);
+    const auto head = *reinterpret_cast<const uint4*>(&next);
+    if (head.w != 0) {
+      // Acquires what loads have brought.
+      for (uint32_t load = head.z, left = head.w; looks && left != 0; --left, ++load) {
+        barrier_spin(&mine.copies.loaded[load % kLoads], load / kLoads % 2);
+      }
+      meet_lanes(lanes);
     }
-    // Releases what the lanes wrote to the director, in on_lanes().
-    meet_warps();
+    const uint64_t work = head.x | uint64_t{head.y} << 32;
+    if (work > kNoWork) {
+      reinterpret_cast<LaneWork>(work)(next.closure, lanes);
+    } else if (work == 0) {
+      const Sums session = kMultiplies == Multiplies::on_matrix_unit ? mine.matrix.sums.session : Sums::none;
+      if (session == Sums::none) return;
+      run_session(session, lanes.lane);
+    }
   }
 }
 
@@ -104,6 +114,7 @@ __device__ inline void prepare_core(const Run& run) {
   mine.cluster = nullptr;
   prepare_matrix_unit(mine.matrix);
   for (uint32_t i = 0; i < kLoads; ++i) barrier_init(&mine.copies.loaded[i], 1);
+  prepare_lanes(mine.lanes);
   mine.landings = {};
   for (uint32_t i = 0; i <= kLandings; ++i) barrier_init(&mine.landings.landed[i], 1);
   // Barriers are there before copies arrive at them.
@@ -227,11 +238,11 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
     end_kernel(left);
   }
   // Conditions may be those of copies.
-  const bool copied = left.copies != 0;
-  if (copied && run.window_bytes != 0) forget_matrices();
+  const bool copied = (left.copies | mine->lanes.unsettled) != 0;
+  if (left.copies != 0 && run.window_bytes != 0) forget_matrices();
   if (copied && head.told_count != 0) finish_stores();
   if (head.told_count != 0) complete(run, packet, head.told_count);
-  if ((left.copies | left.timed) != 0) {
+  if (copied || left.timed != 0) {
     if (left.timed != 0) write_times(*mine);
     if (copied) release_buffers();
   }

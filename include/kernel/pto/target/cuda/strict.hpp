@@ -11,12 +11,6 @@
 
 namespace baton::cuda {
 
-#if defined(PTO_STRICT_PIPES)
-inline constexpr bool kStrictPipes = true;
-#else
-inline constexpr bool kStrictPipes = false;
-#endif
-
 __device__ inline kernel::OrderMemory& order_memory() { return control().run->order[control().core_number]; }
 
 __device__ inline const char* pipe_name(uint32_t pipe) {
