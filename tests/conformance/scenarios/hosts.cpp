@@ -123,6 +123,37 @@ SCENARIO(AnAnswerAcknowledges, {.sizes = {2}, .hostings = kHosts}) {
   REQUIRE(sent < 1.3);
 }
 
+// Of the connections of a pair one is left, from some moment on. What goes over it arrives before what was sent over
+// the other one, if that is more than is read at once.
+SCENARIO(OrderIsKeptWhenConnectionsBecomeOne, {.sizes = {8}, .hostings = kHosts}) {
+  constexpr std::size_t kMost = 100'000;
+  // None is the first of its host, to whom others have spoken before.
+  constexpr int kPairs[2][2] = {{2, 4}, {5, 7}};
+  const auto data = me.window<std::uint64_t>("data", kMost);
+  const Signals signals = me.signals("s", 2);
+  me.barrier();
+  for (const auto& [lower, upper] : kPairs) {
+    REQUIRE(!is_same_host(lower, upper));
+    if (me.rank() == upper) {
+      // The lower one answers in the middle, and so offers its connection.
+      std::uint64_t sent = 0;
+      for (int more = test::scaled(50); more > 0; more -= signals.test(1, WaitCmp::ge, 1) ? 1 : 0) {
+        const std::size_t count = ++sent % 2 == 0 ? kMost : 2;
+        data.put_signal(lower, 0, numbers_from(sent, count), signals, 0, static_cast<std::int32_t>(sent),
+                        NotifyOp::set);
+      }
+      signals.notify(lower, 1);
+    } else if (me.rank() == lower) {
+      signals.wait(0, WaitCmp::ge, 20);
+      signals.notify(upper, 1);
+      signals.wait(1, WaitCmp::ge, 1);
+      REQUIRE(signals.test(0, WaitCmp::eq, static_cast<std::int32_t>(data[0])));
+      REQUIRE_EQUAL(data[1], data[0] + 1);
+    }
+  }
+  me.barrier();
+}
+
 // A message that wakes the thread of the path takes the processor from who waits for that message. While a rank looks
 // itself the thread comes back once in a millisecond, however many messages come.
 SCENARIO(TheThreadOfThePathRestsWhileOthersLook, {.sizes = {2}, .hostings = kHosts}) {

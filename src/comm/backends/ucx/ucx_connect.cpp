@@ -72,7 +72,7 @@ void UcxPath::note_offer(Peer& peer, ucp_ep_h endpoint) noexcept {
 }
 
 void UcxPath::share_connection(Peer& peer) noexcept {
-  if (!is_known(peer) || peer.sent != peer.done_there.load(std::memory_order_relaxed)) return;
+  if (!is_known(peer)) return;
   accepted_.remove_if([&](const Accepted& accepted) { return accepted.endpoint == peer.offered; });
   peer.spare = std::exchange(peer.endpoint, std::exchange(peer.offered, nullptr));
 }

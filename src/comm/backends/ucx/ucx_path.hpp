@@ -132,6 +132,7 @@ class UcxPath final : public comm::Path {
     bool is_listed = false;         // in debts_
     bool receives = false;          // a large payload
     std::deque<Held> held;
+    std::vector<Held> early;  // one after the other; before them messages of the other connection are missing
   };
 
   /// A connection that another rank has made, to send. Its own goes the other way.
@@ -172,8 +173,8 @@ class UcxPath final : public comm::Path {
   [[nodiscard]] bool is_known(const Peer& peer) const noexcept {
     return peer.done_there.load(std::memory_order_relaxed) != 0;
   }
-  /// From now on the connection that the peer has made, if it has offered it and nothing is on its way on this rank's
-  /// own. With one for both directions TCP acknowledges by what is said anyway.
+  /// From now on the connection that the peer has made and offered. With one for both directions TCP acknowledges by
+  /// what is said anyway. What is on its way on this rank's own may arrive later: the peer waits for it.
   void share_connection(Peer& peer) noexcept;
   void note_offer(Peer& peer, ucp_ep_h endpoint) noexcept;
   /// Connects and asks for an answer, unless that was done.
@@ -215,6 +216,11 @@ class UcxPath final : public comm::Path {
   static void on_accepted_failure(void* path, ucp_ep_h endpoint, ucs_status_t status);
   ucs_status_t take(const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
                     const ucp_am_recv_param_t& param);
+  /// Whether it came over the connection that this rank has offered, before some of the other one.
+  [[nodiscard]] static bool is_early(const Peer& peer, std::uint64_t sequence) noexcept;
+  /// It is their turn, if nothing is missing any more.
+  void take_early(Peer& peer);
+  void hold(Peer& peer, Held held);
   /// Does what messages that waited for their turn want; whether there was one.
   bool deal_with_held();
   /// The payload is here.

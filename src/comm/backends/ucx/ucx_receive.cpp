@@ -29,11 +29,12 @@ ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* d
   std::memcpy(&message, header, sizeof message);
   Peer& peer = peers_[message.source];
   const bool has_turn = message.kind != wire::PathKind::applied;
-  if (has_turn && message.sequence != peer.received + 1) {
+  const bool early = has_turn && is_early(peer, message.sequence);
+  if (has_turn && !early && message.sequence != peer.received + 1) {
     refuse(message, "out of turn");
     return UCS_OK;
   }
-  if (has_turn) ++peer.received;
+  if (has_turn && !early) ++peer.received;
   if ((param.recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) note_offer(peer, param.reply_ep);
   if (message.applied > peer.done_there.load(std::memory_order_relaxed)) {
     if (!is_known(peer)) met_.push_back(message.source);
@@ -44,19 +45,40 @@ ucs_status_t UcxPath::take(const void* header, std::size_t header_bytes, void* d
   }
   if (!has_turn) return UCS_OK;
   const auto* payload = static_cast<const std::byte*>(data);
-  if (!is_large && peer.held.empty() && !peer.receives) {
+  if (!early && !is_large && peer.held.empty() && !peer.receives) {
     deal_with(message, {payload, bytes});
-    return UCS_OK;
-  }
-  Held held{message, {}, nullptr};
-  if (is_large) {
-    held.descriptor = data;
   } else {
-    held.payload.assign(payload, payload + bytes);
+    Held held{message, {}, nullptr};
+    if (is_large) {
+      held.descriptor = data;
+    } else {
+      held.payload.assign(payload, payload + bytes);
+    }
+    if (early) {
+      peer.early.push_back(std::move(held));
+    } else {
+      hold(peer, std::move(held));
+    }
   }
-  peer.held.push_back(std::move(held));
-  waiting_.push_back(message.source);
+  if (!early && !peer.early.empty()) [[unlikely]]
+    take_early(peer);
   return is_large ? UCS_INPROGRESS : UCS_OK;
+}
+
+bool UcxPath::is_early(const Peer& peer, std::uint64_t sequence) noexcept {
+  if (!peer.has_offered || sequence <= peer.received + 1) return false;
+  return peer.early.empty() || sequence == peer.early.back().header.sequence + 1;
+}
+
+void UcxPath::take_early(Peer& peer) {
+  if (peer.early.front().header.sequence != peer.received + 1) return;
+  peer.received = peer.early.back().header.sequence;
+  for (Held& held : std::exchange(peer.early, {})) hold(peer, std::move(held));
+}
+
+void UcxPath::hold(Peer& peer, Held held) {
+  waiting_.push_back(held.header.source);
+  peer.held.push_back(std::move(held));
 }
 
 bool UcxPath::deal_with_held() {
