@@ -314,7 +314,7 @@ Gate::Opening::~Opening() { opening = nullptr; }
 
 Gate::~Gate() { Sockets::instance().remove(*this); }
 
-void Gate::send_away_late() noexcept { Sockets::instance().send_away_late(*this); }
+void Gate::send_away_late() const noexcept { Sockets::instance().send_away_late(*this); }
 
 GateKey Gate::key() const { return {keeper_.key(), Sockets::instance().places_of(*this)}; }
 

@@ -58,7 +58,7 @@ class Gate {
 
   [[nodiscard]] GateKey key() const;
   /// To be called now and then, by who uses the worker.
-  void send_away_late() noexcept;
+  void send_away_late() const noexcept;
 
  private:
   friend class Sockets;

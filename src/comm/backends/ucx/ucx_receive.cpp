@@ -118,7 +118,10 @@ void UcxPath::deal_with(const wire::PathHeader& header, std::span<const std::byt
     }
     target = found->second->target;
   }
-  if (target != nullptr && !payload.empty()) std::memcpy(target, payload.data(), payload.size());
+  if (target != nullptr && !payload.empty()) {
+    const InWindows unseen;
+    std::memcpy(target, payload.data(), payload.size());
+  }
   finish(header, payload, true);
 }
 
@@ -192,11 +195,13 @@ void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> 
       }
       break;
     case wire::PathKind::sum:
-      if (arrived && !delivery_.add(header, payload)) refuse(header, "for elements that are not there");
+    case wire::PathKind::scatter: {
+      const InWindows unseen;
+      const bool is_sum = header.kind == wire::PathKind::sum;
+      if (arrived && !(is_sum ? delivery_.add(header, payload) : delivery_.scatter(header, payload)))
+        refuse(header, "for elements that are not there");
       break;
-    case wire::PathKind::scatter:
-      if (arrived && !delivery_.scatter(header, payload)) refuse(header, "for elements that are not there");
-      break;
+    }
     case wire::PathKind::get: answer_get(header); break;
     case wire::PathKind::reply: {
       const auto found = gets_.find(header.request);

@@ -1,8 +1,9 @@
 // What UCX does is out of sight of the thread sanitizer, but for the locks and threads that it uses.
 //
-// UCX reads and writes windows for ranks of other hosts, while their owner uses them: what orders the two, signals and
-// barriers, came through the network or will go there. On one host other ranks do the same, as processes of their own,
-// which the sanitizer does not see either. Our own code, also what UCX calls, stays in sight.
+// UCX, and what it calls of ours, reads and writes windows for ranks of other hosts, while their owner uses them: what
+// orders the two, signals and barriers, came through the network or will go there, also by way of other processes of
+// this host. On one host other ranks do the same, as processes of their own, which the sanitizer does not see either.
+// The rest of our own code, also what UCX calls, stays in sight.
 #pragma once
 
 #include <utility>
@@ -58,6 +59,12 @@ class Sight {
 class InUcx : Sight {
  public:
   InUcx() noexcept : Sight(To::unseen) {}
+};
+
+/// Around what is done to windows for ranks of other hosts.
+class InWindows : Sight {
+ public:
+  InWindows() noexcept : Sight(To::unseen) {}
 };
 
 /// In functions that UCX calls.

@@ -45,7 +45,7 @@ class UcxWorker {
   /// With this others are let in.
   [[nodiscard]] GateKey key() const { return gate_.key(); }
   /// Ends connections of who is slow to say its hello. To be called now and then.
-  void send_away_late() noexcept { gate_.send_away_late(); }
+  void send_away_late() const noexcept { gate_.send_away_late(); }
 
   /// Messages with this number go to `handler`.
   void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
