@@ -43,6 +43,17 @@ std::string embedded(CompilerRuns& runs, const std::string& image, const std::st
   return path;
 }
 
+/// Code for the matrix unit. Returns the text that makes it a part of the library.
+std::string sessions_for_cuda(CompilerRuns& runs, const ProgramCall& host, const DeviceRecipe& device) {
+  const std::string source = runs.work().file("sessions.cpp");
+  const std::string image = runs.work().file("sessions.cubin");
+  write_file(source, sessions_source());
+  DeviceRecipe sessions = device;
+  sessions.flags = sessions_flags(device.flags);
+  runs.run(device.compiler, call_of(words_of(sessions), {"-o", image, "-x", "cu", source}, host), image);
+  return embedded(runs, image, device.platform + std::string(kSessions), device.core);
+}
+
 std::string build_for_cuda(CompilerRuns& runs, const ProgramCall& host, const std::string& source,
                            const std::string& library) {
   const DeviceRecipe& device = *runs.recipe().device;
@@ -50,9 +61,9 @@ std::string build_for_cuda(CompilerRuns& runs, const ProgramCall& host, const st
   std::string list = runs.work().file("included_for_device");
   runs.run(device.compiler, call_of(words_of(device), {"-MD", "-MF", list, "-o", image, "-x", "cu", source}, host),
            image);
-  runs.run(runs.recipe().compiler,
-           call_of(host.arguments, {"-x", "assembler", embedded(runs, image, device.platform, device.core)}, host),
-           library);
+  std::vector<std::string> link = {"-x", "assembler", embedded(runs, image, device.platform, device.core)};
+  if (device.core == CoreType::cube) link.push_back(sessions_for_cuda(runs, host, device));
+  runs.run(runs.recipe().compiler, call_of(host.arguments, std::move(link), host), library);
   return list;
 }
 

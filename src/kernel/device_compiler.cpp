@@ -1,5 +1,6 @@
 #include "kernel/device_compiler.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <sstream>
@@ -79,6 +80,17 @@ std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options
   for (const std::string& folder : request.include_dirs) flags.push_back("-I" + absolute(folder));
   flags.insert(flags.end(), {"-I" + include_root + "/kernel", "-I" + include_root, "-include",
                              include_root + "/kernel/pto/target/cuda/stay.hpp"});
+  return flags;
+}
+
+std::string sessions_source() { return "#include <pto/target/cuda/matrix_session.hpp>\n"; }
+
+std::vector<std::string> sessions_flags(std::vector<std::string> flags) {
+  // What runs graphs, which kernels bring, calls them in cores of 384 threads.
+  std::ranges::replace(flags, "-maxrregcount=128", "-maxrregcount=168");
+  const auto include = std::ranges::find(flags, "-include");
+  if (include != flags.end()) flags.erase(include, include + 2);
+  flags.emplace_back("-DPTO_MATRIX_SESSIONS");
   return flags;
 }
 

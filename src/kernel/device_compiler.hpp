@@ -26,6 +26,12 @@ inline constexpr std::string_view kCuda = "cuda";
 [[nodiscard]] std::vector<std::string> nvcc_flags(const CompileRequest& request, const Options& options,
                                                   const std::string& include_root);
 
+/// Of code that runs on the matrix unit: a file of its own, because it takes more registers than kernels may have.
+inline constexpr std::string_view kSessions = "_sessions";
+[[nodiscard]] std::string sessions_source();
+/// `flags` are those of the kernels that it is linked with.
+[[nodiscard]] std::vector<std::string> sessions_flags(std::vector<std::string> flags);
+
 /// An assembler's text that makes the file `image` a part of a library, for the platform to find. `magic`: which cores
 /// the code is for, where the platform wants to know.
 [[nodiscard]] std::string embedding_of(const std::string& image, const std::string& platform, std::uint32_t magic);

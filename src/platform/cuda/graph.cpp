@@ -343,7 +343,7 @@ void Graph::launch() {
   auto* const function = on_matrix_unit ? program_->run_matrix_graph() : program_->run_graph();
   const auto shared =
       static_cast<unsigned>(kControlBytes + std::max<std::uint64_t>(run_.buffer_bytes[0], run_.window_bytes));
-  const unsigned threads = gpu_.threads_of_core() + (on_matrix_unit ? kWarp : 0);  // the loader has a warp of its own
+  const unsigned threads = gpu_.threads_of_core() + (on_matrix_unit ? kLoaders * kWarp : 0);
   driver.check("starting a graph",
                driver.launch_together(function, core_count_, 1, 1, threads, 1, 1, shared, gpu_.stream(), parameters));
 }

@@ -49,7 +49,9 @@ std::set<std::string> functions_of(const unsigned char* file, std::size_t bytes)
   return names;
 }
 
-Image::Image(const std::string& path) : code_(path, "cuda"), functions_(functions_of(code_.data(), code_.bytes())) {}
+Image::Image(const std::string& path) : code_(path, "cuda"), functions_(functions_of(code_.data(), code_.bytes())) {
+  if (code_.symbol("baton_cuda_sessions_image") != nullptr) sessions_.emplace(path, "cuda", "_sessions");
+}
 
 std::vector<std::string> Image::typed_kernels() const {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ class Image {
   [[nodiscard]] const std::string& path() const noexcept { return code_.path(); }
   [[nodiscard]] const void* data() const noexcept { return code_.data(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return code_.bytes(); }
+  /// Of kernels for cube cores: what they are linked with to use the matrix unit.
+  [[nodiscard]] const std::optional<platforms::EmbeddedCode>& sessions() const noexcept { return sessions_; }
   /// The function behind a kernel's name. Throws Error (not_a_kernel) if there is none.
   [[nodiscard]] std::string symbol_of(const std::string& kernel) const;
   [[nodiscard]] bool has(const std::string& function) const { return functions_.contains(function); }
@@ -26,6 +29,7 @@ class Image {
 
  private:
   platforms::EmbeddedCode code_;
+  std::optional<platforms::EmbeddedCode> sessions_;
   std::set<std::string> functions_;
 };
 

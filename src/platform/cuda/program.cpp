@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -99,9 +100,15 @@ Program::Program(const SharedGpu& gpu, std::span<const LoadedKernel* const> kern
   const Driver& driver = Driver::get();
   Linker linker;
   std::set<const Image*> added;
+  bool has_sessions = false;
   for (const LoadedKernel* kernel : kernels) {
-    if (!added.insert(kernel->image).second) continue;
-    linker.add(JitInput::cubin, kernel->image->data(), kernel->image->bytes(), kernel->image->path());
+    const Image& image = *kernel->image;
+    if (!added.insert(&image).second) continue;
+    linker.add(JitInput::cubin, image.data(), image.bytes(), image.path());
+    // All bring the same.
+    if (image.sessions() && !std::exchange(has_sessions, true)) {
+      linker.add(JitInput::cubin, image.sessions()->data(), image.sessions()->bytes(), image.path());
+    }
   }
   const std::string table = table_of(gpu, kernels);
   linker.add(JitInput::ptx, table.c_str(), table.size() + 1, "the table of kernels");

@@ -45,7 +45,7 @@ __device__ inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
 }
 
 /// Whether that phase has ended.
-__device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
+__device__ inline bool barrier_has_ended_at(uint32_t address, uint32_t parity) {
   uint32_t ended = 0;
   asm volatile(
       "{\n"
@@ -54,9 +54,12 @@ __device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
       "selp.u32 %0, 1, 0, done;\n"
       "}\n"
       : "=r"(ended)
-      : "r"(shared_address(barrier)), "r"(parity)
+      : "r"(address), "r"(parity)
       : "memory");
   return ended != 0;
+}
+__device__ inline bool barrier_has_ended(uint64_t* barrier, uint32_t parity) {
+  return barrier_has_ended_at(shared_address(barrier), parity);
 }
 
 /// The same without sleep, from which a thread wakes late.

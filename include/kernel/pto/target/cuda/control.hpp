@@ -119,6 +119,40 @@ inline constexpr uint32_t kControlAt = 1024;
 
 __device__ inline Control& control() { return *static_cast<Control*>(__cvta_shared_to_generic(kControlAt)); }
 
+/// All of it in one go. The compiler would read what is wanted later only then, and the director would wait again:
+/// where tensor cores read from shared memory, too, it waits long.
+template <typename Record>
+PTO_INLINE __device__ Record read_at_once(const Record& from) {
+  static_assert(sizeof(Record) % sizeof(uint4) == 0 && alignof(Record) >= sizeof(uint4));
+  constexpr uint32_t kParts = sizeof(Record) / sizeof(uint4);
+  uint4 parts[kParts];
+  const uint32_t at = shared_address(&from);
+#pragma unroll
+  for (uint32_t i = 0; i < kParts; ++i) {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(parts[i].x), "=r"(parts[i].y), "=r"(parts[i].z), "=r"(parts[i].w)
+                 : "r"(at + i * uint32_t{sizeof(uint4)})
+                 : "memory");
+  }
+  Record out;
+  memcpy(&out, parts, sizeof out);
+  return out;
+}
+PTO_INLINE __device__ uint32_t read_at_once(const uint32_t& from) {
+  uint32_t out;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(out) : "r"(shared_address(&from)) : "memory");
+  return out;
+}
+
+/// Of a core whose task may keep tiles: how it loads them, and where they lie. Vec has none of these bytes then.
+__device__ inline LoadPlan& plan_of_tile(uint32_t tile) {
+  return static_cast<LoadPlan*>(__cvta_shared_to_generic(kControlAt + kControlBytes))[tile];
+}
+__device__ inline uint32_t window_address() { return kControlAt + kControlBytes + kPlansBytes; }
+__device__ inline unsigned char* window() {
+  return static_cast<unsigned char*>(__cvta_shared_to_generic(window_address()));
+}
+
 /// Until it is there.
 __device__ inline void wait_for_landing(Control& mine, uint32_t landing) {
   barrier_wait(&mine.landings.landed[landing], mine.landings.parities >> landing & 1);

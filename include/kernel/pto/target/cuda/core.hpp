@@ -53,7 +53,7 @@ __device__ [[noreturn]] inline void leave() {
     if ((mine.landings.pending >> landing & 1) != 0) wait_for_landing(mine, landing);
   }
   if (mine.left.timed != 0) write_times(mine);  // of what did not end
-  if (mine.run->window_bytes != 0) send_loader_away();
+  if (mine.run->window_bytes != 0) send_loaders_away();
   post(nullptr, NoClosure{});
   asm volatile("exit;");
   __builtin_unreachable();

@@ -29,11 +29,19 @@ __device__ inline void wait_load(LoadPhase phase) {
   }
 }
 
+/// Waits until loaders have started all loads, and know no order any more.
+__device__ inline void wait_orders() {
+  MatrixUnit& unit = control().matrix;
+  for (uint32_t i = 0; i < kLoaders && i < unit.ordered; ++i) {
+    const uint32_t last = unit.ordered - 1 - i;
+    barrier_wait(&unit.issued[OrderRing::place(last)], OrderRing::parity(last));
+  }
+}
+
 /// Waits until all loads into kept tiles have ended.
 PTO_OUTLINED __device__ inline void wait_kept_loads() {
   MatrixUnit& unit = control().matrix;
-  const uint32_t last = unit.ordered - 1;
-  barrier_wait(&unit.issued[OrderRing::place(last)], OrderRing::parity(last));
+  wait_orders();
   for (uint32_t tile = 0; tile < kKeptTiles; ++tile) {
     const uint32_t loads = unit.tiles[tile].state.loads;
     if (loads != 0) wait_load(phase_of_load(tile, loads));
@@ -45,11 +53,10 @@ __device__ inline void drain_kept_loads() {
   if (unit.drained != unit.ordered) wait_kept_loads();
 }
 
-/// The core is done: so is its loader.
-__device__ inline void send_loader_away() {
-  LoadOrder order{};
-  order.way.flags = kLoaderLeaves;
-  post_order(order, control().matrix.ordered);
+/// The core is done: so are its loaders.
+__device__ inline void send_loaders_away() {
+  const LoadOrder order{.element = 0, .reader = 0, .tile = 0, .flags = kLoaderLeaves};
+  for (uint32_t i = 0; i < kLoaders; ++i) post_order(order, control().matrix.ordered);
 }
 
 }  // namespace baton::cuda

@@ -1,6 +1,6 @@
-// In which order a loader starts its loads, and what it waits for. A load replaces what products still read, so it
-// comes in portions: each begins when that portion has been read, and first ones do not wait for second ones of other
-// loads.
+// In which order loaders start their loads, and what they wait for. A load replaces what products still read, so it
+// comes in portions: each begins when that portion has been read. Loaders take orders in turns, each its own one after
+// the other: what an order waits for, a product that was posted before it, waits for loads that were ordered before it.
 //
 // A GPU uses it with barriers in shared memory, and tests with words that a checker of memory orders knows.
 #pragma once
@@ -21,33 +21,20 @@ struct BarrierRing {
   static constexpr AICORE uint32_t parity_before(uint32_t number) { return (number / kPlaces + 1) % 2; }
 };
 
-/// Carries out orders in their order until the last one, which is no load. `kPlaces`: of the ring that they come in.
-template <uint32_t kPlaces, class Words>
-AICORE void load_in_portions(Words& words) {
-  // Orders of which the first portions were started, and both.
-  uint32_t begun = 0;
-  uint32_t ended = 0;
-  while (true) {
-    const bool is_idle = begun == ended;
-    if (is_idle) words.await_order(begun);
-    bool rests = true;
-    // When as many as there is room for have begun, the next one is not there, whatever its barrier says.
-    if (is_idle || (begun - ended < kPlaces && words.has_order(begun))) {
-      const bool is_last = words.is_last(begun);
-      if (is_last && is_idle) return;
-      if (!is_last && words.may_load(begun, 0)) {
-        words.load(begun, 0);
-        ++begun;
-        rests = false;
-      }
+/// A tile arrives in portions, each with a barrier of its own: a product begins with the first ones, and that portion
+/// is loaded again while the product reads the second.
+inline constexpr uint32_t kPortions = 2;
+
+/// Carries out each kLoaders-th order from `number` on, up to one that is no load.
+template <uint32_t kLoaders, class Words>
+AICORE void load_in_portions(Words& words, uint32_t number) {
+  for (;; number += kLoaders) {
+    if (!words.await_order(number)) return;
+    for (uint32_t portion = 0; portion < kPortions; ++portion) {
+      words.await_read(portion);
+      words.load(portion);
     }
-    if (begun != ended && words.may_load(ended, 1)) {
-      words.load(ended, 1);
-      words.end_order(ended);
-      ++ended;
-      rests = false;
-    }
-    if (rests) words.rest();
+    words.end_order(number);
   }
 }
 

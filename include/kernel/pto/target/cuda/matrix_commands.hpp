@@ -37,13 +37,14 @@ __device__ inline uint32_t post_command() {
   return number;
 }
 
-__device__ inline void begin_session(Sums sums) {
+__device__ inline void begin_session(Sums sums, Begins begins) {
   MatrixUnit& unit = control().matrix;
   LaneQueue& queue = control().lanes;
   if (queue.unsettled != 0) settle_all_work();
   unit.sums.session = sums;
   unit.first = unit.posted;
-  // Releases both to the lanes. Nobody waits for the session but who ends it.
+  unit.begins = begins;
+  // Releases all three to the lanes. Nobody waits for the session but who ends it.
   post(nullptr, NoClosure{});
   queue.settled = queue.posted;
   queue.unsettled = 0;

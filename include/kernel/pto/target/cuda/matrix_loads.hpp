@@ -50,17 +50,14 @@ PTO_INLINE __device__ bool has_views(uint32_t tile) {
   return (all >> tile & 0x0001'0001'0001'0001) != 0;
 }
 
-PTO_INLINE __device__ void order_load(uint32_t id, const TileKey& key, const KeptTile::State& state, uint64_t at,
-                                      LoadWay way, uint32_t number) {
+PTO_INLINE __device__ void order_load(uint32_t id, const KeptTile::State& state, uint64_t at, uint32_t flags,
+                                      uint32_t number) {
   KeptTile::State& kept = control().matrix.tiles[id].state;
   kept.loads = state.loads + 1;
   kept.is_read = 0;
-  post_order({.to = window_address() + key.begin,
-              .element = static_cast<uint32_t>(at - state.base) / 2,
-              .reader = state.reader,
-              .way = way,
-              .size = key.size},
-             number);
+  post_order(
+      {.element = static_cast<uint32_t>(at - state.base) / 2, .reader = state.reader, .tile = id, .flags = flags},
+      number);
 }
 
 /// The buffer that has these bytes, from where a map for them may begin; nothing if there is none, and that is checked.
@@ -82,6 +79,26 @@ __device__ inline Split split_of(const TileKey& key, Split wanted) {
   const uint32_t chunks = key.length() / kernel::chunk_width(key.length());
   if (wanted == Split::lines) return key.lines() % (kPortions * kernel::kBoxSide) == 0 ? wanted : Split::none;
   return wanted == Split::lengths && chunks % kPortions == 0 ? wanted : Split::none;
+}
+
+__device__ inline LoadPlan plan_of(const TileKey& key, Split split, uint32_t map) {
+  const uint32_t lines = split == Split::lines ? key.lines() / kPortions : key.lines();
+  const uint32_t length = split == Split::lengths ? key.length() / kPortions : key.length();
+  const uint32_t width = kernel::chunk_width(key.length());
+  const uint32_t box_lines = box_lines_of(lines);
+  return {.map = maps_of_core() + map * kMapBytes,
+          .to = window_address() + key.begin,
+          .bytes = lines * length * 2,
+          .portion_to = (split == Split::lengths ? key.lines() * length : lines * width) * 2,
+          .portion_element = split == Split::lengths ? length : 0,
+          .portion_line = split == Split::lines ? lines : 0,
+          .portions = split == Split::none ? 1 : kPortions,
+          .across_to = key.lines() * width * 2,
+          .down_to = box_lines * width * 2,
+          .across = static_cast<uint16_t>(length / width),
+          .down = static_cast<uint16_t>(lines / box_lines),
+          .across_elements = static_cast<uint16_t>(width),
+          .down_lines = static_cast<uint16_t>(box_lines)};
 }
 
 /// Whatever was there. False if it cannot be kept there, or kernels may not touch that memory.
@@ -120,17 +137,19 @@ PTO_OUTLINED __device__ inline bool load_anew(const unsigned char* memory, TileK
   const Span span = span_of(memory, int64_t{key.pitch}, key.valid_lines(), key.valid_length() * 2);
   if (span.begin < copies.stored_end && copies.stored_begin < span.end) finish_stores();
   const uint32_t flags = kHasNewMap | (state.is_read != 0 ? kHasReader : 0u);
-  state.way = {static_cast<uint8_t>(map_for(map)), static_cast<uint8_t>(id), split, kHasReader};
+  state.map = map_for(map);
+  state.split = split;
   state.base = extent.begin;
+  // The loader may still look at the plan that was there.
+  wait_orders();
+  plan_of_tile(id) = plan_of(key, split, state.map);
   if (copies.memory_changed != 0) {
     fence_copies();
     copies.memory_changed = copies.lanes_wrote = 0;
   } else {
     fence_shared_copies();
   }
-  LoadWay way = state.way;
-  way.flags = static_cast<uint8_t>(flags);
-  order_load(id, key, state, at, way, unit.ordered);
+  order_load(id, state, at, flags, unit.ordered);
   // What is shorter than its tile has a map of its own.
   const uint64_t room = bytes <= extent.bytes ? extent.bytes - bytes : 0;
   state.reach = static_cast<uint32_t>(room < kReach ? room : kReach - 1);
@@ -144,8 +163,8 @@ PTO_OUTLINED __device__ inline bool load_anew(const unsigned char* memory, TileK
 PTO_INLINE __device__ bool load_kept(const unsigned char* memory, const TileKey& key) {
   const Control& mine = control();
   const uint32_t id = home_of(key.begin);
-  const KeptTile tile = mine.matrix.tiles[id];
-  const uint32_t number = mine.matrix.ordered;
+  const uint32_t number = read_at_once(mine.matrix.ordered);
+  const KeptTile tile = read_at_once(mine.matrix.tiles[id]);
   const BulkCopies& copies = mine.copies;
   const auto at = reinterpret_cast<uint64_t>(memory);
   const bool is_apart = at >= copies.stored_end || at + tile.state.bytes <= copies.stored_begin;
@@ -156,7 +175,7 @@ PTO_INLINE __device__ bool load_kept(const unsigned char* memory, const TileKey&
                         static_cast<int>(!has_views(id));
   if (!is_ready) [[unlikely]]
     return load_anew(memory, key);
-  order_load(id, key, tile.state, at, tile.state.way, number);
+  order_load(id, tile.state, at, kHasReader, number);
   return true;
 }
 

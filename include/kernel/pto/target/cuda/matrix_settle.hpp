@@ -11,10 +11,6 @@
 
 namespace baton::cuda {
 
-/// Of a core whose task may keep tiles. Vec has none of these bytes then.
-__device__ inline uint32_t window_address() { return shared_address(baton_shared_memory) + kControlBytes; }
-__device__ inline unsigned char* window() { return baton_shared_memory + kControlBytes; }
-
 __device__ inline void forget_matrices() {
   MatrixUnit& unit = control().matrix;
   if (unit.sums.session != Sums::none) end_session(Registers::forgotten);
@@ -25,7 +21,7 @@ __device__ inline void forget_matrices() {
   for (Views& views : unit.views) {
     for (uint32_t i = 0; i < kViews; ++i) {
       views.tiles[i] = 0;
-      views.of[i].at = kNowhere;
+      views.of[i].link.at = kNowhere;
     }
   }
 }
@@ -33,7 +29,7 @@ __device__ inline void forget_matrices() {
 /// Before a task of this core.
 __device__ inline void prepare_matrices(const Run& run, bool is_cube) {
   Control& mine = control();
-  mine.matrix.window_bytes = is_cube ? run.window_bytes : 0;
+  mine.matrix.window_bytes = is_cube ? run.window_bytes - kPlansBytes : 0;
   // Who wants Vec all the same asks for it: settle_for_vec().
   mine.core.buffers[0].capacity = is_cube ? 0 : run.buffer_bytes[0];
 }
@@ -62,10 +58,10 @@ PTO_OUTLINED __device__ inline void settle_all() {
   drain_kept_loads();
   for (uint32_t side = 0; side < 2; ++side) {
     for (const OperandView& view : unit.views[side].of) {
-      if (view.at == kNowhere) continue;
+      if (view.link.at == kNowhere) continue;
       const OperandView::Part& part = view.part;
-      copy_to_boxes(mine.core.buffers[kLeftTiles + side].base + view.at, part.extent(), unit.tiles[view.tile],
-                    view.across != 0, part.line(), part.element(), part.count(), part.depth());
+      copy_to_boxes(mine.core.buffers[kLeftTiles + side].base + view.link.at, part.extent(), unit.tiles[view.link.tile],
+                    view.link.across != 0, part.line(), part.element(), part.count(), part.depth());
     }
   }
   for (const KeptTile& tile : unit.tiles) {

@@ -16,23 +16,35 @@ inline constexpr uint32_t kViews = 4;
 inline constexpr uint32_t kPage = 1024;
 inline constexpr uint32_t kMostPages = 256;
 inline constexpr uint32_t kNowhere = ~0u;
-/// A tile arrives in portions, each with a barrier of its own: a product begins with the first ones, and that portion
-/// is loaded again while the product reads the second.
-inline constexpr uint32_t kPortions = 2;
-/// Of loads to the loader that may be under way at once.
+/// Of loads to the loaders that may be under way at once.
 inline constexpr uint32_t kOrders = 8;
 using OrderRing = BarrierRing<kOrders>;
 /// Warps that multiply.
 inline constexpr uint32_t kMatrixWarps = kMostThreads / kWarp - 1;
 
+/// Steps of a product that are begun together.
+inline constexpr uint32_t kTogether = 4;
+
 /// An operand for the matrix unit. Addresses and distances count 16 bytes.
+constexpr __device__ uint16_t step_order(uint32_t first, uint32_t per_chunk, uint32_t chunk) {
+  const uint32_t step = per_chunk == 1 ? chunk : per_chunk == kTogether && first % kTogether == 0 ? 2 : 0;
+  return static_cast<uint16_t>(step << 2 | per_chunk / 2);
+}
 struct alignas(16) Operand {
   uint32_t low;    // of a descriptor: address and leading distance
   uint32_t high;   // of a descriptor
   uint16_t chunk;  // from one chunk to the next
   uint16_t block;  // from 64 rows to the next
   uint16_t first;  // steps in the first chunk that come before it
-  uint16_t shift;  // 1 << shift steps are in a chunk
+  uint16_t order;  // step_order()
+
+  /// 1 << shift steps are in a chunk.
+  __device__ __forceinline__ uint32_t shift() const { return order & 3; }
+  /// From a step to the next one, the same for each four steps together; 0: it is not.
+  __device__ __forceinline__ uint32_t step() const { return order >> 2; }
+  __device__ __forceinline__ uint32_t four_steps() const { return uint32_t{chunk} << (2 - shift()); }
+  /// Of the first step, if it is the first of its chunk.
+  __device__ __forceinline__ uint32_t begin() const { return low + (first >> shift()) * chunk; }
 };
 
 enum class MatrixWork : uint32_t {
@@ -50,6 +62,9 @@ enum class MatrixWork : uint32_t {
 constexpr __device__ MatrixWork multiply_work(bool is_bfloat16, bool across) {
   return static_cast<MatrixWork>((is_bfloat16 ? 2 : 0) + (across ? 1 : 0));
 }
+/// Of multiply_work().
+constexpr PTO_ANYWHERE bool is_of_bfloat16(MatrixWork work) { return (static_cast<uint32_t>(work) & 2) != 0; }
+constexpr PTO_ANYWHERE bool is_across(MatrixWork work) { return (static_cast<uint32_t>(work) & 1) != 0; }
 
 /// The phase that ends when a load is there: the address of the barrier of its first portion, that of the second behind
 /// it, and in the lowest bit the parity of both.
@@ -57,6 +72,9 @@ using LoadPhase = uint32_t;
 
 /// How many rows and columns the lanes' registers hold.
 enum class Sums : uint32_t { none, rows128_cols128, rows256_cols128, rows128_cols256 };
+
+/// What a product adds to.
+enum class Begins : uint32_t { at_zero, at_accumulator };
 
 struct alignas(16) MatrixCommand {
   MatrixWork work;
@@ -96,14 +114,6 @@ __device__ __forceinline__ bool are_same(const TileKey& a, const TileKey& b) {
 /// What the portions of a tile are: halves of each line, of which there are several chunks, or half of the lines.
 enum class Split : uint8_t { none, lengths, lines };
 
-/// How a tile is loaded, in one word: also that of an order.
-struct LoadWay {
-  uint8_t map;
-  uint8_t tile;
-  Split split;
-  uint8_t flags;
-};
-static_assert(sizeof(LoadWay) == sizeof(uint32_t));
 enum LoadFlag : uint8_t {
   kHasReader = 1,  // a command reads what was there before
   kHasNewMap = 2,
@@ -120,9 +130,9 @@ struct KeptTile {
     uint32_t reader;   // the command behind the last one that reads it
     uint16_t is_read;  // not 0: there is one since the last load
     Split wanted;      // by products
-    uint8_t reserved;
-    uint32_t loads;  // of this place, so far
-    LoadWay way;     // of the last one
+    Split split;       // of the last load
+    uint32_t loads;    // of this place, so far
+    uint32_t map;      // of the last one
   } state;
 };
 /// Where a tile is kept if nobody else is there: tiles lie at distances of some powers of two, and odd multiples of
@@ -131,12 +141,33 @@ constexpr PTO_ANYWHERE uint32_t home_of(uint32_t begin) { return begin / kPage *
 
 /// To the loader.
 struct alignas(16) LoadOrder {
-  uint32_t to;       // in shared memory
   uint32_t element;  // where it begins in its map
   uint32_t reader;   // as in KeptTile
-  LoadWay way;
-  uint32_t size;  // as in TileKey
+  uint32_t tile;
+  uint32_t flags;  // LoadFlag
 };
+
+/// How the loader loads a tile, again and again: boxes of a portion, those that follow each other in lines (`across`)
+/// and those with other lines (`down`).
+struct alignas(16) LoadPlan {
+  const unsigned char* map;
+  uint32_t to;          // in shared memory
+  uint32_t bytes;       // of a portion
+  uint32_t portion_to;  // from a portion to the next, in shared memory
+  uint32_t portion_element;
+  uint32_t portion_line;
+  uint32_t portions;
+  uint32_t across_to;  // from a box to the next, in shared memory
+  uint32_t down_to;
+  uint16_t across;  // how many
+  uint16_t down;
+  uint16_t across_elements;  // of each
+  uint16_t down_lines;
+};
+
+/// Of all kept tiles, in front of them in shared memory.
+inline constexpr uint32_t kPlansBytes = kPage;
+static_assert(kKeptTiles * sizeof(LoadPlan) <= kPlansBytes);
 
 /// A Left or Right tile that is a part of a kept one.
 struct alignas(16) OperandView {
@@ -154,12 +185,15 @@ struct alignas(16) OperandView {
     __device__ __forceinline__ uint32_t line() const { return origin & 0xffff; }
     __device__ __forceinline__ uint32_t element() const { return origin >> 16; }
   } part;
-  uint32_t at;  // in its buffer; kNowhere: there is none
-  LoadPhase load;
-  uint16_t first_steps;  // of the common dimension: those of the first portion
-  uint8_t tile;
-  uint8_t across;         // steps are lines
-  uint32_t ends_in_zero;  // not 0: what lies behind its last step is
+  /// What follows from the tile that it is a part of.
+  struct alignas(16) Link {
+    uint32_t at;  // in its buffer; kNowhere: there is none
+    LoadPhase load;
+    uint16_t first_steps;  // of the common dimension: those of the first portion
+    uint8_t tile;
+    uint8_t across;         // steps are lines
+    uint32_t ends_in_zero;  // not 0: what lies behind its last step is
+  } link;
 };
 __device__ __forceinline__ bool are_same(const OperandView::Part& a, const OperandView::Part& b) {
   return ((a.extents ^ b.extents) | (a.counts ^ b.counts) | (a.origin ^ b.origin) | (a.tile_size ^ b.tile_size)) == 0;
@@ -200,6 +234,7 @@ struct MatrixUnit {
   uint32_t posted;        // commands so far
   uint32_t ordered;       // loads so far
   uint32_t first;         // the command with which the session began
+  Begins begins;          // what it began with
   uint32_t drained;       // loads that are known to have ended
   uint32_t next_map;
   uint32_t stored;                         // the last command that stores

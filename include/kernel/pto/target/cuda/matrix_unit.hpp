@@ -22,8 +22,6 @@ struct WantedProduct {
   __device__ __forceinline__ uint32_t depth() const { return left_counts >> 16; }
 };
 
-enum class Begins : uint8_t { at_zero, at_accumulator };
-
 PTO_INLINE __device__ Sums session_for(uint32_t rows, uint32_t cols) {
   return cols > 128 ? Sums::rows128_cols256 : rows > 128 ? Sums::rows256_cols128 : Sums::rows128_cols128;
 }
@@ -34,20 +32,20 @@ PTO_INLINE __device__ void post_views(const WantedProduct& wanted, const Operand
                                       uint32_t number) {
   MatrixUnit& unit = control().matrix;
   const uint32_t steps = (wanted.depth() + kernel::kProductDepth - 1) / kernel::kProductDepth;
-  const bool are_alike = left.first_steps == right.first_steps && left.first_steps < steps;
+  const bool are_alike = left.link.first_steps == right.link.first_steps && left.link.first_steps < steps;
   MatrixCommand& command = command_at(number);
-  command.work = multiply_work(is_bfloat16, right.across != 0);
+  command.work = multiply_work(is_bfloat16, right.link.across != 0);
   command.rows = wanted.rows();
   command.steps = steps;
   command.onto = begins == Begins::at_zero ? 0 : 1;
   command.left = left.operand;
   command.right = right.operand;
-  command.left_load = left.load;
-  command.right_load = right.load;
-  command.first_steps = are_alike ? left.first_steps : 0;
+  command.left_load = left.link.load;
+  command.right_load = right.link.load;
+  command.first_steps = are_alike ? left.link.first_steps : 0;
   post_command_at(number);
-  KeptTile::State& left_state = unit.tiles[left.tile].state;
-  KeptTile::State& right_state = unit.tiles[right.tile].state;
+  KeptTile::State& left_state = unit.tiles[left.link.tile].state;
+  KeptTile::State& right_state = unit.tiles[right.link.tile].state;
   left_state.reader = right_state.reader = number + 1;
   left_state.is_read = right_state.is_read = 1;
 }
@@ -70,7 +68,7 @@ PTO_OUTLINED __device__ bool begin_products_of(WantedProduct wanted) {
                     (rows <= 128 || cols <= 128);
   if (!fits) return false;
   if (depth % kernel::kProductDepth != 0 && (depth != left.part.depth() || depth != right.part.depth() ||
-                                             left.ends_in_zero == 0 || right.ends_in_zero == 0)) {
+                                             left.link.ends_in_zero == 0 || right.link.ends_in_zero == 0)) {
     return false;
   }
   const Sums session = session_for(rows, cols);
@@ -87,7 +85,7 @@ PTO_OUTLINED __device__ bool begin_products_of(WantedProduct wanted) {
                  static_cast<uint16_t>(cols),
                  0,
                  Sums::none};
-    begin_session(session);
+    begin_session(session, begins);
     if (begins == Begins::at_accumulator) post_accumulator(MatrixWork::fill);
   }
   post_views<is_bfloat16, begins>(wanted, left, right, unit.posted);
@@ -98,13 +96,13 @@ PTO_OUTLINED __device__ bool begin_products_of(WantedProduct wanted) {
 template <bool is_bfloat16, Begins begins>
 PTO_INLINE __device__ bool post_product(const WantedProduct& wanted) {
   const MatrixUnit& unit = control().matrix;
-  const OperandView left = unit.views[0].of[home_of_view(wanted.left)];
-  const OperandView right = unit.views[1].of[home_of_view(wanted.right)];
-  const Accumulated sums = unit.sums;
-  const uint32_t number = unit.posted;
+  const uint32_t number = read_at_once(unit.posted);
+  const OperandView left = read_at_once(unit.views[0].of[home_of_view(wanted.left)]);
+  const OperandView right = read_at_once(unit.views[1].of[home_of_view(wanted.right)]);
+  const Accumulated sums = read_at_once(unit.sums);
   // All of it is read at once, and judged together.
   const uint32_t other =
-      (left.at ^ wanted.left) | (right.at ^ wanted.right) | (left.part.extents ^ wanted.left_extents) |
+      (left.link.at ^ wanted.left) | (right.link.at ^ wanted.right) | (left.part.extents ^ wanted.left_extents) |
       (right.part.extents ^ wanted.right_extents) | (left.part.counts ^ wanted.left_counts) |
       (right.part.counts ^ wanted.right_counts) | (sums.at ^ wanted.accumulator) |
       (sums.extent ^ wanted.accumulator_rows) | (sums.rows ^ wanted.rows()) | (sums.cols ^ wanted.cols()) |

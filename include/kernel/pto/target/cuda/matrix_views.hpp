@@ -46,14 +46,15 @@ PTO_INLINE __device__ void connect_view(OperandView& view, const WantedView& wan
   const kernel::OperandPart place = place_of_operand<across>(part);
   const uint32_t end = across ? part.line() + part.depth() : part.element() + part.depth();
   const uint32_t half = across ? tile.key.lines() / kPortions : tile.key.length() / kPortions;
-  const bool is_split = tile.state.way.split == (across ? Split::lines : Split::lengths) &&
+  const bool is_split = tile.state.split == (across ? Split::lines : Split::lengths) &&
                         (across ? part.line() : part.element()) == 0 && half % kernel::kProductDepth == 0;
   view.operand.low = (window_address() + wanted.begin + place.start) / 16 | place.leading / 16 << 16;
-  view.load = phase_of_load(id, tile.state.loads);
-  view.first_steps = static_cast<uint16_t>(is_split ? half / kernel::kProductDepth : 0);
-  view.tile = static_cast<uint8_t>(id);
-  view.across = across ? 1 : 0;
-  view.ends_in_zero = end == (across ? tile.key.valid_lines() : tile.key.valid_length()) ? 1 : 0;
+  view.link = {.at = wanted.at,
+               .load = phase_of_load(id, tile.state.loads),
+               .first_steps = static_cast<uint16_t>(is_split ? half / kernel::kProductDepth : 0),
+               .tile = static_cast<uint8_t>(id),
+               .across = across ? uint8_t{1} : uint8_t{0},
+               .ends_in_zero = end == (across ? tile.key.valid_lines() : tile.key.valid_length()) ? 1u : 0u};
 }
 
 /// A view, whatever was there.
@@ -75,11 +76,11 @@ PTO_OUTLINED __device__ bool make_view_anew(WantedView wanted) {
   bool apart = true;
   for (uint32_t i = 0; i < kViews; ++i) {
     const OperandView& other = views.of[i];
-    if (other.at == wanted.at) {
+    if (other.link.at == wanted.at) {
       number = i;
-    } else if (other.at == kNowhere) {
+    } else if (other.link.at == kNowhere) {
       if (free == kViews || i == home) free = i;
-    } else if (wanted.at - other.at < view_bytes(other.part) || other.at - wanted.at < view_bytes(part)) {
+    } else if (wanted.at - other.link.at < view_bytes(other.part) || other.link.at - wanted.at < view_bytes(part)) {
       apart = false;
     }
   }
@@ -99,14 +100,14 @@ PTO_OUTLINED __device__ bool make_view_anew(WantedView wanted) {
   }
   const kernel::OperandPart place = place_of_operand<across>(part);
   OperandView& view = views.of[number];
-  view.at = wanted.at;
+  view.link.at = wanted.at;
   view.part = part;
   connect_view<across>(view, wanted, id, tile);
   view.operand.high = kernel::descriptor_high({tile.key.lines(), width});
   view.operand.chunk = static_cast<uint16_t>(place.chunk / 16);
   view.operand.block = static_cast<uint16_t>(place.block / 16);
   view.operand.first = static_cast<uint16_t>(place.first);
-  view.operand.shift = static_cast<uint16_t>(place.per_chunk / 2);
+  view.operand.order = step_order(place.first, place.per_chunk, place.chunk / 16);
   views.tiles[number] = static_cast<uint16_t>(1u << id);
   return true;
 }
@@ -118,12 +119,13 @@ PTO_INLINE __device__ bool make_view(const WantedView& wanted) {
   Views& views = unit.views[side];
   const uint32_t id = home_of(wanted.begin);
   const uint32_t number = home_of_view(wanted.at);
-  const KeptTile tile = unit.tiles[id];
+  const KeptTile tile = read_at_once(unit.tiles[id]);
+  const OperandView old = read_at_once(views.of[number]);
   OperandView& view = views.of[number];
   const bool is_ready =
       static_cast<int>(tile.key.begin == wanted.begin) & static_cast<int>(tile.key.size == wanted.part.tile_size) &
-      static_cast<int>(view.at == wanted.at) & static_cast<int>(are_same(view.part, wanted.part)) &
-      static_cast<int>(tile.state.base != 0) & static_cast<int>(view.across == (across ? 1 : 0)) &
+      static_cast<int>(old.link.at == wanted.at) & static_cast<int>(are_same(old.part, wanted.part)) &
+      static_cast<int>(tile.state.base != 0) & static_cast<int>(old.link.across == (across ? 1 : 0)) &
       static_cast<int>(wanted.begin + reach_of_operand<side, across>(wanted.part) <= unit.window_bytes);
   if (!is_ready) [[unlikely]]
     return make_view_anew<side, across>(wanted);
@@ -137,8 +139,8 @@ template <uint32_t side>
 PTO_INLINE __device__ uint32_t view_at(uint32_t at) {
   const Views& views = control().matrix.views[side];
   uint32_t number = home_of_view(at);
-  if (views.of[number].at == at) return number;
-  for (number = 0; number < kViews && views.of[number].at != at; ++number) {
+  if (views.of[number].link.at == at) return number;
+  for (number = 0; number < kViews && views.of[number].link.at != at; ++number) {
   }
   return number;
 }

@@ -30,6 +30,10 @@ constexpr uint32_t threads_of_core(uint32_t cores_of_multiprocessor) {
 }
 /// Of a core that uses the matrix unit, which leaves registers for the sums of a product to each of its kMostThreads.
 inline constexpr uint32_t kMostMatrixThreads = 12 * kWarp;
+/// Threads of such a core that start loads, each in a warp of its own. They take orders in turns: a step of a product
+/// has two, and one thread takes longer for them than the matrix unit for the step.
+inline constexpr uint32_t kLoaders = 2;
+static_assert(kMostThreads + kLoaders * kWarp <= kMostMatrixThreads);
 static_assert(threads_of_core(1) == kMostThreads && threads_of_core(4) == 4 * kWarp && threads_of_core(5) == 0);
 
 /// What kernels are written for, by tile type. Vec is shared memory, and may be less; the others lie in the memory of

@@ -16,6 +16,10 @@ namespace baton::cuda {
 /// Whether the lanes of a core may multiply matrices on the matrix unit: then they have more registers.
 enum class Multiplies : uint8_t { on_lanes, on_matrix_unit };
 
+/// What lanes do for begin_session(), in code that is compiled by itself: matrix_session.hpp.
+__device__ void run_session(Sums sums, uint32_t lane);
+__device__ void run_filled_session(Sums sums, uint32_t lane);
+
 /// A lane does one work after the other until the core leaves.
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void lane_life() {
@@ -42,7 +46,11 @@ __device__ __forceinline__ void lane_life() {
     } else if (work == 0) {
       const Sums session = kMultiplies == Multiplies::on_matrix_unit ? mine.matrix.sums.session : Sums::none;
       if (session == Sums::none) return;
-      run_session(session, lanes.lane);
+      if (mine.matrix.begins == Begins::at_zero) {
+        run_session(session, lanes.lane);
+      } else {
+        run_filled_session(session, lanes.lane);
+      }
     }
   }
 }
@@ -329,8 +337,8 @@ __device__ __forceinline__ void run_core(const Run& run) {
     lane_life<kMultiplies>();
   } else if (threadIdx.x == director) {
     direct(run);
-  } else if (kMultiplies == Multiplies::on_matrix_unit && threadIdx.x == kMostThreads) {
-    loader_life();
+  } else if (kMultiplies == Multiplies::on_matrix_unit && threadIdx.x >= kMostThreads && threadIdx.x % kWarp == 0) {
+    loader_life((threadIdx.x - kMostThreads) / kWarp);
   }
 }
 

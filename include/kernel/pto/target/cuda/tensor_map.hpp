@@ -30,7 +30,7 @@ PTO_OUTLINED __device__ inline uint32_t make_map(MapKey key) {
   const uint32_t entry = unit.next_map++ % kMaps;
   unit.maps[entry] = key;
   for (KeptTile& tile : unit.tiles) {
-    if (tile.state.way.map == entry) tile.state.base = 0;
+    if (tile.state.map == entry) tile.state.base = 0;
   }
   unsigned char* const map = maps_of_core() + entry * kMapBytes;
   const auto* from = reinterpret_cast<const int4*>(control().run->boxes + uint64_t{key.form - 1u} * kMapBytes);

@@ -9,10 +9,10 @@ namespace baton::cuda {
 
 /// Accesses of registers before it, and those of the matrix unit after it.
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ inline void finish_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-}
+__device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/// Those that were committed before the last ones.
+__device__ inline void finish_older_products() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
+__device__ inline void finish_products() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
 #define PTO_SUMS_8(at)                                                                                                \
   "+f"(sums[at]), "+f"(sums[at + 1]), "+f"(sums[at + 2]), "+f"(sums[at + 3]), "+f"(sums[at + 4]), "+f"(sums[at + 5]), \
