@@ -1,12 +1,15 @@
 // Races of a part of a program: what `baton check` finds in a whole one.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <baton/export.hpp>
 
 namespace baton {
+
+class NamelessFile;
 
 /// While the object lives, what ranks, chips and cores of this process touch is recorded, and what orders them. So is
 /// what chips do that a Worker starts meanwhile.
@@ -23,7 +26,7 @@ class BATON_API RaceCheck {
   [[nodiscard]] std::vector<std::string> finish();
 
  private:
-  std::string file_;  // empty once it has ended
+  std::unique_ptr<NamelessFile> file_;  // null once it has ended
 };
 
 }  // namespace baton

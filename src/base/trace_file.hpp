@@ -153,6 +153,8 @@ class TraceFile {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// The first bytes of the file, which may outlive this object.
   [[nodiscard]] std::shared_ptr<TraceHeader> shared_header() const noexcept { return {header_, &header()}; }
+  /// Whether one has ever had a number.
+  [[nodiscard]] bool has_processes() const noexcept;
   /// The number of a process that has not written yet.
   [[nodiscard]] std::uint32_t add_process() noexcept;
   /// The next chunk, zero but for its header. It is on the disk's account: writing to it cannot fail. Throws Error

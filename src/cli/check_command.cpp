@@ -1,15 +1,12 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "base/environment.hpp"
 #include "base/fail.hpp"
+#include "base/nameless_file.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
-#include "base/recording_folder.hpp"
+#include "base/trace_file.hpp"
 #include "check/check_trace.hpp"
 #include "cli/command.hpp"
 #include "cli/help_format.hpp"
@@ -31,26 +28,6 @@ run. Loads and stores through pointers are seen where the program notes them (no
 are strict.
 A file of suppressions has a part of a report on each line; lines that begin with # are comments.
 Returns 1 if there is a race, otherwise what the program returned.)";
-
-/// A folder that is gone with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (recording_folder() / "baton-check-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) fail_system("making a folder for what is recorded");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
   std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
@@ -113,13 +90,14 @@ int CheckCommand::run(const std::vector<std::string>& after_dashes) {
   int exit_code = 0;
   const std::vector<std::optional<int>> all = schedules();
   for (const std::optional<int> seed : all) {
-    const TemporaryFolder folder;
-    const std::string trace = folder.file("run.trace");
+    const NamelessFile file;
+    // Keeps it in use: programs that follow each other are recorded one behind the other.
+    const TraceFile trace(file.path());
     job::LaunchOptions options;
     options.command = program;
     options.ranks = parse_integer("--ranks", ranks_, 1, "a number of ranks such as 4");
     options.environment = environment_of_this_process();
-    set_variable(options.environment, "BATON_TRACE", trace);
+    set_variable(options.environment, "BATON_TRACE", file.path());
     set_variable(options.environment, "BATON_CHECK", "on");
     set_variable(options.environment, "BATON_PIPES", "strict");
     if (seed) set_variable(options.environment, "BATON_SEED", std::to_string(*seed));
@@ -127,12 +105,12 @@ int CheckCommand::run(const std::vector<std::string>& after_dashes) {
     const job::LaunchResult result = job::Launcher(std::move(options)).run();
     if (result.report) fmt::print(stderr, "baton: {}\n", result.report->what());
     if (exit_code == 0) exit_code = result.exit_code;
-    if (!std::filesystem::exists(trace)) {
+    if (!trace.has_processes()) {
       // It failed before it came to Baton, and has said why.
       if (result.exit_code != 0) return result.exit_code;
       fail(Code::invalid_argument, "{} did not use Baton: nothing was recorded", quote(program.front()));
     }
-    const check::TraceFindings findings = check::check_trace(trace);
+    const check::TraceFindings findings = check::check_trace(file.path());
     accesses += findings.accesses;
     for (const check::TraceFindings::Report& race : findings.races) {
       if (std::ranges::find(reported, race.key) != reported.end()) continue;

@@ -1,5 +1,7 @@
 """Races: baton.check() and pytest --baton-check."""
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -36,6 +38,13 @@ def test_what_races_is_an_error_that_names_both_accesses():
     assert f"rank 1 reads: get at {__file__}:{first + 7}\n" in race, race
     with baton.check():  # and another one can follow
         baton.run_ranks(2, lambda me: hand_over(me, True))
+
+
+def test_nothing_is_left_of_a_program_that_was_killed(tmp_path):
+    program = "import baton, os, signal\nbaton.check().__enter__()\nos.kill(os.getpid(), signal.SIGKILL)"
+    ended = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_error_inside_stays_what_it_is():

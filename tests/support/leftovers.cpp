@@ -44,10 +44,8 @@ std::vector<std::string> sockets_named(const std::vector<std::string>& parts) {
 std::vector<std::string> Leftovers::found(const std::vector<std::string>& names) const {
   std::vector<std::string> left = sockets_named(sockets_are_isolated ? std::vector<std::string>{"baton"} : names);
   for (const std::string& file : files_of_shared_memory()) {
-    // Files of other programs come and go; ours would bear our name. Those of `baton check`, and what tests record for
-    // it, belong to who runs it.
-    const bool is_ours = file.find("baton") != std::string::npos && file.find("baton-check-") == std::string::npos &&
-                         file.find("baton-recorded-") == std::string::npos;
+    // Files of other programs come and go; ours would bear our name. What tests record belongs to who runs them.
+    const bool is_ours = file.find("baton") != std::string::npos && file.find("baton-recorded-") == std::string::npos;
     if (is_ours && !files_before_.contains(file)) left.push_back(file);
   }
   std::ifstream maps("/proc/self/maps");

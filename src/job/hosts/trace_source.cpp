@@ -1,18 +1,13 @@
 #include "job/hosts/trace_source.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/event_ring.hpp"
-#include "base/fail.hpp"
-#include "base/recording_folder.hpp"
 
 namespace baton::job {
 namespace {
@@ -22,15 +17,6 @@ constexpr std::size_t kMostQueued = std::size_t{1} << 20U;
 
 constexpr std::uint64_t offset_of(std::uint32_t chunk) {
   return kTraceHeaderBytes + std::uint64_t{chunk} * kChunkBytes;
-}
-
-UniqueFd make_file() {
-  const std::string folder = recording_folder().string();
-  UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  // Not every file system has files without names.
-  if (!file) file.reset(::memfd_create("baton-trace", MFD_CLOEXEC));
-  if (!file) fail_system("making a file for what ranks record");
-  return file;
 }
 
 }  // namespace
@@ -43,29 +29,27 @@ struct TraceSource::Open {
   std::uint64_t sent = 0;  // events or bytes
 };
 
-TraceSource::TraceSource() : fd_(make_file()), file_(std::make_unique<TraceFile>(path())) {}
+TraceSource::TraceSource() : trace_(std::make_unique<TraceFile>(path())) {}
 TraceSource::~TraceSource() = default;
-
-std::string TraceSource::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), fd_.get()); }
 
 void TraceSource::add(const TracePart& part) { frames_.push_back(encode(part)); }
 
 void TraceSource::look() {
   // What is overwritten in a ring meanwhile is in a full chunk, so those come second.
   for (const auto& open : open_) look_at(*open);
-  const auto count = static_cast<std::uint32_t>(file_->shared_header()->chunks.load(std::memory_order_relaxed));
+  const auto count = static_cast<std::uint32_t>(trace_->shared_header()->chunks.load(std::memory_order_relaxed));
   std::vector<std::uint32_t> unborn = std::exchange(unborn_, {});
   for (; seen_ < count; ++seen_) unborn.push_back(seen_);
   for (const std::uint32_t chunk : unborn) {
     alignas(ChunkHeader) std::array<std::byte, sizeof(ChunkHeader)> bytes{};
-    const ssize_t got = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_of(chunk)));
+    const ssize_t got = ::pread(file_.fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset_of(chunk)));
     const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
     if (got != static_cast<ssize_t>(bytes.size()) || header.magic != kChunkMagic) {
       unborn_.push_back(chunk);
     } else if (header.kind == ChunkKind::full) {
       full_.push_back(chunk);
     } else if (header.kind == ChunkKind::live || header.kind == ChunkKind::texts) {
-      open_.push_back(std::make_unique<Open>(chunk, FileMapping(fd_.get(), offset_of(chunk), kChunkBytes, path())));
+      open_.push_back(std::make_unique<Open>(chunk, FileMapping(file_.fd(), offset_of(chunk), kChunkBytes, path())));
       look_at(*open_.back());
     }
   }
@@ -118,7 +102,7 @@ bool TraceSource::send_some(Link& to) {
 
 void TraceSource::send_full(Link& to, std::uint32_t chunk) {
   {
-    const FileMapping memory(fd_.get(), offset_of(chunk), kChunkBytes, path());
+    const FileMapping memory(file_.fd(), offset_of(chunk), kChunkBytes, path());
     const auto& events = *static_cast<const EventChunk*>(memory.data());
     to.send(encode(TracePart{.chunk = chunk,
                              .kind = ChunkKind::full,
@@ -128,7 +112,7 @@ void TraceSource::send_full(Link& to, std::uint32_t chunk) {
                              .bytes = {reinterpret_cast<const char*>(events.slots), sizeof events.slots}}));
   }
   // Where that is not possible the file only takes more room.
-  static_cast<void>(::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  static_cast<void>(::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(offset_of(chunk)), static_cast<off_t>(kChunkBytes)));
 }
 

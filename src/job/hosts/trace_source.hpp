@@ -1,7 +1,6 @@
 // What the ranks of this host record, on its way to the launcher.
 //
-// They write to a file that has no name: it is reached through this process, and nothing of it is left when somebody
-// dies. What has been sent makes room for what follows.
+// They write to a file that has no name. What has been sent makes room for what follows.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nameless_file.hpp"
 #include "base/trace_file.hpp"
 #include "job/hosts/link.hpp"
 #include "job/hosts/trace_messages.hpp"
@@ -25,7 +25,7 @@ class TraceSource {
   TraceSource& operator=(const TraceSource&) = delete;
 
   /// What BATON_TRACE is to be for the ranks.
-  [[nodiscard]] std::string path() const;
+  [[nodiscard]] std::string path() const { return file_.path(); }
 
   /// Notes what has been recorded since the last call.
   void look();
@@ -38,9 +38,9 @@ class TraceSource {
   void add(const TracePart& part);
   void send_full(Link& to, std::uint32_t chunk);
 
-  UniqueFd fd_;
-  std::unique_ptr<TraceFile> file_;  // keeps it in use, so that no rank begins it anew
-  std::uint32_t seen_ = 0;           // chunks of the file that have been looked at
+  NamelessFile file_;
+  std::unique_ptr<TraceFile> trace_;  // keeps it in use, so that no rank begins it anew
+  std::uint32_t seen_ = 0;            // chunks of the file that have been looked at
   std::vector<std::uint32_t> unborn_;
   std::vector<std::unique_ptr<Open>> open_;
   std::deque<std::uint32_t> full_;  // to be sent

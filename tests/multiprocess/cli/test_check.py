@@ -1,8 +1,11 @@
 """baton check: races of ranks that are processes."""
 
 import os
+import re
 
 import pytest
+
+from conftest import read_lines, sh, wait_for_end
 
 RANK = os.environ["BATON_TEST_RANK"]
 
@@ -61,3 +64,23 @@ def test_seeds_and_options(baton):
     assert baton.run("check", "--seeds", "3", "--seed", "1", RANK).returncode == 2
     assert baton.run("check", "--suppress", "/nowhere", RANK).returncode == 2
     assert baton.run("check").returncode == 2
+
+
+def accesses_of(result):
+    assert result.returncode == 0, result.stderr
+    return int(re.search(rb"0 races in 1 run \((\d+) accesses\)", result.stderr)[1])
+
+
+def test_programs_that_follow_each_other(baton):
+    once = accesses_of(baton.run("check", "-n", "3", RANK, "add_up"))
+    twice = accesses_of(baton.run("check", "-n", "3", *sh(f"{RANK} add_up && {RANK} add_up")))
+    assert (once > 0, twice) == (True, 2 * once)
+
+
+def test_nothing_is_left_of_a_check_that_was_killed(baton, tmp_path):
+    check = baton.start("check", "-n", "2", RANK, "pause", env={"TMPDIR": str(tmp_path)})
+    read_lines(check.stdout, 2)
+    pids = list(baton.processes())
+    check.kill()
+    wait_for_end(pids)
+    assert os.listdir(tmp_path) == []
