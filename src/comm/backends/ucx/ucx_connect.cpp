@@ -72,8 +72,7 @@ void UcxPath::note_offer(Peer& peer, ucp_ep_h endpoint) noexcept {
 }
 
 void UcxPath::share_connection(Peer& peer) noexcept {
-  // UCX is to have nothing to complete over a connection that is closed by force when the peer dies.
-  if (!is_known(peer) || peer.in_ucx != 0) return;
+  if (!is_known(peer)) return;
   accepted_.remove_if([&](const Accepted& accepted) { return accepted.endpoint == peer.offered; });
   peer.spare = std::exchange(peer.endpoint, std::exchange(peer.offered, nullptr));
 }

@@ -284,8 +284,17 @@ ssize_t guarded_send(int socket, const void* data, std::size_t bytes, int flags)
   return Sockets::instance().greet(socket) ? ::send(socket, data, bytes, flags) : -1;
 }
 
+bool says_that_connection_broke(int error) noexcept {
+  return error == ECONNRESET || error == EPIPE || error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
+/// For payloads. If the rest of one cannot be sent any more, UCX 1.13 completes it twice, and aborts. So a broken
+/// connection is one that has no room now: that it broke UCX hears where it reads, and that it does once more at once.
 ssize_t guarded_sendmsg(int socket, const msghdr* message, int flags) {
-  return Sockets::instance().greet(socket) ? ::sendmsg(socket, message, flags) : -1;
+  if (!Sockets::instance().greet(socket)) return -1;
+  const ssize_t sent = ::sendmsg(socket, message, flags);
+  if (sent < 0 && says_that_connection_broke(errno)) errno = EAGAIN;
+  return sent;
 }
 
 ssize_t guarded_recv(int socket, void* data, std::size_t bytes, int flags) {

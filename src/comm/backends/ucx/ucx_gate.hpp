@@ -2,7 +2,8 @@
 //
 // UCX 1.13 takes what comes through a connection for its own, and aborts if it is not; nothing that a stranger sends
 // may get so far. It has no place for a hello of ours. So what it asks of the system for its sockets goes through here:
-// who connects says the hello before the first byte of UCX, who accepts hears it and sends others away.
+// who connects says the hello before the first byte of UCX, who accepts hears it and sends others away. A connection
+// that broke while a payload was on its way is told where UCX ends it properly.
 #pragma once
 
 #include <sys/socket.h>

@@ -77,14 +77,12 @@ class UcxPath final : public comm::Path {
   /// connection.
   static constexpr std::chrono::seconds kNewsTime{3};
 
-  struct Peer;
   /// A message on its way out. Others wait for it, or it is its own and ends with its completion.
   struct Sending {
     wire::PathHeader header{};
     std::atomic<bool> done{false};
     ucs_status_t status = UCS_OK;
     UcxPath* path = nullptr;
-    Peer* peer = nullptr;
     bool is_its_own = false;
     const void* payload = nullptr;
     std::shared_ptr<comm::SharedMemory> memory;  // what keeps the payload of its own, or
@@ -122,7 +120,6 @@ class UcxPath final : public comm::Path {
     std::atomic<bool> failed{false};
     ucs_status_t failure = UCS_OK;
     std::uint64_t sent = 0;
-    std::uint64_t in_ucx = 0;                  // sends that UCX has not completed
     std::uint64_t last_put = 0;                // its number
     std::deque<std::uint64_t> posts;           // numbers of those that it has not dealt with
     std::atomic<std::uint64_t> done_there{0};  // how many of this rank's messages it has dealt with; 0: not connected

@@ -41,7 +41,6 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
   if (is_gone(rank) || peer.failed.load(std::memory_order_relaxed) || !connect(peer, rank)) return false;
   if (peer.offered != nullptr) share_connection(peer);
   sending.path = this;
-  sending.peer = &peer;
   if (sending.header.kind != wire::PathKind::applied) {
     sending.header.sequence = ++peer.sent;
     count_sent(1);
@@ -68,10 +67,7 @@ bool UcxPath::start(std::uint32_t rank, Sending& sending) {
                                 sending.header.bytes, &param);
   };
   ucs_status_ptr_t request = send();
-  if (UCS_PTR_IS_PTR(request)) {
-    ++peer.in_ucx;
-    return true;
-  }
+  if (UCS_PTR_IS_PTR(request)) return true;
   on_sent(nullptr, UCS_PTR_STATUS(request), &sending);
   return true;
 }
@@ -82,10 +78,7 @@ void UcxPath::on_sent(void* request, ucs_status_t status, void* sending) {
   UcxPath& path = *sent.path;
   // Whoever waits for it may be gone, and it with them, once it is done.
   const bool is_waited_for = !sent.is_its_own;
-  if (request != nullptr) {
-    --sent.peer->in_ucx;
-    path.ucx_.ucp_request_free(request);
-  }
+  if (request != nullptr) path.ucx_.ucp_request_free(request);
   sent.status = status;
   // Pairs with the load in send(): what it waits for does not touch the payload any more. Sequentially consistent
   // because the doorbell is rung after it.
