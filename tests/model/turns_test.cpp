@@ -28,6 +28,7 @@ class Network {
     change(kOff, kArmed);
     if (arrived_.load() != 0) change(kArmed, kWentOff);
   }
+  void disarm() { change(kArmed, kOff); }
   /// How many have come since the last time.
   std::uint32_t take() { return arrived_.exchange(0); }
   /// The thread of the path is not needed any more.
@@ -99,6 +100,16 @@ struct ForgetsSleepers : Turns {
   static void end_sleep() noexcept {}
 };
 
+/// Disarms the alarm although somebody sleeps.
+struct DisarmsSleepers : Turns {
+  [[nodiscard]] bool disarms(std::uint32_t most_wakes) noexcept {
+    Turns::end_sleep();
+    const bool disarmed = Turns::disarms(most_wakes);
+    if (disarmed) static_cast<void>(Turns::begin_sleep([] { return false; }));
+    return disarmed;
+  }
+};
+
 /// A rank with a path, as UcxPath is one.
 template <class Turns>
 struct World {
@@ -116,11 +127,12 @@ struct World {
     scenario.name("signal", signal);
   }
 
-  void work() {
+  bool work() {
     const std::uint32_t came = network.take();
-    if (came == 0) return;
+    if (came == 0) return false;
     signal.fetch_add(came);
     bell.ring(kScope);
+    return true;
   }
   bool settle() {
     work();
@@ -130,7 +142,7 @@ struct World {
   void progress() {
     turns.look();
     if (!lock.try_lock()) return;
-    work();
+    if (work() && turns.disarms(1)) network.disarm();
     lock.unlock();
   }
 
@@ -186,6 +198,10 @@ TEST(Turns, NoMessageIsLeftLyingWhileTheRankSleeps) {
 
 TEST(BrokenTurns, FallsAsleepUnseen) {
   expect_violation(messages_to_a_waiter<FallsAsleepUnseen>("falls asleep unseen", 1), Violation::deadlock);
+}
+
+TEST(BrokenTurns, DisarmsSleepers) {
+  expect_violation(messages_to_a_waiter<DisarmsSleepers>("disarms sleepers", 2), Violation::deadlock);
 }
 
 TEST(BrokenTurns, ForgetsSleepers) {

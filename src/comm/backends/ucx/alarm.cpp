@@ -33,11 +33,15 @@ Alarm::Alarm(int event_fd)
   watch(both_.get(), event_of(0, event_fd_));
 }
 
-void Alarm::arm() noexcept {
-  epoll_event event = event_of(EPOLLIN | EPOLLONESHOT, event_fd_);
+void Alarm::listen_for(std::uint32_t events) noexcept {
+  epoll_event event = event_of(events, event_fd_);
   // It was added, and stays open: there is nothing that could fail.
   static_cast<void>(::epoll_ctl(both_.get(), EPOLL_CTL_MOD, event_fd_, &event));
 }
+
+void Alarm::arm() noexcept { listen_for(EPOLLIN | EPOLLONESHOT); }
+
+void Alarm::disarm() noexcept { listen_for(0); }
 
 void Alarm::poke() noexcept {
   const std::uint64_t one = 1;

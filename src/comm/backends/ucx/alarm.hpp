@@ -19,12 +19,16 @@ class Alarm {
 
   /// At once if something is there already. Any thread, also while another one waits.
   void arm() noexcept;
+  /// Does not go off for what comes from now on. Any thread.
+  void disarm() noexcept;
   /// Wakes who waits, or is about to. Any thread.
   void poke() noexcept;
   /// For one thread.
   [[nodiscard]] Cause wait(std::chrono::milliseconds at_most);
 
  private:
+  void listen_for(std::uint32_t events) noexcept;
+
   UniqueFd poke_;
   UniqueFd both_;  // an epoll of that and the other
   int event_fd_;

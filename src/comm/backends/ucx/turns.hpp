@@ -4,7 +4,8 @@
 // A message that wakes the thread takes the processor from who waits for that message. So while others look the thread
 // rests: the alarm is not armed, and it comes back after a lease to see whether they still do. Who falls asleep arms
 // the alarm, and wakes nobody for that. Who stops looking without falling asleep leaves messages lying, until the
-// thread has come back twice at most.
+// thread has come back twice at most. Who begins to look while the thread sleeps disarms the alarm after a few
+// messages: each of them may wake the thread, and be gone before it has run.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@ enum class Next : std::uint8_t {
   again,  // there is more
 };
 
-/// All under the lock of the path, but for look(), end_sleep() and rests_on(). Rules supplies Atomic<T>; the model
-/// checker runs the same code with its own.
+/// All under the lock of the path, but for look(), end_sleep(), rests_on() and others_look(). Rules supplies Atomic<T>;
+/// the model checker runs the same code with its own.
 template <class Rules>
 class BasicTurns {
  public:
@@ -40,9 +41,25 @@ class BasicTurns {
   /// Who is taken for a sleeper for longer makes the thread arm the alarm, and no more: so it needs no order.
   void end_sleep() noexcept { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
 
+  /// Another thread, which looks, has dealt with messages. True: as the alarm had been armed all the time, which it is
+  /// not to be any more, and the thread has to be woken to rest for a lease.
+  [[nodiscard]] bool disarms(std::uint32_t most_wakes) noexcept {
+    if (!armed_.load(kUnderLock)) [[likely]]
+      return false;
+    if (++wakes_ < most_wakes || sleepers_.load(kUnderLock) != 0) return false;
+    armed_.store(false, kUnderLock);
+    return true;
+  }
+
   /// The lease of the thread is over. True: others look, and it rests for another one. It has no need of the lock, for
   /// which it would have to wait, or make others wait: who fell asleep meanwhile has armed the alarm, which wakes it.
   [[nodiscard]] bool rests_on() noexcept { return looked_.exchange(false, std::memory_order_relaxed); }
+
+  /// Whether others look, and nobody sleeps: then nobody needs this thread, unless the alarm woke it. It comes back
+  /// after a lease, so it needs no order; who fell asleep and woke it is seen to sleep.
+  [[nodiscard]] bool others_look() const noexcept {
+    return looked_.load(std::memory_order_relaxed) && sleepers_.load(std::memory_order_relaxed) == 0;
+  }
 
   /// The thread is awake. `went_off`: because the alarm woke it. `work_off` deals with what is there.
   template <class WorkOff, class Arm>
@@ -59,8 +76,11 @@ class BasicTurns {
  private:
   template <class Arm>
   [[nodiscard]] bool make_armed(const Arm& arm) noexcept {
-    if (!armed_.load(kUnderLock) && arm()) armed_.store(true, kUnderLock);
-    return armed_.load(kUnderLock);
+    if (armed_.load(kUnderLock)) return true;
+    wakes_ = 0;
+    const bool armed = arm();
+    armed_.store(armed, kUnderLock);
+    return armed;
   }
 
   /// The lock orders what happens under it.
@@ -71,6 +91,7 @@ class BasicTurns {
   Atomic<std::uint32_t> sleepers_{0};
   Atomic<bool> looked_{false};  // since the thread's last turn
   Atomic<bool> armed_{false};
+  std::uint32_t wakes_ = 0;  // how often others dealt with messages since then, at least
 };
 
 }  // namespace baton::ucx

@@ -77,8 +77,17 @@ void UcxPath::progress() noexcept {
   turns_.look();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
+  // Relaxed: who misses it pays in the next round.
+  if (debts_are_due_.load(std::memory_order_relaxed)) [[unlikely]] {
+    debts_are_due_.store(false, std::memory_order_relaxed);
+    pay_old_debts();
+  }
   // One round: what came may be what the caller waits for, and asking UCX for more is a call of the system.
-  work();
+  constexpr std::uint32_t kMostWakes = 4;
+  if (work() && turns_.disarms(kMostWakes)) [[unlikely]] {
+    alarm_.disarm();
+    alarm_.poke();
+  }
 }
 
 bool UcxPath::work_off() noexcept {
@@ -105,8 +114,15 @@ std::chrono::milliseconds UcxPath::take_turn(Alarm::Cause cause) noexcept {
   const bool time_passed = cause == Alarm::Cause::time_passed;
   const bool rests_on = time_passed && turns_.rests_on();
   // One that it misses was made by a message that came just now.
-  if (rests_on && !has_debts_.load(std::memory_order_relaxed)) return kLease;
-  const std::lock_guard lock(mutex_);
+  const bool owes = has_debts_.load(std::memory_order_relaxed);
+  if (rests_on && !owes) return kLease;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  // Who looks takes the lock again and again, and would have to wake this thread each time: for nothing.
+  if (!lock && (rests_on || (cause != Alarm::Cause::went_off && turns_.others_look()))) {
+    if (owes) debts_are_due_.store(true, std::memory_order_relaxed);
+    return kLease;
+  }
+  if (!lock) lock.lock();
   const bool has_paid = pay_old_debts();
   if (has_paid || (time_passed && !rests_on)) work();
   if (rests_on) return kLease;

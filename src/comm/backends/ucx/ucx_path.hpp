@@ -244,10 +244,11 @@ class UcxPath final : public comm::Path {
   BasicTurns<MachineRules> turns_;  // under mutex_, but for what needs no order
   // Guarded by mutex_, but for the atomics in them.
   std::vector<Peer> peers_;
-  std::vector<std::uint32_t> waiting_;  // peers that have held messages
-  std::vector<std::uint32_t> met_;      // peers that have just answered for the first time
-  std::vector<std::uint32_t> debts_;    // peers that are owed, or were
-  std::atomic<bool> has_debts_{false};  // the thread looks at it without the lock, now and then
+  std::vector<std::uint32_t> waiting_;      // peers that have held messages
+  std::vector<std::uint32_t> met_;          // peers that have just answered for the first time
+  std::vector<std::uint32_t> debts_;        // peers that are owed, or were
+  std::atomic<bool> has_debts_{false};      // the thread looks at it without the lock, now and then
+  std::atomic<bool> debts_are_due_{false};  // it asks whoever has the lock to pay them
   std::vector<std::pair<std::uint32_t, std::unique_ptr<Sending>>> outbox_;
   std::list<std::unique_ptr<Sending>> own_;  // on their way
   std::list<Accepted> accepted_;
