@@ -41,8 +41,8 @@ class BasicTurns {
   /// Who is taken for a sleeper for longer makes the thread arm the alarm, and no more: so it needs no order.
   void end_sleep() noexcept { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
 
-  /// Another thread, which looks, has dealt with messages. True: as the alarm had been armed all the time, which it is
-  /// not to be any more, and the thread has to be woken to rest for a lease.
+  /// Another thread, which looks, has dealt with messages. True: the alarm was armed for as many. It is to be disarmed,
+  /// and the thread to be woken, which rests for a lease then.
   [[nodiscard]] bool disarms(std::uint32_t most_wakes) noexcept {
     if (!armed_.load(kUnderLock)) [[likely]]
       return false;
@@ -91,7 +91,7 @@ class BasicTurns {
   Atomic<std::uint32_t> sleepers_{0};
   Atomic<bool> looked_{false};  // since the thread's last turn
   Atomic<bool> armed_{false};
-  std::uint32_t wakes_ = 0;  // how often others dealt with messages since then, at least
+  std::uint32_t wakes_ = 0;  // how often others have dealt with messages since then
 };
 
 }  // namespace baton::ucx
