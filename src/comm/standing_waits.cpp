@@ -4,9 +4,17 @@
 
 namespace baton::comm {
 
-void StandingWaits::show(std::span<const StandingWait> waits) {
+void StandingWaits::count_others(std::size_t count) noexcept {
+  // Relaxed: it is for reports. Wraps round where there are fewer than before.
+  const auto change = static_cast<std::uint32_t>(count) - static_cast<std::uint32_t>(others_);
+  world_.block(world_.rank()).unlisted_waits.fetch_add(change, std::memory_order_relaxed);
+  others_ = count;
+}
+
+void StandingWaits::show(std::span<const StandingWait> waits, std::size_t others) {
   watch_.reset();
   entries_.clear();
+  count_others(others);
   if (waits.empty()) return;
   for (const StandingWait& wait : waits) {
     entries_.emplace_back().begin(world_.block(world_.rank()), wait.what, *wait.domain);

@@ -22,9 +22,12 @@ struct StandingWait {
 class StandingWaits {
  public:
   explicit StandingWaits(World& world) : world_(world) {}
+  StandingWaits(const StandingWaits&) = delete;
+  StandingWaits& operator=(const StandingWaits&) = delete;
+  ~StandingWaits() { count_others(0); }
 
-  /// In place of those that were shown before.
-  void show(std::span<const StandingWait> waits);
+  /// In place of those that were shown before. `others`, which have to be patient, are counted alone.
+  void show(std::span<const StandingWait> waits, std::size_t others = 0);
 
   /// When to look whether anybody can still end them.
   [[nodiscard]] Deadline::Clock::time_point next_look() const;
@@ -32,7 +35,10 @@ class StandingWaits {
   void look();
 
  private:
+  void count_others(std::size_t count) noexcept;
+
   World& world_;
+  std::size_t others_ = 0;
   Deadline deadline_ = Deadline::never();
   std::deque<WaitEntry> entries_;
   std::optional<StillnessWatch> watch_;

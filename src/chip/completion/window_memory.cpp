@@ -230,9 +230,13 @@ void WindowMemory::show_kernels(std::span<const LongKernel> kernels) noexcept {
   comm::write_kernels(world_->block(world_->rank()), shown);
 }
 
-void WindowMemory::show_deferred(std::span<const DeferredWait> waits) {
+bool WindowMemory::shows(const std::int32_t* word) const {
+  return comm::find_window(*world_, word, sizeof *word).has_value();
+}
+
+void WindowMemory::show_deferred(std::span<const DeferredWait> oldest, std::size_t others) {
   std::vector<comm::StandingWait> shown;
-  for (const DeferredWait& wait : waits) {
+  for (const DeferredWait& wait : oldest) {
     const auto place = comm::find_window(*world_, wait.word, sizeof *wait.word);
     if (!place) continue;
     comm::WaitDescription what = place->window->describe_wait(place->offset, WaitCmp::ge, wait.needs);
@@ -242,7 +246,7 @@ void WindowMemory::show_deferred(std::span<const DeferredWait> waits) {
     what.actor = wait.task;
     shown.push_back({std::move(what), &place->window->domain().waiting_domain()});
   }
-  deferred_.show(shown);
+  deferred_.show(shown, others);
 }
 
 ParkingPlace WindowMemory::parking_place() const {

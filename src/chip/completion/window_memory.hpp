@@ -62,7 +62,8 @@ class WindowMemory final : public LocalMemory {
   [[nodiscard]] bool outnumbers_processors() const override;
   [[nodiscard]] ParkingPlace parking_place() const override;
   void show_kernels(std::span<const LongKernel> kernels) noexcept override;
-  void show_deferred(std::span<const DeferredWait> waits) override;
+  [[nodiscard]] bool shows(const std::int32_t* word) const override;
+  void show_deferred(std::span<const DeferredWait> oldest, std::size_t others) override;
   [[nodiscard]] std::chrono::steady_clock::time_point next_look() const override { return deferred_.next_look(); }
   void look_at_others() override { deferred_.look(); }
 

@@ -141,9 +141,11 @@ class GlobalMemory {
 
   /// These compute now, and no others for long: for those who look at this chip from outside. One thread at a time.
   virtual void show_kernels(std::span<const LongKernel> /*kernels*/) noexcept {}
-  /// These have been deferred for long: the same. The next two are for the thread that shows them: when to look
-  /// whether any rank can still end them, and to do so.
-  virtual void show_deferred(std::span<const DeferredWait> /*waits*/) {}
+  /// Whether others can be shown a wait for this word.
+  [[nodiscard]] virtual bool shows(const std::int32_t* /*word*/) const { return false; }
+  /// These have been deferred for the longest, and `others` for long: for them, too. The next two are for the thread
+  /// that shows them: when to look whether any rank can still end them, and to do so.
+  virtual void show_deferred(std::span<const DeferredWait> /*oldest*/, std::size_t /*others*/) {}
   [[nodiscard]] virtual std::chrono::steady_clock::time_point next_look() const {
     return std::chrono::steady_clock::time_point::max();
   }

@@ -8,6 +8,7 @@
 #include "chip/cores/checked_chip.hpp"
 #include "chip/sched/captured_tasks.hpp"
 #include "chip/sched/failure.hpp"
+#include "wire/control.hpp"
 
 namespace baton::chip {
 namespace {
@@ -60,7 +61,9 @@ bool DeferredTasks::add(const Condition& condition, Task& task) {
       note_met(condition, task);
       return false;
     }
-    waiting_[spot].push_back({condition, &task, now, events::tracing() ? ticks() : 0});
+    const std::uint64_t number = ++last_number_;
+    waiting_[spot].push_back({condition, &task, now, events::tracing() ? ticks() : 0, number});
+    young_.push_back({spot, number, now});
     count_.fetch_add(1, std::memory_order_relaxed);
     const std::int64_t next = nanoseconds(now + std::min<std::chrono::nanoseconds>(kLong, memory_.wait_timeout()));
     if (next < next_ns_.load(std::memory_order_relaxed)) {
@@ -132,7 +135,9 @@ Deadline::Clock::time_point DeferredTasks::next_look() const {
 void DeferredTasks::take_out(const Waiting& waiting) {
   memory_.watch(waiting.condition.address, -1);
   count_.fetch_sub(1, std::memory_order_relaxed);
-  must_show_ = must_show_ || waiting.shown;
+  if (!waiting.is_long) return;
+  long_.erase(waiting.number);
+  must_show_ = shown_.erase(waiting.number) != 0 || must_show_;
 }
 
 void DeferredTasks::look_at(Spot spot, Ready& ready) {
@@ -169,34 +174,68 @@ void DeferredTasks::look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> 
   }
 }
 
-void DeferredTasks::look_at_times(Deadline::Clock::time_point now, Ready& ready) {
-  look_at_all(ready, [&](const Waiting& waiting) {
-    if (waiting.since + memory_.wait_timeout() > now) return;
-    fail(Code::wait_timeout, "{} was deferred {} s for {} of {}", describe_task(*waiting.task),
-         std::chrono::duration<double>(memory_.wait_timeout()).count(), describe(waiting.condition),
-         memory_.name_of(waiting.condition.address));
-  });
-  std::int64_t next = INT64_MAX;
-  for (auto& [spot, waiting] : waiting_) {
-    for (Waiting& one : waiting) {
-      if (!one.shown && one.since + kLong <= now) one.shown = must_show_ = true;
-      next = std::min(next, nanoseconds(one.since + (one.shown ? memory_.wait_timeout() : kLong)));
+DeferredTasks::Waiting* DeferredTasks::find(const Age& age) {
+  const auto found = waiting_.find(age.spot);
+  if (found == waiting_.end()) return nullptr;
+  const auto one = std::ranges::lower_bound(found->second, age.number, {}, &Waiting::number);
+  return one != found->second.end() && one->number == age.number ? &*one : nullptr;
+}
+
+void DeferredTasks::expire(const Age& age, Ready& ready) {
+  const auto at = waiting_.find(age.spot);
+  std::erase_if(at->second, [&](const Waiting& waiting) {
+    if (waiting.number != age.number) return false;
+    try {
+      fail(Code::wait_timeout, "{} was deferred {} s for {} of {}", describe_task(*waiting.task),
+           std::chrono::duration<double>(memory_.wait_timeout()).count(), describe(waiting.condition),
+           memory_.name_of(waiting.condition.address));
+    } catch (...) {
+      ready.emplace_back(waiting.task, std::current_exception());
     }
+    take_out(waiting);
+    return true;
+  });
+  if (at->second.empty()) waiting_.erase(at);
+}
+
+Deadline::Clock::time_point DeferredTasks::next_time() const {
+  auto next = Deadline::Clock::time_point::max();
+  if (!young_.empty()) next = young_.front().since + std::min<std::chrono::nanoseconds>(kLong, memory_.wait_timeout());
+  if (!long_.empty()) next = std::min(next, long_.begin()->second.since + memory_.wait_timeout());
+  return next;
+}
+
+void DeferredTasks::look_at_times(Deadline::Clock::time_point now, Ready& ready) {
+  if (waiting_.empty()) young_.clear();
+  while (next_time() <= now) {
+    if (!long_.empty() && long_.begin()->second.since + memory_.wait_timeout() <= now) {
+      expire(Age(long_.begin()->second), ready);
+      continue;
+    }
+    const Age age = young_.front();
+    young_.pop_front();
+    Waiting* const waiting = find(age);
+    if (waiting == nullptr) continue;
+    waiting->is_long = true;
+    long_.emplace(age.number, age);
+    const Condition& condition = waiting->condition;
+    if (condition.kind != ConditionKind::counter || condition.operation != nullptr) continue;
+    if (!memory_.shows(static_cast<const std::int32_t*>(condition.address))) continue;
+    shown_.emplace(age.number, age);
+    must_show_ = true;
   }
-  next_ns_.store(next, std::memory_order_relaxed);
+  next_ns_.store(nanoseconds(next_time()), std::memory_order_relaxed);
 }
 
 void DeferredTasks::show_long_ones() {
-  std::vector<DeferredWait> waits;
-  for (const auto& [spot, waiting] : waiting_) {
-    for (const Waiting& one : waiting) {
-      if (!one.shown || one.condition.kind != ConditionKind::counter || one.condition.operation != nullptr) continue;
-      waits.push_back({static_cast<const std::int32_t*>(one.condition.address),
-                       static_cast<std::int32_t>(one.condition.expected), describe_deferred(*one.task), one.since});
-    }
+  std::vector<DeferredWait> oldest;
+  for (const auto& [number, age] : shown_) {
+    if (oldest.size() == wire::kWaitRecords) break;
+    const Waiting& one = *find(age);
+    oldest.push_back({static_cast<const std::int32_t*>(one.condition.address),
+                      static_cast<std::int32_t>(one.condition.expected), describe_deferred(*one.task), one.since});
   }
-  std::ranges::sort(waits, {}, &DeferredWait::since);
-  memory_.show_deferred(waits);
+  memory_.show_deferred(oldest, shown_.size() - oldest.size());
   must_show_ = false;
 }
 

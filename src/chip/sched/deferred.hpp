@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -24,8 +26,9 @@ class DeferredTasks {
     Condition condition;
     Task* task;
     Deadline::Clock::time_point since;
-    std::uint64_t began = 0;  // the same in ticks, for a trace; 0: none was written
-    bool shown = false;
+    std::uint64_t began = 0;   // the same in ticks, for a trace; 0: none was written
+    std::uint64_t number = 0;  // in the order in which they were added
+    bool is_long = false;
   };
   /// What else goes on on the thread that looks.
   enum class Beside : std::uint8_t { nothing, kernels };
@@ -55,11 +58,21 @@ class DeferredTasks {
  private:
   using Spot = std::uint64_t;
   using Ready = std::vector<std::pair<Task*, std::exception_ptr>>;
+  /// Where to find one that waits, or waited.
+  struct Age {
+    Spot spot;
+    std::uint64_t number;
+    Deadline::Clock::time_point since;
+  };
 
   void look_at(Spot spot, Ready& ready);
   void look_at_all(Ready& ready, FunctionRef<void(const Waiting&)> judge);
-  /// Ends those that have waited too long.
+  /// Finds those that last, and ends those that have waited too long. Looks at each twice, however many there are.
   void look_at_times(Deadline::Clock::time_point now, Ready& ready);
+  /// Null if it waits no more.
+  [[nodiscard]] Waiting* find(const Age& age);
+  void expire(const Age& age, Ready& ready);
+  [[nodiscard]] Deadline::Clock::time_point next_time() const;
   void show_long_ones();
   void take_out(const Waiting& waiting);
   void ring() const;
@@ -72,13 +85,18 @@ class DeferredTasks {
 
   GlobalMemory& memory_;
   mutable std::mutex mutex_;
-  std::unordered_map<Spot, std::vector<Waiting>> waiting_;  // guarded by mutex_
-  bool given_up_ = false;                                   // guarded by mutex_
+  // Guarded by mutex_.
+  std::unordered_map<Spot, std::vector<Waiting>> waiting_;
+  std::uint64_t last_number_ = 0;
+  std::deque<Age> young_;               // all that do not last yet, and others that wait no more
+  std::map<std::uint64_t, Age> long_;   // by number
+  std::map<std::uint64_t, Age> shown_;  // those of them that others can see
+  bool given_up_ = false;
   std::atomic<bool> must_look_{false};
   std::atomic<std::uint64_t> count_{0};
   /// Of the steady clock: not later than the first of them is shown, or has waited too long.
   std::atomic<std::int64_t> next_ns_{INT64_MAX};
-  bool must_show_ = false;         // others than those that are shown; guarded by mutex_
+  bool must_show_ = false;         // others than before; guarded by mutex_
   std::uint32_t deaths_seen_ = 0;  // of the fiber that looks
 };
 
