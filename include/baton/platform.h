@@ -3,7 +3,7 @@
  * Functions return 0, or a number of the error table; baton_platform_last_error() then holds the message of this
  * thread's last failure. No exception crosses this boundary. One thread at a time uses a device; only while it runs a
  * graph another one may open, leave and close windows, and allocate, free and copy memory that no task uses.
- * docs/how-to/write-a-platform.md explains how to write one. */
+ * docs/reference/platform.md explains how to write one. */
 #ifndef BATON_PLATFORM_H
 #define BATON_PLATFORM_H
 

@@ -19,7 +19,7 @@ class ChipWorker:
 
     platform  a name, or the path of a library
     A library may lack optional functions, the communication group among them: using one raises Error (unsupported)
-    with the names of function and library, and has("comm_init") asks before. docs/how-to/write-a-platform.md describes
+    with the names of function and library, and has("comm_init") asks before. docs/reference/platform.md describes
     the interface.
     """
 
