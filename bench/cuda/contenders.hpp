@@ -38,7 +38,7 @@ enum class Checks : std::uint8_t { on, off };
 /// `kernel` of tests/cuda/row_kernels.cpp, from `bytes` to as many: one task with a block for each core.
 [[nodiscard]] Run rows(const std::string& kernel, std::int64_t bytes, int share);
 
-/// So many layers of a decoder, "captured" or "streamed": submitted task by task.
+/// This many layers of a decoder, "captured" or "streamed": submitted task by task.
 [[nodiscard]] Run decoder_layers(const std::string& method, std::size_t layers);
 
 /// The product of two matrices of `side` rows and columns of bfloat16: tile instructions, and cuBLAS.

@@ -39,7 +39,7 @@ BATON_KERNEL(gather_rows, In<int32_t> problem, In<int32_t> plan, In<Element> tok
   exchange.assemble(plan, tokens, token_count, rows, blocks, part_of_block(args));
 }
 
-/// After all blocks: whoever sends the next rows may do so.
+/// After all blocks: a sender of the next rows may go on.
 BATON_KERNEL(taken, In<int32_t> problem, In<Element> rows, uint8_t* window, const CommContext* context, int32_t which) {
   (void)rows;
   const Exchange<Element> exchange(Problem::from(problem.data()), context, window, args);

@@ -13,7 +13,7 @@ SUITE = "seeing"
 WITH_RING = ("tasks", "comm", "collectives")
 TARGETS = ("bench_seeing_ours", "bench_seeing_collectives", *(f"bench_{suite}_ours" for suite in WITH_RING), "baton_cli",
            "product")
-# A large trace: so many ranks, and events of each.
+# A large trace: this many ranks, and events of each.
 LARGE = (1_000, 10_000)
 SMALL = (100, 1_000)
 # A program ends itself this long after the harness should have ended it.

@@ -40,7 +40,7 @@ def test_all_run_the_same_graph_in_one_program(gpu):
         if case.name.startswith("decoder"):
             assert names == {OURS, "captured"}
             continue
-        # A CUDA Graph is captured: it is no peer of what is submitted each time.
+        # A CUDA Graph is captured: not a peer of what is submitted each time.
         assert names == ({OURS, "streams"} if case.name.startswith("stream/") else {OURS, "profiled", "graph", "streams"})
         assert len({(argument(command, "--pattern"), argument(command, "--tasks")) for command in commands}) == 1
 

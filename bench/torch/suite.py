@@ -33,7 +33,7 @@ def cases(plan):
 
 
 def is_measured(operation, ranks):
-    """Messages have two ends, whoever else there is."""
+    """Messages have two ends, however many ranks there are."""
     return operation != "send_recv" or ranks == 2
 
 

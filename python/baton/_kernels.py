@@ -105,9 +105,9 @@ def kernels(source: str | os.PathLike, *, core: str = "vector", orchestration: b
     include_dirs   folders for #include
     defines        {"COLS": 64} or ["COLS=64"]
     flags          for the compiler, as they are
-    debug          for a debugger: not optimised, with all that it needs to know (-O0 -g); lines of a text are those of
+    debug          for a debugger: not optimised, with debug information (-O0 -g); lines of a text are those of
                    the program that it is in
-    platform       "cuda": also for NVIDIA GPUs, which takes nvcc
+    platform       "cuda": also for NVIDIA GPUs, which needs nvcc
 
     A relative path is looked for in the current folder, then beside the file that calls. Raises Error (compile_failed)
     with the compiler's messages.

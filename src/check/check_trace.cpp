@@ -30,7 +30,7 @@ class Reporter {
   }
 
  private:
-  /// A node that has chips is no rank.
+  /// A node that has chips is not a rank.
   [[nodiscard]] std::string who(Actor actor) const {
     const std::uint32_t rank = actors_.rank_of(actor);
     return rank == kNoRank ? "the host" : fmt::format("rank {}", rank);

@@ -54,8 +54,7 @@ CheckCommand::CheckCommand(CLI::App& baton) {
   app_->add_option("--seeds", seeds_, "How many schedules of simulated chips, and of ranks in one process, to try.")
       ->type_name("COUNT");
   app_->add_option("--seed", seed_, "Try this schedule.")->type_name("NUMBER");
-  app_->add_option("--suppress", suppress_, "Do not report what has one of the lines of this file in it.")
-      ->type_name("FILE");
+  app_->add_option("--suppress", suppress_, "Leave out reports that contain a line of this file.")->type_name("FILE");
   app_->add_option("--timeout", timeout_, "End a run if it takes longer: 90s, 10m.")->type_name("TIME");
   app_->footer(kCheckExamples);
 }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kCompileExamples = R"(
 Compiles kernels into the cache, where programs find them at once; without this command they are compiled at their first
-use. They use all instructions of this processor; those that -o writes run on others, too. Words behind `--` go to the
+use. They use all instructions of this processor; those that -o writes run on others, too. What follows `--` goes to the
 compiler. BATON_CXX names another compiler, BATON_CACHE_DIR another cache.
 
 examples:
@@ -152,7 +152,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
       ->check(CLI::IsMember({"vector", "cube", "aiv", "aic"}))
       ->capture_default_str();
   app_->add_option("--platform", platform_,
-                   "Also for this platform: cuda, which takes nvcc; a2a3 or a5, which take ccec.")
+                   "Also for this platform: cuda, which needs nvcc; a2a3 or a5, which need ccec.")
       ->type_name("NAME");
   app_->add_flag("--orchestration", orchestration_,
                  "The sources are orchestrations (pto_orchestration_api.h): C++17, no kernels.");
@@ -162,7 +162,7 @@ CompileCommand::CompileCommand(CLI::App& baton) {
   app_->add_option("-D,--define", defines_, "A macro; may be given again.")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  app_->add_flag("--debug", debug_, "For a debugger: not optimised, with all that it needs to know (-O0 -g).");
+  app_->add_flag("--debug", debug_, "For a debugger: not optimised, with debug information (-O0 -g).");
   app_->add_option("-j,--jobs", jobs_, "How many to compile at a time; otherwise as many as there are processors.")
       ->check(CLI::PositiveNumber);
   app_->add_flag("--print-path", print_path_,

@@ -47,7 +47,7 @@ nlohmann::json as_json(const std::vector<Section>& sections, bool works) {
 DoctorCommand::DoctorCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("doctor", "Say what works on this machine, and what is missing.");
   app_->add_flag("--json", json_, "Write JSON.");
-  app_->add_option("-p,--platform", platform_, "Look at a platform of devices alone, and tell all: cuda, a2a3 or a5.")
+  app_->add_option("-p,--platform", platform_, "Look only at this platform of devices, in full: cuda, a2a3 or a5.")
       ->type_name("NAME");
   app_->footer(
       "\nReturns 0 if Baton works here: if everything under \"backends\" is ok or limited; with --platform, if there "

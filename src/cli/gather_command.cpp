@@ -6,8 +6,7 @@ namespace baton::cli {
 
 GatherCommand::GatherCommand(CLI::App& baton) {
   app_ = baton.add_subcommand(
-      "gather",
-      "Bring ranks that mpirun, srun or torchrun started together with those of other hosts; a rank starts it.");
+      "gather", "Connect ranks that mpirun, srun or torchrun started to those on other hosts; a rank starts it.");
   app_->group(kForPrograms)->footer("");
 }
 

@@ -93,7 +93,7 @@ nlohmann::json as_json(const job::JobSnapshot& job) {
 PsCommand::PsCommand(CLI::App& baton) {
   app_ = baton.add_subcommand("ps", "List the jobs that run now and what their ranks wait for.");
   app_->add_flag("--json", json_, "Write JSON.");
-  app_->add_option("--explain", explain_, "Tell of this job who waits for whom, who notified last, and who is stuck.")
+  app_->add_option("--explain", explain_, "Tell who waits for whom in this job, who notified last, and who is stuck.")
       ->type_name("JOB");
   app_->footer(kPsExamples);
 }

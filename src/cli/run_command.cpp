@@ -39,10 +39,10 @@ examples:
 
 Each line of output carries its rank. When a rank fails, the others get --grace to say what they saw; then all are
 ended, and baton returns the exit code of the rank that failed first (128 + N for signal N; 124 after --timeout).
-Rank 0 reads baton's standard input. SIGINT and its like go to all ranks; a second SIGINT kills them at once.
+Rank 0 reads baton's standard input. SIGINT, SIGTERM and SIGHUP go to all ranks; a second SIGINT kills them at once.
 
 With --hosts, ssh starts `baton agent` on each host, at the path of this one, and ranks start in a folder of the same path
-with the same environment. The hosts connect back to this one, encrypted; only those who got the job's token by ssh may.)";
+with the same environment. The hosts connect back to this one, encrypted, with a token that came to them by ssh.)";
 
 /// A duration that may also be zero.
 std::chrono::nanoseconds parse_patience(std::string_view option, const std::string& text) {
@@ -58,17 +58,17 @@ RunCommand::RunCommand(CLI::App& baton) {
   app_->add_option("-n,--ranks", ranks_, "How many ranks. Default: one for each device, or 1.")->type_name("COUNT");
   app_->add_option("-d,--devices", devices_, "The devices, one for each rank: 0, 0-3, 0,2-4.")->type_name("LIST");
   app_->add_option("--timeout", timeout_, "End the job if it takes longer: 90s, 10m.")->type_name("TIME");
-  app_->add_option("--grace", grace_, "How long the others may go on after a rank failed.")
+  app_->add_option("--grace", grace_, "How long the others may go on after a rank has failed.")
       ->type_name("TIME")
       ->capture_default_str();
   app_->add_option("--kill-after", kill_after_, "How long a rank may take to end after SIGTERM.")
       ->type_name("TIME")
       ->capture_default_str();
   app_->add_option("--trace", trace_, "Record what all ranks do, for `baton trace`.")->type_name("FILE");
-  app_->add_option("--hosts", hosts_, "The hosts to run on, with how many ranks: a,b or a:4,b:8.")->type_name("LIST");
-  app_->add_option("--hostfile", hostfile_, "The same from a file: a host to a line, as a, a:4 or a slots=4.")
+  app_->add_option("--hosts", hosts_, "The hosts, and how many ranks each runs: a,b or a:4,b:8.")->type_name("LIST");
+  app_->add_option("--hostfile", hostfile_, "The same from a file, one host per line: a, a:4 or a slots=4.")
       ->type_name("FILE");
-  app_->add_option("--launch-agent", launch_agent_, "What runs a command on {host}, instead of ssh.")
+  app_->add_option("--launch-agent", launch_agent_, "The command to reach {host} with, instead of ssh.")
       ->type_name("COMMAND");
   app_->add_option("--remote-baton", remote_baton_, "Where baton is on the hosts. Default: where this one is.")
       ->type_name("PATH");

@@ -13,7 +13,7 @@ namespace baton::comm {
 
 /// Each of the elements at `to` becomes itself changed by the one of `values`, one at a time, so that others may do the
 /// same meanwhile; those that are replaced, of any kind, all at once. Relaxed: a signal that follows publishes them.
-/// False if kernels do not change such elements so, or these are no whole number of them.
+/// False if kernels do not change such elements so, or the bytes are not a whole number of them.
 [[nodiscard]] bool change_elements(wire::ElementChange change, Element element, std::byte* to,
                                    std::span<const std::byte> values) noexcept;
 

@@ -303,7 +303,7 @@ class HostsChips final : public Chips {
   void note_end(const job::ChipEnd& end) {
     const auto number = static_cast<std::size_t>(end.chip);
     if (number >= count_) {
-      // Without its own agent the node is no rank any more, and learns of no other.
+      // Without its own agent the node is no longer a rank, and learns of no other.
       for (std::size_t chip = 0; chip < count_; ++chip) {
         note_end({static_cast<std::int32_t>(chip), "the agent of the node's own host ended"});
       }

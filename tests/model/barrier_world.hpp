@@ -30,7 +30,7 @@ struct BarrierUse {
   std::uint64_t members;
   std::uint64_t rounds;
   Waiting waiting = Waiting::spinning;
-  /// So many members have limited patience, once per round.
+  /// This many members have limited patience, once per round.
   std::uint64_t impatient = 0;
 };
 

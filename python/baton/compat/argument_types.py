@@ -91,7 +91,7 @@ def scalar_to_uint64(value: Any) -> int:
 
 def integer_of(value: Any) -> int | None:
     """The integer that a number is; None for one that may have a fraction."""
-    if getattr(getattr(value, "dtype", None), "kind", "") == "b":  # NumPy's truth values are no integers to Python
+    if getattr(getattr(value, "dtype", None), "kind", "") == "b":  # NumPy's truth values are not integers to Python
         return int(value)
     try:
         return operator.index(value)

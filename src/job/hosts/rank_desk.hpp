@@ -48,7 +48,7 @@ class RankDesk {
   void pass_on(FrameReader& frame);
   /// Who came meets the others.
   void welcome(Welcome welcome);
-  /// The rank of `failure`, or whoever waits, does not: its connection is closed. A rank that is told may be claimed
+  /// The rank of `failure`, or the waiter, does not: its connection is closed. A rank that is told may be claimed
   /// again.
   void refuse(const Failure& failure);
   void send(std::uint32_t rank, std::string_view frame);

@@ -57,7 +57,7 @@ class Assignment {
   }
   /// The next task has its number now; its blocks follow.
   void begin_task() { first_block_.push_back(blocks_.size()); }
-  /// It has ended when `core` has ended so many commands.
+  /// It has ended when `core` has ended this many commands.
   void add_block(std::size_t core, std::uint64_t commands) { blocks_.push_back({core, commands}); }
 
   /// All have ended: numbers begin anew.
@@ -74,9 +74,9 @@ class Assignment {
     std::size_t core;
     std::uint64_t commands;
   };
-  /// Of the predecessors of a task, so many are considered.
+  /// Of the predecessors of a task, this many are considered.
   static constexpr std::size_t kPredecessors = 8;
-  /// So many cores are looked at for one that has little to do.
+  /// This many cores are looked at for one that has little to do.
   static constexpr std::size_t kCandidates = 8;
   /// Those that seem to have so much to do may have ended some of it.
   static constexpr std::uint64_t kWorthALook = 4;

@@ -10,7 +10,7 @@ namespace {
 
 /// In units of an empty task: word of the end of a task takes that long to another core.
 constexpr double kWordTakes = 3;
-/// Only so many cores of predecessors are considered.
+/// Only this many cores of predecessors are considered.
 constexpr std::size_t kConsidered = 8;
 
 /// When cores are free again, as far as can be foreseen.

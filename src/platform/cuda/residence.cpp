@@ -52,7 +52,7 @@ void write_whole(Word& word, const std::uint32_t* parts, std::uint32_t lap) {
                                  static_cast<int>(parts[0])));
 #else
   std::memcpy(word.part, parts, sizeof word.part);
-  // Releases the parts to whoever reads the word at once: land().
+  // Releases the parts to a reader of the word at once: land().
   write_word(word.lap, lap, std::memory_order_release);
 #endif
 }
@@ -154,7 +154,7 @@ void Residence::leave() noexcept {
   try {
     wait_for_end();
   } catch (const std::exception&) {
-    broken_ = true;  // whoever uses the GPU next learns why
+    broken_ = true;  // the next user of the GPU learns why
   }
   launched_ = false;
 }

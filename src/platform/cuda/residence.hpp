@@ -41,7 +41,7 @@ class Residence final : public SharedGpu::Guest {
   void use(const std::shared_ptr<const Program>& program);
   /// How many commands a core was given since the last reset().
   [[nodiscard]] std::uint64_t given(std::size_t core) const noexcept { return given_[core]; }
-  /// Whether it has ended so many of them, as far as was seen.
+  /// Whether it has ended this many of them, as far as was seen.
   [[nodiscard]] bool was_seen_to_end(std::size_t core, std::uint64_t commands) const noexcept {
     return seen_[core] >= commands;
   }

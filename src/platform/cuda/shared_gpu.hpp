@@ -56,7 +56,7 @@ class SharedGpu {
   /// Whether it does so of any.
   [[nodiscard]] bool spans_gpus() const noexcept { return spans_gpus_; }
 
-  /// With the first kernel of a file come all its typed ones: whoever needs another one of them does not wait for
+  /// With the first kernel of a file come all its typed ones: a user of another one of them does not wait for
   /// kernels that run, which may wait for it.
   [[nodiscard]] LoadedKernel* load(const std::string& path, const std::string& name);
   /// Whether there is one: what runs tasks comes with it.

@@ -83,7 +83,7 @@ class TaskStream {
   struct Lent {
     std::size_t begin;
     std::size_t end;
-    // Until this core has ended so many.
+    // Until this core has ended this many.
     std::size_t core;
     std::uint64_t commands;
   };

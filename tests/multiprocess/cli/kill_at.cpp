@@ -1,4 +1,4 @@
-// Loaded into programs before all else (LD_PRELOAD): kills one process of a job after so many of its steps, where a
+// Loaded into programs before all else (LD_PRELOAD): kills one process of a job after this many of its steps, where a
 // step is a call that moved something through a socket, or made memory. KILL_WHO says which process: "rank 3", "agent
 // HOST", "run". KILL_AT says after which step; 0: never, then KILL_COUNT is a file to which the number of steps is
 // written at its end.

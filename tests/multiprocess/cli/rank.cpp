@@ -85,7 +85,7 @@ void take_steps(baton::Domain& me) {
   go_round(me);
 }
 
-/// A token goes round so many times.
+/// A token goes round this many times.
 void relay(baton::Domain& me, baton::Signals& signals, int rounds) {
   const int next = (me.rank() + 1) % me.size();
   if (me.rank() == 0) signals.notify(next, 6);

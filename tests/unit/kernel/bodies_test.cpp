@@ -46,7 +46,7 @@ class Bodies : public KernelTest {
                                     "extern \"C\" void kernel_entry(int64_t* args) {{ args[0] = shared() + {}; }}\n",
                                     100 * number));
   }
-  /// A cache with so many libraries that it is worth more.
+  /// A cache with enough libraries to be worth more.
   void fill_cache() const {
     for (int i = 0; i < 8; ++i) static_cast<void>(compile_text(fmt::format("k{}", i), kernel_that_writes(i)));
   }

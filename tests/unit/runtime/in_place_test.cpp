@@ -239,7 +239,7 @@ TEST(CrewChoice, KernelsThatWaitForEachOtherAreRunByAll) {
   const Tensor flag = chip.alloc<std::int32_t>({1});
   const Tensor y = chip.alloc<float>({64});
   CapturedGraph graph = chip.capture([&](Graph& g) {
-    // So many short ones that one thread is tried.
+    // Enough short ones for one thread to be tried.
     for (int i = 0; i < 4096; ++i) g.submit(add_one, y.slice(i % 64, i % 64 + 1));
     for (int i = 1; i < chip.vector_cores(); ++i) g.submit(kAwait, {{Access::no_dependency, y}, word_of(flag), 1});
     g.submit(notify, flag, 1);

@@ -10,7 +10,7 @@
 
 namespace baton::kernel {
 
-/// Pieces of a valid region of so many rows.
+/// Pieces of a valid region of this many rows.
 template <uint32_t kRows, uint32_t kOfRow>
 struct SizedPieces {
   constexpr AICORE uint32_t count() const { return kRows * kOfRow; }

@@ -215,7 +215,7 @@ struct BatonCoreTable {
 
   // Asynchronous copies. session_open gives 0 if the engine is not there. copy_submit gives the address of a 64-bit
   // record that is 0 until the copy is complete and 1 from then on; a copy completes after all earlier ones of its
-  // session, so that whoever waits for it waits for these too. copy_defer says that a completion condition waits for
+  // session, so that a wait for it waits for these too. copy_defer says that a completion condition waits for
   // the record, so that the kernel may return before; other addresses it ignores.
   uint64_t (*session_open)(BatonCore*, const BatonSession*, const BatonPlace*);
   uint64_t (*copy_submit)(BatonCore*, const BatonCopy*, const BatonPlace*);

@@ -1,4 +1,4 @@
-// Where UCX takes connections, and whom it takes: whoever begins with a hello that only ranks of the job can make.
+// Where UCX takes connections, and whom it takes: those that begin with a hello that only ranks of the job can make.
 //
 // UCX 1.13 takes what comes through a connection for its own, and aborts if it is not; nothing that a stranger sends
 // may get so far. It has no place for a hello of ours. So what it asks of the system for its sockets goes through here:

@@ -127,7 +127,7 @@ class UcxPath final : public comm::Path {
     std::uint64_t received = 0;
     std::uint64_t done_here = 0;
     std::uint64_t told_done = 0;    // of those, to the peer
-    std::uint64_t owed = 0;         // it wants to hear that so many were done
+    std::uint64_t owed = 0;         // it wants to hear that this many were done
     std::uint64_t owed_before = 0;  // the same in the last turn of the thread
     bool is_listed = false;         // in debts_
     bool receives = false;          // a large payload
@@ -248,7 +248,7 @@ class UcxPath final : public comm::Path {
   std::vector<std::uint32_t> met_;          // peers that have just answered for the first time
   std::vector<std::uint32_t> debts_;        // peers that are owed, or were
   std::atomic<bool> has_debts_{false};      // the thread looks at it without the lock, now and then
-  std::atomic<bool> debts_are_due_{false};  // it asks whoever has the lock to pay them
+  std::atomic<bool> debts_are_due_{false};  // it asks the holder of the lock to pay them
   std::vector<std::pair<std::uint32_t, std::unique_ptr<Sending>>> outbox_;
   std::list<std::unique_ptr<Sending>> own_;  // on their way
   std::list<Accepted> accepted_;

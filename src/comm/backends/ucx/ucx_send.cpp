@@ -76,7 +76,7 @@ void UcxPath::on_sent(void* request, ucs_status_t status, void* sending) {
   const CalledByUcx ours;
   auto& sent = *static_cast<Sending*>(sending);
   UcxPath& path = *sent.path;
-  // Whoever waits for it may be gone, and it with them, once it is done.
+  // Its waiter may be gone, and it with them, once it is done.
   const bool is_waited_for = !sent.is_its_own;
   if (request != nullptr) path.ucx_.ucp_request_free(request);
   sent.status = status;

@@ -28,7 +28,7 @@ struct AsyncEvent {
 
   AICORE bool valid() const { return handle != 0; }
 
-  /// Blocks until the copy is complete. False if this is no event of that session.
+  /// Blocks until the copy is complete. False if this is not an event of that session.
   AICORE bool Wait(const AsyncSession& session, baton::kernel::Where where = baton::kernel::Where::current()) const {
     if (!valid() || !session.valid) return false;
     const BatonPlace place = baton::kernel::place_of("AsyncEvent::Wait", where);

@@ -15,7 +15,7 @@ __device__ inline void join_cluster(Control& mine, const Run& run, uint32_t flag
   mine.left.in_cluster = 1;
 }
 
-/// Its kernel has returned: whoever waits for a slot of this core waits in vain.
+/// Its kernel has returned: a wait for a slot of this core is in vain.
 __device__ inline void leave_cluster(Control& mine) {
   kernel::finish_copies();
   // Pairs with await_part().

@@ -96,7 +96,7 @@ __device__ __attribute__((noinline)) inline void await_conditions() {
     }
     const auto* record = reinterpret_cast<const uint64_t*>(entry.addr);
     const uint64_t cookie = entry.backend_cookie;
-    // Pairs with whoever writes the record.
+    // Pairs with the writer of the record.
     wait_until([&] { return load_acquire_gpu(record) >= cookie; },
                [&](uint64_t waited_ns) {
                  if (waited_ns <= mine.run->wait_limit_ns) return;

@@ -15,7 +15,7 @@ namespace baton::cuda {
 /// Of the GPU, which takes half the time, unless kernels of others take part.
 __device__ inline bool spans_gpus() { return control().run->spans_gpus != 0; }
 
-/// Pairs with notify(): whoever sees its value sees what came before it.
+/// Pairs with notify(): a reader of its value sees what came before it.
 template <typename Word>
 __device__ Word load_acquire_gpu(const Word* address) {
   Word* const word = const_cast<Word*>(address);
@@ -252,7 +252,7 @@ __device__ inline ClusterRing& ring_of(const BatonPipeSlot& slot, const BatonPla
 
 __device__ inline bool writes_slots(uint32_t part, uint32_t way) { return (part == kCubePart) == (way == 0); }
 
-/// Until another core of the cluster has had so many slots.
+/// Until another core of the cluster has had this many slots.
 __device__ inline void await_part(const BatonPlace& place, const BatonPipeSlot& slot, ClusterRing& ring, uint32_t other,
                                   uint32_t needed) {
   // Pairs with pipe_release().

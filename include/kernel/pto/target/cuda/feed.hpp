@@ -17,7 +17,7 @@ struct alignas(16) Word {
 };
 inline constexpr uint32_t kPartBytes = sizeof(Word::part);
 
-/// A ring has so many places, a power of two, and each of them so many words: cache lines of the host, enough for a
+/// A ring has this many places, a power of two, and each of them this many words: cache lines of the host, enough for a
 /// task with four tensors.
 inline constexpr uint32_t kPlaces = 32;
 inline constexpr uint32_t kPlaceWords = 40;
@@ -74,7 +74,7 @@ struct TaskCommand {
 };
 static_assert(sizeof(TaskCommand) == 48 && sizeof(GraphCommand) == 24);
 
-/// A task begins when `core` has ended so many commands.
+/// A task begins when `core` has ended this many commands.
 struct Awaited {
   uint32_t core;
   uint32_t ended;
@@ -84,7 +84,7 @@ struct Awaited {
 inline constexpr uint32_t kTensorPart = 96;
 inline constexpr uint32_t kTensorWords = kTensorPart / kPartBytes;
 
-/// Of a task with so many tensors whose other parts take so many bytes; whether a place holds it.
+/// Whether a place holds a task with this many tensors whose other parts take this many bytes.
 AICORE constexpr uint32_t task_bytes(uint32_t tensors, uint32_t others) {
   return static_cast<uint32_t>(sizeof(TaskCommand)) + tensors * kTensorPart + others;
 }

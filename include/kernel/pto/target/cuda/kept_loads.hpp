@@ -1,6 +1,6 @@
 // The director's side of loads into kept tiles: it orders them, and the loader, a thread of its own, waits until what
-// was there has been read and starts them (pto/target/cuda/loader.hpp). Products wait for what they read; whoever else
-// wants to know that loads have ended drains them.
+// was there has been read and starts them (pto/target/cuda/loader.hpp). Products wait for what they read; others who
+// must know that loads have ended drain them.
 #pragma once
 
 #include <pto/target/cuda/matrix_commands.hpp>

@@ -19,7 +19,7 @@ AICORE bool announce_leaving(const Words& words, uint64_t bell) {
   return words.bell() == bell;
 }
 
-/// The host has written commands, which makes so many. Returns whether cores have to be started: those that were may
+/// The host has written commands; these are all so far. Returns whether cores have to be started: those that were may
 /// have left.
 template <class Words>
 AICORE bool ring(const Words& words, uint64_t commands) {

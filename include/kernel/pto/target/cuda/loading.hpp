@@ -11,7 +11,7 @@
 
 namespace baton::cuda {
 
-/// Places that are used in turns, each with a barrier. Whoever waits knows the parity of a phase, not its number.
+/// Places that are used in turns, each with a barrier. A waiter knows the parity of a phase, not its number.
 template <uint32_t kPlaces>
 struct BarrierRing {
   static constexpr AICORE uint32_t place(uint32_t number) { return number % kPlaces; }
@@ -25,7 +25,7 @@ struct BarrierRing {
 /// is loaded again while the product reads the second.
 inline constexpr uint32_t kPortions = 2;
 
-/// Carries out each kLoaders-th order from `number` on, up to one that is no load.
+/// Carries out each kLoaders-th order from `number` on, up to one that is not a load.
 template <uint32_t kLoaders, class Words>
 AICORE void load_in_portions(Words& words, uint32_t number) {
   for (;; number += kLoaders) {

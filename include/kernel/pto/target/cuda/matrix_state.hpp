@@ -125,7 +125,7 @@ struct KeptTile {
   TileKey key;
   struct alignas(16) State {
     uint64_t base;     // of its map; 0: it is loaded anew next time
-    uint32_t reach;    // it may be loaded from here to so many bytes behind that
+    uint32_t reach;    // it may be loaded from here to this many bytes behind that
     uint32_t bytes;    // of memory, from its first to behind its last
     uint32_t reader;   // the command behind the last one that reads it
     uint16_t is_read;  // not 0: there is one since the last load

@@ -75,7 +75,7 @@ enum PacketFlag : uint32_t {
 /// The cores of a cluster: the cube core, and two vector cores behind it.
 inline constexpr uint32_t kClusterParts = 3;
 inline constexpr uint32_t kCubePart = 0;
-/// Clusters that run tasks in one run of a graph are numbered; there is room for so many.
+/// Clusters that run tasks in one run of a graph are numbered; there is room for this many.
 inline constexpr uint32_t kMostClusters = 1u << 19;
 /// `members`: a bit for each part that has a kernel.
 constexpr uint32_t flags_of_part(uint32_t part, uint32_t members, uint32_t cluster) {
@@ -187,7 +187,7 @@ inline constexpr uint64_t kClockPatienceNs = 50'000'000;
 inline constexpr uint32_t kQueueAt = 64 * 32;
 inline constexpr uint32_t kConditionBytes = kQueueAt + 1600;
 
-/// What ended a run early. Written by whoever changes `stop` from 0 to 1, read by the host when the run is over.
+/// What ended a run early. Written by the one that changes `stop` from 0 to 1, read by the host when the run is over.
 struct Failure {
   uint32_t is_set;
   int32_t code;  // BatonKernelError

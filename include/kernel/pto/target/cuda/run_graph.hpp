@@ -294,7 +294,7 @@ __device__ inline void run_packets(const Run& run, const KeptControl& mine, Pack
       barrier_wait(&mine->arrived[batch], reader.parities >> batch & 1);
       reader.parities ^= 1u << batch;
     }
-    // A look takes as long as a few tasks; whoever waits looks anyway.
+    // A look takes as long as a few tasks; a waiter looks anyway.
     if (at >= until_look) {
       if (stopped()) leave();
       until_look = at + kPacketsBetweenLooks;
