@@ -34,7 +34,7 @@ constexpr Row kOptions[] = {
     {{"BATON_JOIN_TIMEOUT", kDurationForm, "30s", "How long the ranks of a job wait for each other to arrive."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.join_timeout = parse_duration(i.name, text); }},
     {{"BATON_HELLO_TIMEOUT", kDurationForm, "60s",
-      "How long who connects to a rank from another host may take to show that it is of the job."},
+      "How long a connection from another host may take to show that it belongs to the job."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.hello_timeout = parse_duration(i.name, text); }},
     {{"BATON_LOG", kLogLevelForm, "warn", "The least level of the lines that the log writes to standard error."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.log = parse_log_level(i.name, text); }},

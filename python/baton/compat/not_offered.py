@@ -11,7 +11,7 @@ class NotOffered(NotImplementedError):
         self.feature = feature
 
 
-LEVEL_4 = "it is for several hosts (level 4), and Baton drives one"
+LEVEL_4 = "it is for several hosts (level 4); baton.Worker(hosts=...) drives chips of several"
 CHANNELS = "a task that runs has no channel to the host"
 TRACES = "Baton writes no such files; baton trace shows what ran when"
 

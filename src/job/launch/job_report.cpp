@@ -118,7 +118,7 @@ Error failure_report(std::span<const RankOutcome> ranks, const RankOutcome& culp
       notes.push_back(
           fmt::format("it was waiting for {}, for {}", comm::describe(*wait), comm::describe_duration(waited)));
     } else if (const auto activity = describe_activity(culprit.last_seen->activity); !activity.empty()) {
-      notes.push_back(fmt::format("the last it did in Baton: {}", activity));
+      notes.push_back(fmt::format("the last thing it did in Baton: {}", activity));
     }
   }
   GroupedFacts others;
