@@ -17,6 +17,7 @@
 namespace baton {
 
 class Domain;
+class Landing;   // where bytes go in place of where they are put
 class Transfer;  // bytes on their way, by themselves
 
 namespace comm {
@@ -90,6 +91,9 @@ class BATON_API RawWindow {
                                                             std::size_t count_bytes, std::size_t word,
                                                             std::uint64_t value) const;
   void finish(Transfer& transfer) const;
+  /// While the result lives, what a rank of another host puts to exactly these bytes of this rank's own part, in one
+  /// piece, may lie at `target` instead; `target` must not be touched until then. Null if there are no other hosts.
+  [[nodiscard]] std::unique_ptr<Landing> land(std::size_t offset, void* target, std::size_t count_bytes) const;
   /// Blocks until the word at `offset` of this rank's own part, which `from` advances, is at least `value`; false at
   /// the deadline. Throws peer_died as soon as any member is dead, peer_left as soon as `from` has left. An acquire.
   [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,

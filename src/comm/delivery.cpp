@@ -13,6 +13,11 @@
 namespace baton::comm {
 namespace {
 
+/// Null if they are not all in this part.
+std::byte* address_in(const ExposedPart& part, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return bytes > part.bytes || offset > part.bytes - bytes ? nullptr : part.part + offset;
+}
+
 std::atomic<std::uint32_t>& state_of_member(const ExposedPart& part, std::uint64_t member) {
   return wire::member_entry(*static_cast<wire::SegmentHeader*>(part.memory->address()),
                             static_cast<std::uint32_t>(member))
@@ -86,39 +91,103 @@ Delivery::Place Delivery::find(wire::AllocationKey window, std::uint64_t offset,
   const std::lock_guard lock(mutex_);
   const ExposedPart* const part = part_of(window);
   if (part == nullptr) return {};
-  if (bytes > part->bytes || offset > part->bytes - bytes) return {nullptr, nullptr, 0, 0, 0, true};
-  return {part->part + offset, part->memory, part->bytes - offset, part->tag, part->name, false};
+  std::byte* const address = address_in(*part, offset, bytes);
+  if (address == nullptr) return {nullptr, nullptr, 0, true};
+  return {address, part->memory, part->bytes - offset, false};
+}
+
+class Delivery::Target : public Landing {
+ public:
+  Target(Delivery& delivery, wire::AllocationKey window, std::uint64_t offset, std::span<std::byte> bytes)
+      : delivery_(delivery), window_(window), offset_(offset), bytes_(bytes) {
+    const std::lock_guard lock(delivery_.mutex_);
+    delivery_.targets_.push_back(this);
+  }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+  ~Target() override {
+    const std::lock_guard lock(delivery_.mutex_);
+    std::erase(delivery_.targets_, this);
+  }
+
+  [[nodiscard]] bool has_come() const override {
+    const std::lock_guard lock(delivery_.mutex_);
+    return has_come_;
+  }
+  /// Under the lock: null if what comes is not for it.
+  [[nodiscard]] std::byte* take(wire::AllocationKey window, std::uint64_t offset, std::size_t bytes) noexcept {
+    if (has_come_ || window_ != window || offset_ != offset || bytes_.size() != bytes) return nullptr;
+    has_come_ = true;
+    return bytes_.data();
+  }
+
+ private:
+  Delivery& delivery_;
+  wire::AllocationKey window_;
+  std::uint64_t offset_;
+  std::span<std::byte> bytes_;
+  bool has_come_ = false;  // guarded by the lock of the delivery
+};
+
+std::unique_ptr<Landing> Delivery::land(wire::AllocationKey window, std::uint64_t offset, std::span<std::byte> target) {
+  return std::make_unique<Target>(*this, window, offset, target);
+}
+
+std::byte* Delivery::target_of(wire::AllocationKey window, std::uint64_t offset, std::size_t bytes,
+                               std::byte* address) noexcept {
+  for (Target* const target : targets_) {
+    if (std::byte* const instead = target->take(window, offset, bytes); instead != nullptr) return instead;
+  }
+  return address;
+}
+
+Delivery::Copied Delivery::copy_in(wire::AllocationKey window, std::uint64_t offset, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  const ExposedPart* const part = part_of(window);
+  if (part == nullptr) return Copied::no_window;
+  std::byte* const address = address_in(*part, offset, bytes.size());
+  if (address == nullptr) return Copied::outside;
+  std::memcpy(target_of(window, offset, bytes.size(), address), bytes.data(), bytes.size());
+  return Copied::yes;
+}
+
+std::optional<Delivery::Signal> Delivery::change_word(const wire::PathHeader& message, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const ExposedPart* const part = part_of(message.signals);
+  std::byte* const word = part == nullptr ? nullptr : address_in(*part, message.signal_offset, bytes);
+  if (word == nullptr || message.signal_offset % bytes != 0) return std::nullopt;
+  // Sequentially consistent because the doorbell is rung after it. All pair with the loads in WindowState's waits.
+  auto after = static_cast<std::int32_t>(message.value);
+  switch (message.change) {
+    case wire::SignalChange::none: return std::nullopt;
+    case wire::SignalChange::add:
+      after =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(message.value) +
+                                    static_cast<std::uint32_t>(std::atomic_ref(*reinterpret_cast<std::int32_t*>(word))
+                                                                   .fetch_add(static_cast<std::int32_t>(message.value),
+                                                                              std::memory_order_seq_cst)));
+      break;
+    case wire::SignalChange::set:
+      std::atomic_ref(*reinterpret_cast<std::int32_t*>(word)).store(after, std::memory_order_seq_cst);
+      break;
+    case wire::SignalChange::advance:
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word))
+          .store(static_cast<std::uint64_t>(message.value), std::memory_order_seq_cst);
+      break;
+  }
+  return Signal{part->tag, part->name, after};
 }
 
 bool Delivery::change_signal(const wire::PathHeader& message) {
   const bool wide = message.change == wire::SignalChange::advance;
   const std::size_t bytes = wide ? sizeof(std::uint64_t) : sizeof(std::int32_t);
-  const Place place = find(message.signals, message.signal_offset, bytes);
-  if (place.address == nullptr || message.signal_offset % bytes != 0) return false;
-  // Sequentially consistent because the doorbell is rung after it. All pair with the loads in WindowState's waits.
-  auto after = static_cast<std::int32_t>(message.value);
-  switch (message.change) {
-    case wire::SignalChange::none: return false;
-    case wire::SignalChange::add:
-      after = static_cast<std::int32_t>(
-          static_cast<std::uint32_t>(message.value) +
-          static_cast<std::uint32_t>(
-              std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address))
-                  .fetch_add(static_cast<std::int32_t>(message.value), std::memory_order_seq_cst)));
-      break;
-    case wire::SignalChange::set:
-      std::atomic_ref(*reinterpret_cast<std::int32_t*>(place.address)).store(after, std::memory_order_seq_cst);
-      break;
-    case wire::SignalChange::advance:
-      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(place.address))
-          .store(static_cast<std::uint64_t>(message.value), std::memory_order_seq_cst);
-      break;
-  }
+  const std::optional<Signal> signal = change_word(message, bytes);
+  if (!signal) return false;
   if (!wide) {
-    wire::rank_block(control_, rank_).arrivals.mark(wire::arrival_spot(place.tag, message.signal_offset));
+    wire::rank_block(control_, rank_).arrivals.mark(wire::arrival_spot(signal->tag, message.signal_offset));
     // For reports: its own record is on its host.
     wire::NotifyRecord& record = wire::rank_block(control_, message.source).last_notify;
-    record.window.store(place.tag, std::memory_order_relaxed);
+    record.window.store(signal->tag, std::memory_order_relaxed);
     record.target.store(rank_, std::memory_order_relaxed);
     record.index.store(static_cast<std::uint32_t>(message.signal_offset / bytes), std::memory_order_relaxed);
     record.when.store(ticks(), std::memory_order_relaxed);
@@ -131,10 +200,10 @@ bool Delivery::change_signal(const wire::PathHeader& message) {
                     .end = now,
                     .kind = EventKind::arrival,
                     .rank = rank_,
-                    .object = place.name,
+                    .object = signal->name,
                     .a = rank_,
                     .b = message.signal_offset / bytes,
-                    .c = static_cast<std::uint32_t>(after),
+                    .c = static_cast<std::uint32_t>(signal->after),
                     .d = message.source});
   }
   return true;

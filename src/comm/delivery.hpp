@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/event.hpp"
 #include "base/futex.hpp"
+#include "base/landing.hpp"
 #include "comm/shared_memory.hpp"
 #include "wire/control.hpp"
 #include "wire/path_message.hpp"
@@ -55,13 +57,20 @@ class Delivery {
     std::byte* address = nullptr;
     std::shared_ptr<SharedMemory> memory;
     std::uint64_t bytes = 0;  // from there to the end of the part
-    std::uint64_t tag = 0;    // of its window
-    TextId name = 0;          // of its window
     bool is_outside = false;  // there is such a window, but it does not have these bytes
   };
   /// Where `bytes` from `offset` of this rank's part lie; no address if there is no such window, as after its release,
   /// or they are outside.
   [[nodiscard]] Place find(wire::AllocationKey window, std::uint64_t offset, std::uint64_t bytes);
+
+  /// The next put to exactly these bytes of a window goes to `target`: it is copied once less. One that is
+  /// fetched, as large ones are, goes where it was put.
+  [[nodiscard]] std::unique_ptr<Landing> land(wire::AllocationKey window, std::uint64_t offset,
+                                              std::span<std::byte> target);
+
+  enum class Copied : std::uint8_t { yes, no_window, outside };
+  /// To where find() would find them. Takes no part in who owns the memory, which costs more than a few bytes do.
+  [[nodiscard]] Copied copy_in(wire::AllocationKey window, std::uint64_t offset, std::span<const std::byte> bytes);
 
   /// Changes a signal as `message` says and wakes who waits for it. Releases what was written before; pairs with the
   /// loads of waiters. False if there is no such signal.
@@ -89,16 +98,28 @@ class Delivery {
   void deliver(wire::AllocationKey topic, std::uint32_t source, std::span<const std::byte> bytes);
 
  private:
+  class Target;
   struct Letter {
     std::uint32_t source;
     std::vector<std::byte> bytes;
   };
 
+  /// One that has been changed.
+  struct Signal {
+    std::uint64_t tag;  // of its window
+    TextId name;        // of its window
+    std::int32_t after;
+  };
+
+  [[nodiscard]] std::optional<Signal> change_word(const wire::PathHeader& message, std::uint64_t bytes);
   /// Others learn from the segment that a member of another host has released it.
   void note_release(std::uint32_t source, std::span<const std::byte> bytes);
-  /// Both under the lock.
+  /// These under the lock.
   void drop_retired() noexcept;
   [[nodiscard]] const ExposedPart* part_of(wire::AllocationKey window) const noexcept;
+  /// Where it is to be copied that comes for `address`.
+  [[nodiscard]] std::byte* target_of(wire::AllocationKey window, std::uint64_t offset, std::size_t bytes,
+                                     std::byte* address) noexcept;
   [[nodiscard]] bool is_over(wire::AllocationKey topic) const noexcept;
 
   wire::ControlHeader& control_;
@@ -108,6 +129,7 @@ class Delivery {
   // Guarded by mutex_.
   std::map<wire::AllocationKey, ExposedPart> parts_;
   std::map<wire::AllocationKey, ExposedPart> retired_;
+  std::vector<Target*> targets_;
   std::map<wire::AllocationKey, Listener> listeners_;
   std::map<wire::AllocationKey, std::vector<Letter>> early_;
   std::map<std::uint64_t, std::uint64_t> over_;  // by domain: its last topic that somebody has stopped listening to

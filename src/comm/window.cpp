@@ -105,6 +105,10 @@ std::unique_ptr<Transfer> RawWindow::start_put_advance(int peer, std::size_t off
 
 void RawWindow::finish(Transfer& transfer) const { state().finish(transfer); }
 
+std::unique_ptr<Landing> RawWindow::land(std::size_t offset, void* target, std::size_t count_bytes) const {
+  return state().land(offset, {static_cast<std::byte*>(target), count_bytes});
+}
+
 bool RawWindow::is_told_within(int from, std::size_t offset, std::uint64_t value,
                                std::chrono::nanoseconds timeout) const {
   return state().is_told_within(from, offset, value, timeout);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,7 @@ class WindowState {
                                                             std::size_t count, std::size_t word,
                                                             std::uint64_t value) const;
   void finish(Transfer& transfer) const { path_->finish(transfer); }
+  [[nodiscard]] std::unique_ptr<Landing> land(std::size_t offset, std::span<std::byte> target) const;
   [[nodiscard]] bool is_told_within(int from, std::size_t offset, std::uint64_t value,
                                     std::chrono::nanoseconds timeout) const;
 

@@ -110,6 +110,11 @@ bool WindowState::reach(int owner, std::size_t offset, std::uint64_t value, Need
       static_cast<std::uint32_t>(owner));
 }
 
+std::unique_ptr<Landing> WindowState::land(std::size_t offset, std::span<std::byte> target) const {
+  static_cast<void>(checked("land", static_cast<int>(domain_->rank()), offset, target.size()));
+  return path_ == nullptr ? nullptr : path_->delivery().land(key_, offset, target);
+}
+
 bool WindowState::is_told_within(int from, std::size_t offset, std::uint64_t value,
                                  std::chrono::nanoseconds timeout) const {
   const int own = static_cast<int>(domain_->rank());

@@ -36,6 +36,13 @@ std::unique_ptr<Transfer> Channel::send(const RawWindow& window, const ChannelLa
   return nullptr;
 }
 
+std::unique_ptr<Landing> Channel::land(const RawWindow& window, const ChannelLayout& layout, std::byte* to,
+                                       std::size_t bytes) const {
+  // To copy less takes less than to say where it goes.
+  constexpr std::size_t kWorthIt = std::size_t{8} * 1024;
+  return bytes < kWorthIt ? nullptr : window.land(layout.slot(here_, counts_.next()), to, bytes);
+}
+
 Channel::Message Channel::receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait) {
   const std::uint64_t number = counts_.next();
   const std::size_t word = arrived_at(layout, here_, number);

@@ -12,6 +12,7 @@
 #include <baton/window.hpp>
 
 #include "base/function_ref.hpp"
+#include "base/landing.hpp"
 #include "base/transfer.hpp"
 #include "collectives/hosts/slot_counts.hpp"
 #include "collectives/scratch.hpp"
@@ -65,6 +66,9 @@ class Channel {
     const std::byte* data;  // until release()
     std::uint64_t stamp;
   };
+  /// Where the next message goes if it is of this size, and comes while the result lives. Null for short ones.
+  [[nodiscard]] std::unique_ptr<Landing> land(const RawWindow& window, const ChannelLayout& layout, std::byte* to,
+                                              std::size_t bytes) const;
   /// The next message of the other.
   [[nodiscard]] Message receive(const RawWindow& window, const ChannelLayout& layout, WaitTold wait);
   /// It is not needed any more.

@@ -97,6 +97,12 @@ const std::byte* Link::receive(int host) {
   return message.data;
 }
 
+const std::byte* Link::receive(int host, std::byte* to, std::size_t bytes) {
+  const std::unique_ptr<Landing> landing = channel(host).land(window_, lanes_, to, bytes);
+  const std::byte* const slot = receive(host);
+  return landing != nullptr && landing->has_come() ? to : slot;
+}
+
 void Link::wait_told(int from, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout) const {
   const std::chrono::nanoseconds longest = timeout_or_default(timeout);
   const auto told = [&](std::chrono::nanoseconds time) { return window_.is_told_within(from, offset, value, time); };

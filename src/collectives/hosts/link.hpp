@@ -37,6 +37,8 @@ class Link {
   /// Nothing is on its way when it returns; what was may not arrive. For a call that failed.
   void take_back() noexcept { sending_.clear(); }
   [[nodiscard]] const std::byte* receive(int host);
+  /// The same, but it may lie at `to` already; nobody has use of what is there now.
+  [[nodiscard]] const std::byte* receive(int host, std::byte* to, std::size_t bytes);
   void release(int host) { channel(host).release(window_, lanes_); }
   [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }
 

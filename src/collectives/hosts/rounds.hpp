@@ -88,7 +88,8 @@ class Rounds {
 
   /// A message of `host` goes to `to`.
   void receive_to(int host, std::byte* to, std::size_t bytes) {
-    here_.copy(to, link_.receive(host), bytes);
+    const std::byte* const from = link_.receive(host, to, bytes);
+    if (from != to) here_.copy(to, from, bytes);
     link_.release(host);
   }
 

@@ -56,6 +56,47 @@ TEST_F(DeliveryTest, FindsBytesInsideOfAWindow) {
   EXPECT_EQ(delivery_.find(kWindow, kBytes - 1, 1).address, part_ + kBytes - 1);
 }
 
+TEST_F(DeliveryTest, CopiesInsideOfAWindowAlone) {
+  const std::vector<std::byte> bytes(16, std::byte{5});
+  EXPECT_EQ(delivery_.copy_in(kWindow, 32, bytes), Delivery::Copied::yes);
+  EXPECT_EQ(part_[31], std::byte{0});
+  EXPECT_EQ(part_[32], std::byte{5});
+  EXPECT_EQ(part_[47], std::byte{5});
+  EXPECT_EQ(part_[48], std::byte{0});
+  EXPECT_EQ(delivery_.copy_in(kWindow, kBytes - 15, bytes), Delivery::Copied::outside);
+  EXPECT_EQ(delivery_.copy_in(kWindow, UINT64_MAX - 7, bytes), Delivery::Copied::outside);
+  EXPECT_EQ(delivery_.copy_in({7, 2}, 0, bytes), Delivery::Copied::no_window);
+  EXPECT_EQ(part_[kBytes - 15], std::byte{0});
+}
+
+TEST_F(DeliveryTest, APutLandsWhereItIsWantedOnceIfItIsTheOne) {
+  std::vector<std::byte> target(16);
+  const std::vector<std::byte> bytes(16, std::byte{5});
+  const std::vector<std::byte> fewer(15, std::byte{6});
+  const std::vector<std::byte> again(16, std::byte{7});
+  auto landing = delivery_.land(kWindow, 32, target);
+  EXPECT_EQ(delivery_.copy_in(kWindow, 48, bytes), Delivery::Copied::yes);
+  EXPECT_EQ(delivery_.copy_in(kWindow, 32, fewer), Delivery::Copied::yes);
+  EXPECT_FALSE(landing->has_come());
+  EXPECT_EQ(target.front(), std::byte{0});
+  EXPECT_EQ(delivery_.copy_in(kWindow, 32, bytes), Delivery::Copied::yes);
+  EXPECT_TRUE(landing->has_come());
+  EXPECT_EQ(target.back(), std::byte{5});
+  EXPECT_EQ(part_[32], std::byte{6});
+  EXPECT_EQ(delivery_.copy_in(kWindow, 32, again), Delivery::Copied::yes);
+  EXPECT_EQ(target.front(), std::byte{5});
+  EXPECT_EQ(part_[32], std::byte{7});
+}
+
+TEST_F(DeliveryTest, NothingLandsWhereNobodyWantsItAnyMore) {
+  std::vector<std::byte> target(16);
+  const std::vector<std::byte> bytes(16, std::byte{5});
+  delivery_.land(kWindow, 32, target).reset();
+  EXPECT_EQ(delivery_.copy_in(kWindow, 32, bytes), Delivery::Copied::yes);
+  EXPECT_EQ(target.front(), std::byte{0});
+  EXPECT_EQ(part_[32], std::byte{5});
+}
+
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));

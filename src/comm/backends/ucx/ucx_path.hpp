@@ -162,7 +162,8 @@ class UcxPath final : public comm::Path {
 
   /// Under the lock. False if the message cannot be sent: the peer has failed or is gone.
   bool start(std::uint32_t rank, Sending& sending);
-  /// For those who look whether anything goes on (comm/hosts_stillness.hpp). Before a message is sent.
+  /// For those who look whether anything goes on (comm/hosts_stillness.hpp). Under the lock; before a message is sent.
+  static void count(std::atomic<std::uint64_t>& counter, std::int64_t messages) noexcept;
   void count_sent(std::int64_t messages) noexcept;
   [[nodiscard]] bool connect(Peer& peer, std::uint32_t rank);
   /// Sends now, or once the peer has answered what is said to it first: until a connection is made UCX may let messages

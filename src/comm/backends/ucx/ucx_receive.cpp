@@ -101,28 +101,23 @@ bool UcxPath::deal_with_held() {
 }
 
 void UcxPath::deal_with(const wire::PathHeader& header, std::span<const std::byte> payload) {
-  std::byte* target = nullptr;
-  comm::Delivery::Place place;
+  bool arrived = true;
   if (header.kind == wire::PathKind::put && !payload.empty()) {
-    place = delivery_.find(header.window, header.offset, header.bytes);
-    if (place.address == nullptr) {
-      if (place.is_outside) refuse(header, "for bytes outside of the window");
-      return finish(header, {}, false);
-    }
-    target = place.address;
+    const InWindows unseen;
+    const comm::Delivery::Copied copied = delivery_.copy_in(header.window, header.offset, payload);
+    arrived = copied == comm::Delivery::Copied::yes;
+    if (copied == comm::Delivery::Copied::outside) refuse(header, "for bytes outside of the window");
   } else if (header.kind == wire::PathKind::reply && header.value == 0) {
     const auto found = gets_.find(header.request);
-    if (found == gets_.end() || found->second->bytes != payload.size()) {
+    arrived = found != gets_.end() && found->second->bytes == payload.size();
+    if (arrived && !payload.empty()) {
+      const InWindows unseen;
+      std::memcpy(found->second->target, payload.data(), payload.size());
+    } else if (!arrived) {
       refuse(header, "a reply that nobody waits for");
-      return finish(header, {}, false);
     }
-    target = found->second->target;
   }
-  if (target != nullptr && !payload.empty()) {
-    const InWindows unseen;
-    std::memcpy(target, payload.data(), payload.size());
-  }
-  finish(header, payload, true);
+  finish(header, arrived ? payload : std::span<const std::byte>{}, arrived);
 }
 
 void UcxPath::fetch(Peer& peer, const Held& held) {
@@ -221,8 +216,7 @@ void UcxPath::finish(const wire::PathHeader& header, std::span<const std::byte> 
     case wire::PathKind::flush: tell_done(header.source); break;
     case wire::PathKind::applied: break;
   }
-  // Relaxed: it is read while all who count sleep.
-  wire::rank_block(place_.control, place_.rank).far_done.fetch_add(1, std::memory_order_relaxed);
+  count(wire::rank_block(place_.control, place_.rank).far_done, 1);
 }
 
 void UcxPath::answer_get(const wire::PathHeader& header) {

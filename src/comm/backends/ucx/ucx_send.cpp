@@ -30,10 +30,14 @@ wire::PathHeader UcxPath::put_header(const comm::FarPlace& to, std::size_t bytes
   return header;
 }
 
+void UcxPath::count(std::atomic<std::uint64_t>& counter, std::int64_t messages) noexcept {
+  // Only this rank counts, under the lock. Relaxed: it is read while all who count sleep.
+  counter.store(counter.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(messages),
+                std::memory_order_relaxed);
+}
+
 void UcxPath::count_sent(std::int64_t messages) noexcept {
-  // Relaxed: it is read while all who count sleep.
-  wire::rank_block(place_.control, place_.rank)
-      .far_sent.fetch_add(static_cast<std::uint64_t>(messages), std::memory_order_relaxed);
+  count(wire::rank_block(place_.control, place_.rank).far_sent, messages);
 }
 
 bool UcxPath::start(std::uint32_t rank, Sending& sending) {
