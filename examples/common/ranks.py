@@ -5,11 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
+import pickle
 import signal
+import sys
 import threading
 from typing import Any, Callable
 
+import numpy as np
+
 import baton
+import baton._program
 
 import example
 
@@ -18,7 +23,14 @@ _Body = Callable[[baton.Domain, Any], Any]
 
 def run(options: Any, body: _Body) -> list[Any]:
     """What body(me, options) gives for each rank. `body` is a function of main.py; in a process of its own, its result
-    must be something that travels: arrays, lists, numbers."""
+    must be something that travels: arrays, lists, numbers.
+
+    With BATON_HOSTS this program starts again there, as each rank of a job. Of a job that `baton run` has started, only
+    rank 0 returns."""
+    if "BATON_RANK" in os.environ:
+        return _as_one_of_a_job(options, body)
+    if os.environ.get("BATON_HOSTS") and not options.inproc:
+        _become_a_job(options)
     if options.inproc:
         return baton.run_ranks(options.ranks, lambda me: body(me, options))
     # Processes and pipes only. Queues, pools and locks of multiprocessing are named semaphores, and stay in /dev/shm
@@ -39,6 +51,31 @@ def run(options: Any, body: _Body) -> list[Any]:
             if isinstance(outcome, kind):
                 raise example.Refused(f"the process of rank {rank} {outcome}" if kind is _Died else str(outcome))
     return outcomes
+
+
+def _become_a_job(options: Any) -> None:
+    environment = dict(os.environ)
+    hosts = environment.pop("BATON_HOSTS")
+    program = baton._program.path()
+    if program is None:
+        raise example.Refused("the program baton, which starts ranks on hosts, is not on the PATH")
+    sys.stdout.flush()
+    words = [program, "run", "--hosts", hosts, "-n", str(options.ranks), sys.executable, *sys.orig_argv[1:]]
+    os.execve(program, words, environment)
+
+
+def _as_one_of_a_job(options: Any, body: _Body) -> list[Any]:
+    me = baton.join()
+    if me.size != options.ranks:
+        raise example.Refused(f"the job has {me.size} ranks, and -d {options.device} names {options.ranks}")
+    mine = np.frombuffer(pickle.dumps(body(me, options)), "uint8")
+    sizes = me.allgather(np.array([mine.size]))
+    padded = np.zeros(int(sizes.max()), "uint8")
+    padded[:mine.size] = mine
+    outcomes = me.allgather(padded)
+    if me.rank != 0:
+        sys.exit(0)
+    return [pickle.loads(outcome.tobytes()) for outcome in outcomes]
 
 
 class _Died(Exception):

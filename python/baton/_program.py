@@ -9,9 +9,12 @@ import sys
 
 
 def path() -> str | None:
-    """The program `baton` of this package, or the first one on the PATH."""
-    own = pathlib.Path(__file__).resolve().parent / "bin" / "baton"
-    return str(own) if own.exists() else shutil.which("baton")
+    """The program `baton` of this package, that of the build tree it lies in, or the first one on the PATH."""
+    package = pathlib.Path(__file__).parent
+    for own in (package / "bin" / "baton", package.parents[1] / "bin" / "baton"):
+        if own.exists():
+            return str(own)
+    return shutil.which("baton")
 
 
 def main() -> None:
