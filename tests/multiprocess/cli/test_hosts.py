@@ -312,6 +312,14 @@ def test_ranks_of_several_hosts_communicate(make_hosts, rank_program):
     assert result.stdout.count(b"went round") == 7
 
 
+def test_a_ucx_without_a_network_is_refused(make_hosts, rank_program):
+    """It would neither connect nor fail, and waits would end by their timeouts."""
+    result = make_hosts(2).run(rank_program, "round", env={"UCX_TLS": "self"})
+    text = result.stderr.decode()
+    assert result.returncode != 0 and "UCX finds no network to other hosts; the interface to them is eth0" in text, text
+    assert "UCX_TLS is self" in text, text
+
+
 def waiting(hosts, rank_program, what):
     """A job of four ranks on two hosts that have joined; all that wait are told how their waits end."""
     process = hosts.start("--grace", "10s", "-n", "4", rank_program, what)

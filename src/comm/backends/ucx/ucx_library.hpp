@@ -15,6 +15,8 @@ namespace baton::ucx {
   X(ucp_cleanup)                    \
   X(ucp_worker_create)              \
   X(ucp_worker_destroy)             \
+  X(ucp_worker_query)               \
+  X(ucp_worker_release_address)     \
   X(ucp_listener_create)            \
   X(ucp_listener_destroy)           \
   X(ucp_listener_query)             \

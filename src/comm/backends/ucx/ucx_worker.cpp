@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -142,6 +143,7 @@ UcxWorker::UcxWorker(const std::string& address, std::uint32_t rank_count, std::
   const Gate::Opening listens(gate_);
   try {
     check(ucx_.ucp_worker_create(context_, &worker_params, &worker_), "making a worker");
+    require_network(interface.name);
     check(ucx_.ucp_worker_get_efd(worker_, &event_fd_), "getting a worker's descriptor");
     listen_at(interface.address);
   } catch (...) {
@@ -156,6 +158,28 @@ UcxWorker::~UcxWorker() {
   stop_listening();
   ucx_.ucp_worker_destroy(worker_);
   ucx_.ucp_cleanup(context_);
+}
+
+void UcxWorker::require_network(const std::string& interface) const {
+  // 10 bytes have no network in them, and any network takes more than its address.
+  constexpr std::size_t kLeastBytes = 24;
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = UCP_WORKER_ADDRESS_FLAG_NET_ONLY;
+  check(ucx_.ucp_worker_query(worker_, &attributes), "asking for the networks of a worker");
+  ucx_.ucp_worker_release_address(worker_, attributes.address);
+  if (attributes.address_length >= kLeastBytes) return;
+  std::vector<std::string> notes;
+  for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES"}) {
+    if (const char* value = std::getenv(name)) notes.push_back(fmt::format("{} is {}", name, value));
+  }
+  constexpr auto kNetworks = "/sys/class/net";
+  if (::access(kNetworks, X_OK) != 0)
+    notes.push_back(fmt::format("UCX looks in {}, which cannot be read here", kNetworks));
+  throw Error(Code::unsupported,
+              fmt::format("UCX finds no network to other hosts; the interface to them is {}", interface),
+              std::move(notes),
+              "Unset the variables that the message lists, and mount /sys; UCX_LOG_LEVEL=info shows what UCX finds.");
 }
 
 void UcxWorker::listen_at(const std::string& address) {

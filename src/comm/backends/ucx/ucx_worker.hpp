@@ -51,6 +51,8 @@ class UcxWorker {
   void receive(unsigned number, ucp_am_recv_callback_t handler, void* argument) const;
 
  private:
+  /// Throws if UCX has no network: it would neither connect nor fail. It was told to use `interface`.
+  void require_network(const std::string& interface) const;
   void stop_listening() noexcept;
   /// Takes connections at `address`, at a port that the system chooses.
   void listen_at(const std::string& address);
