@@ -1,5 +1,7 @@
 #include "job/hosts/messages.hpp"
 
+#include <limits>
+
 #include "base/fail.hpp"
 #include "wire/control.hpp"
 
@@ -17,6 +19,13 @@ std::int64_t age_of(std::int64_t when_ns) {
   return when_ns == 0 ? 0 : std::max<std::int64_t>(comm::monotonic_ns() - when_ns, 1);
 }
 std::int64_t time_of(std::int64_t age) { return age == 0 ? 0 : comm::monotonic_ns() - age; }
+
+/// So small that no sum of it and times of this host overflows.
+std::int64_t get_age(FrameReader& frame) {
+  const auto age = frame.get<std::int64_t>();
+  if (age < 0 || age > std::numeric_limits<std::int64_t>::max() / 2) fail(Code::protocol, "{} ns is not an age", age);
+  return age;
+}
 
 void put(FrameWriter& frame, const RankSnapshot& rank) {
   frame.put(rank.rank)
@@ -47,7 +56,7 @@ RankSnapshot get_snapshot(FrameReader& frame) {
   rank.end_kind = enumerator(frame.get<std::uint32_t>(), wire::EndKind::error);
   rank.end_value = frame.get<std::uint32_t>();
   rank.reason = frame.get_text();
-  rank.ended_ns = time_of(frame.get<std::int64_t>());
+  rank.ended_ns = time_of(get_age(frame));
   rank.activity = enumerator(frame.get<std::uint32_t>(), wire::kLastOperation);
   if (frame.get<std::uint8_t>() == 0) return rank;
   comm::WaitDescription& wait = rank.wait.emplace();
@@ -56,7 +65,7 @@ RankSnapshot get_snapshot(FrameReader& frame) {
   wait.index = frame.get<std::uint64_t>();
   wait.comparison = enumerator(frame.get<std::uint32_t>(), WaitCmp::le);
   wait.needs = frame.get<std::int32_t>();
-  wait.since_ns = time_of(frame.get<std::int64_t>());
+  wait.since_ns = time_of(get_age(frame));
   return rank;
 }
 
@@ -141,7 +150,7 @@ RankEnding decode_ended(FrameReader& frame) {
   RankEnding ending;
   ending.rank = frame.get<std::int32_t>();
   ending.status = frame.get<std::int32_t>();
-  ending.when = Deadline::Clock::now() - std::chrono::nanoseconds(frame.get<std::int64_t>());
+  ending.when = Deadline::Clock::now() - std::chrono::nanoseconds(get_age(frame));
   if (frame.get<std::uint8_t>() != 0) ending.last_seen = get_snapshot(frame);
   frame.expect_end();
   return ending;

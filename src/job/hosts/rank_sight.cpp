@@ -128,7 +128,8 @@ void draw(const RankSight& sight, wire::ControlHeader& picture, TickScale scale)
   const auto block = std::make_unique<wire::RankBlock>();
   std::memcpy(static_cast<void*>(block.get()), sight.block.data(), kToldBytes);
   const std::int64_t now = comm::monotonic_ns();
-  convert_times(*block, [now](std::int64_t age) { return std::max<std::int64_t>(now - age, 1); });
+  convert_times(*block,
+                [now](std::int64_t age) { return std::max<std::int64_t>(now - std::max<std::int64_t>(age, 0), 1); });
   scale.calibrate();
   const std::uint64_t now_ticks = ticks();
   constexpr std::uint64_t kSpan = std::uint64_t{1} << 30U;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <baton/error.hpp>
+#include <limits>
 
 #include "job/hosts/messages.hpp"
 #include "job/node_messages.hpp"
@@ -105,6 +106,20 @@ TEST(Messages, AreReadAsTheyWereWritten) {
   // Ages are kept, whatever the clock of the other host says.
   EXPECT_NEAR(static_cast<double>((Deadline::Clock::now() - ended.when).count()), 3e9, 1e9);
   EXPECT_NEAR(static_cast<double>(comm::monotonic_ns() - ended.last_seen->ended_ns), 5e9, 1e9);
+}
+
+TEST(Messages, AnAgeThatIsNoneIsRefused) {
+  const auto decode = [](std::int64_t age) {
+    FrameAssembler assembler;
+    FrameReader frame = only_frame(
+        assembler,
+        FrameWriter(FrameKind::ended).put(std::int32_t{4}).put(std::int32_t{9}).put(age).put(std::uint8_t{0}).finish());
+    return decode_ended(frame);
+  };
+  EXPECT_EQ(decode(0).rank, 4);
+  EXPECT_THROW(static_cast<void>(decode(-1)), Error);
+  EXPECT_THROW(static_cast<void>(decode(std::numeric_limits<std::int64_t>::min() + 100)), Error);
+  EXPECT_THROW(static_cast<void>(decode(std::numeric_limits<std::int64_t>::max())), Error);
 }
 
 TEST(Messages, AnOrderThatContradictsItselfIsRefused) {
