@@ -131,6 +131,15 @@ def rank_program():
     return os.environ["BATON_TEST_RANK"]
 
 
+@pytest.fixture
+def package():
+    """The folder of the Python package. A build with sanitizers has none."""
+    folder = os.environ.get("BATON_TEST_PACKAGE", "")
+    if not os.path.exists(os.path.join(folder, "baton", "__init__.py")):
+        pytest.skip("the Python package was not built")
+    return folder
+
+
 def read_lines(stream, count):
     return [stream.readline().decode() for _ in range(count)]
 

@@ -75,10 +75,7 @@ def test_tokens_go_to_experts_of_another_host(make_hosts, order):
     assert lines_of(result.stdout) == [f"[{r}] rank {r}: 2 rounds, 0 wrong" for r in range(5)]
 
 
-def test_collectives_of_python(make_hosts):
-    package = os.environ.get("BATON_TEST_PACKAGE")
-    if not package or not os.path.isdir(package):
-        pytest.skip("the Python package was not built")
+def test_collectives_of_python(make_hosts, package):
     env = {**TCP, "PYTHONPATH": package, "PYTHONDONTWRITEBYTECODE": "1"}
     result = make_hosts(2).run(os.environ["BATON_TEST_PACKAGE_PYTHON"], "-c", SUMS, slots=[2, 3], env=env)
     assert result.returncode == 0, result.stderr
