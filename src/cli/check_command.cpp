@@ -6,6 +6,7 @@
 #include "base/nameless_file.hpp"
 #include "base/option_values.hpp"
 #include "base/quote.hpp"
+#include "base/shell_word.hpp"
 #include "base/trace_file.hpp"
 #include "check/check_trace.hpp"
 #include "cli/command.hpp"
@@ -76,7 +77,7 @@ std::string CheckCommand::repeat(const std::vector<std::string>& program, std::o
   std::string text = "baton check";
   if (ranks_ != "1") text += " -n " + ranks_;
   if (seed) text += fmt::format(" --seed {}", *seed);
-  for (const std::string& word : program) text += " " + word;
+  for (const std::string& word : program) text += " " + shell_word(word);
   return text;
 }
 

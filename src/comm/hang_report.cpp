@@ -154,7 +154,7 @@ class Reporter {
       const auto first = static_cast<std::uint32_t>(ranks.front());
       add(fmt::format("{}: {}{}", name_ranks(ranks), occupation(first), how_long(ranks)));
       for (const ComputingKernel& kernel : kernels_[first]) describe_kernel(kernel);
-      for (const WaitDescription& wait : report_.graph.ranks()[first].waits) describe_wait(first, wait);
+      for (const WaitDescription& wait : report_.graph.ranks()[first].waits) describe_wait(ranks, wait);
     }
     if (order.size() > kMostGroups) add(fmt::format("and {} more groups of ranks", order.size() - kMostGroups));
   }
@@ -190,10 +190,14 @@ class Reporter {
     return ", for " + describe_duration(std::max<std::int64_t>(monotonic_ns() - since, 0));
   }
 
-  void describe_wait(std::uint32_t rank, const WaitDescription& wait) {
-    const Awaited awaited = report_.graph.awaited_by(rank, wait);
+  /// Of ranks that do the same, in ascending order; the first speaks for all.
+  void describe_wait(const std::vector<int>& ranks, const WaitDescription& wait) {
+    const auto rank = static_cast<std::uint32_t>(ranks.front());
+    Awaited awaited = report_.graph.awaited_by(rank, wait);
     if (wait.operation == wire::Operation::waiting) {
       describe_signal(rank, wait, awaited.ranks);
+      // Each waits for a signal of its own, which the first one could notify, too.
+      if (ranks.size() > 1) awaited.ranks.insert(std::ranges::lower_bound(awaited.ranks, rank), rank);
       describe_others("who could notify it", awaited.ranks);
     } else {
       describe_others("who has not come", awaited.ranks);

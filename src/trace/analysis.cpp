@@ -99,6 +99,7 @@ Analysis analyse(const Trace& trace) {
   analysis.edges = find_edges(trace);
   std::unordered_map<std::size_t, std::uint32_t> ended_by;
   for (const Flow& flow : analysis.notifies) ended_by[flow.to] = trace.spans[flow.from].lane.rank;
+  const std::unordered_map<std::size_t, std::uint32_t> absent = find_absent(trace);
 
   std::map<std::uint32_t, Gathered> gathered;
   std::set<std::uint32_t> joined;
@@ -123,9 +124,11 @@ Analysis analyse(const Trace& trace) {
         std::uint32_t whom = kNoRank;
         if (const auto found = ended_by.find(i); found != ended_by.end()) whom = found->second;
         if (span.kind == EventKind::reach && span.a < kNoRank) whom = static_cast<std::uint32_t>(span.a);
+        const auto missing = absent.find(i);
+        if (missing != absent.end()) whom = missing->second;
         // Who comes last to where all meet waits for nobody.
         const bool is_meeting = span.kind == EventKind::barrier || span.kind == EventKind::allocation;
-        if (!is_meeting || whom != kNoRank) times.waited_for[whom] += span.length();
+        if (!is_meeting || whom != kNoRank || missing != absent.end()) times.waited_for[whom] += span.length();
         break;
       }
       case EventClass::mark:

@@ -2,6 +2,9 @@
 #include "trace/flows.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -39,6 +42,13 @@ void add_flow(std::vector<Flow>& flows, std::size_t from, std::size_t to, std::i
   // Clocks of two processors, or hosts, may differ by a little: an arrow does not run backwards.
   flows.push_back({from, to, left, std::max(left, arrived)});
 }
+
+/// Those of a barrier, or of the making of a window.
+struct Meeting {
+  std::vector<std::size_t> spans;
+  std::set<std::uint32_t> ranks;
+  bool came_about = false;
+};
 
 }  // namespace
 
@@ -84,6 +94,31 @@ std::vector<Flow> find_notifies(const Trace& trace) {
     add_flow(flows, *who, i, trace.spans[*who].begin, span.end);
   }
   return flows;
+}
+
+std::unordered_map<std::size_t, std::uint32_t> find_absent(const Trace& trace) {
+  std::map<MeetingKey, Meeting> meetings;
+  std::set<std::uint32_t> joined;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const Span& span = trace.spans[i];
+    if (span.kind == EventKind::joined) joined.insert(span.lane.rank);
+    if (!is_meeting(span)) continue;
+    Meeting& meeting = meetings[meeting_of(span)];
+    meeting.spans.push_back(i);
+    meeting.ranks.insert(span.lane.rank);
+    meeting.came_about |= span.outcome == EventOutcome::done && !span.open;
+  }
+  std::unordered_map<std::size_t, std::uint32_t> absent;
+  for (const auto& [key, meeting] : meetings) {
+    const std::uint64_t expected = std::get<2>(key);
+    // A trace may have begun, or ended, while some were there.
+    if (meeting.came_about || meeting.ranks.size() >= expected) continue;
+    // Who the members of a smaller domain are is not recorded.
+    std::vector<std::uint32_t> missing;
+    if (joined.size() == expected) std::ranges::set_difference(joined, meeting.ranks, std::back_inserter(missing));
+    for (const std::size_t i : meeting.spans) absent[i] = missing.size() == 1 ? missing.front() : kNoRank;
+  }
+  return absent;
 }
 
 std::vector<Flow> find_edges(const Trace& trace) {

@@ -152,7 +152,7 @@ class PageData {
     return result + "]";
   }
   [[nodiscard]] std::string name_of_waited(std::uint32_t rank) const {
-    return rank == kNoRank ? "?" : name_of_rank(trace_, rank);
+    return rank == kNoRank ? "not known" : name_of_rank(trace_, rank);
   }
 
   const Trace& trace_;

@@ -131,7 +131,8 @@ function drawTrack(track) {
   for (let i = firstAfter(track, state.from); i < track.begin.length && track.begin[i] <= state.to;) {
     const label = track.label[i], kind = HEAD.classes[label];
     const x = Math.max(NAMES, xOf(track.begin[i])), end = Math.min(xOf(track.begin[i] + track.length[i]), NAMES + width());
-    const alpha = state.foundLabels && !state.foundLabels.has(label) ? .15 : kind === 4 ? .55 : 1;
+    const faded = state.foundLabels !== null && !state.foundLabels.has(label);
+    const alpha = faded ? .15 : kind === 4 ? .55 : 1;
     const colour = colours[CLASSES[kind]];
     // Setting them costs more than a rectangle.
     if (alpha !== alphaNow) pen.globalAlpha = alphaNow = alpha;
@@ -147,7 +148,7 @@ function drawTrack(track) {
     }
     if (tall && wide > 24) {
       pen.globalAlpha = alphaNow = 1;
-      pen.fillStyle = colourNow = kind === 4 ? colours.text : "#fff";
+      pen.fillStyle = colourNow = faded ? colours.faint : kind === 4 ? colours.text : colours.label;
       pen.save();
       pen.beginPath();
       pen.rect(x, y, wide, track.height);
@@ -191,9 +192,9 @@ function drawAxis() {
   for (const factor of [2, 5, 10]) if (step < wish) step = 10 ** Math.floor(Math.log10(wish)) * factor;
   pen.fillStyle = colours.faint;
   for (let time = Math.ceil(state.from / step) * step; time <= state.to; time += step) {
-    const x = xOf(time);
+    const x = xOf(time), text = axisTime(time, step);
     pen.fillRect(x, AXIS - 6, 1, 4);
-    pen.fillText(axisTime(time, step), x + 3, 13);
+    if (x + 3 + pen.measureText(text).width < canvas.clientWidth) pen.fillText(text, x + 3, 13);
   }
   pen.fillText(duration(span) + " shown", 8, 13);
 }
@@ -288,15 +289,18 @@ function redraw() {
 
 function arrowsOf({track, i}) {
   const begin = track.begin[i], end = begin + track.length[i], result = [];
+  // Waits are ended, other events begin.
+  const reached = CLASSES[HEAD.classes[track.label[i]]] === "waiting" ? end : begin;
   for (let k = 0; k < flows.from.length && result.length < 100; ++k) {
     const out = flows.from[k] === track.index && (flows.left[k] === begin || flows.left[k] === end);
-    const into = flows.to[k] === track.index && (flows.arrived[k] === end || flows.arrived[k] === begin);
+    const into = flows.to[k] === track.index && flows.arrived[k] === reached;
     if (out || into) result.push(k);
   }
   return result;
 }
 
 function eventAt(x, y) {
+  if (x < NAMES) return null;
   for (const track of tracks) {
     const top = yOf(track);
     if (y < top || y > top + track.height) continue;
@@ -319,7 +323,7 @@ function choose(event) {
   if (event) {
     const {track, i} = event;
     box.appendChild(document.createElement("h2")).textContent = HEAD.labels[track.label[i]];
-    paragraph(box, `${track.rank}, ${track.lane}: ${CLASSES[HEAD.classes[track.label[i]]]}`);
+    paragraph(box, `${track.rank}, ${track.lane}`);
     paragraph(box, `from ${duration(track.begin[i])}` + (track.length[i] ? `, ${duration(track.length[i])} long` : ""));
     if (track.details) paragraph(box, HEAD.detailTexts[track.details[i]]);
     for (const k of arrowsOf(event).slice(0, 6)) {
@@ -339,15 +343,17 @@ function zoom(factor, x) {
   const at = timeAt(x ?? NAMES + width() / 2);
   const span = Math.min(Math.max((state.to - state.from) * factor, 10), HEAD.length * 1.1 + 10);
   const share = (at - state.from) / (state.to - state.from);
-  state.from = at - share * span;
+  go(at - share * span, span);
+}
+/// At least half of what is shown is of the run.
+function go(from, span) {
+  state.from = Math.min(Math.max(from, -span / 2), HEAD.length - span / 2);
   state.to = state.from + span;
   redraw();
 }
 function pan(share) {
-  const by = share * (state.to - state.from);
-  state.from += by;
-  state.to += by;
-  redraw();
+  const span = state.to - state.from;
+  go(state.from + share * span, span);
 }
 function scroll(by) {
   state.scroll = Math.max(0, Math.min(state.scroll + by, total() - canvas.clientHeight + AXIS + 20));
@@ -355,9 +361,7 @@ function scroll(by) {
 }
 function show(begin, length) {
   const room = Math.max(length * .3, 5);
-  state.from = begin - room;
-  state.to = begin + length + room;
-  redraw();
+  go(begin - room, length + 2 * room);
 }
 
 // ---- search
@@ -376,22 +380,26 @@ function search(text) {
   }
   redraw();
 }
+/// By time; of those that begin together by track. After the last one comes the first.
 function nextFound(step) {
   if (!state.foundLabels) return;
-  let best = null;
-  const now = state.found ? state.found.track.begin[state.found.i] : step > 0 ? -1 : Infinity;
+  const compare = (one, other) => step * (one.track.begin[one.i] - other.track.begin[other.i] || one.track.index - other.track.index || one.i - other.i);
+  let next = null, first = null;
   for (const track of tracks) {
     for (let i = 0; i < track.label.length; ++i) {
       if (!state.foundLabels.has(track.label[i])) continue;
-      const at = track.begin[i];
-      if (step > 0 ? at > now && (!best || at < best.track.begin[best.i]) : at < now && (!best || at > best.track.begin[best.i])) best = {track, i};
+      const one = {track, i};
+      if (!first || compare(one, first) < 0) first = one;
+      if (state.found && compare(one, state.found) > 0 && (!next || compare(one, next) < 0)) next = one;
     }
   }
-  if (!best) return;
-  state.found = best;
-  show(best.track.begin[best.i], Math.max(best.track.length[best.i] * 3, (state.to - state.from) * .1));
-  state.scroll = Math.max(0, best.track.top - canvas.clientHeight / 2);
-  choose(best);
+  state.found = next || first;
+  if (!state.found) return;
+  const {track, i} = state.found;
+  show(track.begin[i], Math.max(track.length[i] * 3, (state.to - state.from) * .1));
+  state.scroll = 0;
+  scroll(track.top - canvas.clientHeight / 2);
+  choose(state.found);
 }
 
 // ---- the table of ranks
@@ -424,7 +432,7 @@ function fillTable() {
 
 function takeColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ground", "text", "faint", "line", "band", "path", ...CLASSES]) colours[name] = style.getPropertyValue("--" + name).trim();
+  for (const name of ["ground", "text", "faint", "line", "band", "path", "label", ...CLASSES]) colours[name] = style.getPropertyValue("--" + name).trim();
   redraw();
 }
 function setTheme(dark) {
@@ -451,7 +459,7 @@ fillTable();
 const actions = {
   w: () => zoom(.7), s: () => zoom(1 / .7), a: () => pan(-.15), d: () => pan(.15), ArrowLeft: () => pan(-.15), ArrowRight: () => pan(.15),
   ArrowUp: () => scroll(-60), ArrowDown: () => scroll(60), PageUp: () => scroll(-400), PageDown: () => scroll(400),
-  f: () => state.chosen ? show(state.chosen.track.begin[state.chosen.i], state.chosen.track.length[state.chosen.i]) : show(0, HEAD.length),
+  f: () => state.chosen ? show(state.chosen.track.begin[state.chosen.i], state.chosen.track.length[state.chosen.i]) : go(0, Math.max(HEAD.length, 1)),
   n: () => nextFound(1), p: () => nextFound(-1), x: () => flip("arrows"), c: () => flip("path"), t: () => toggle("ranks"),
   l: () => setTheme(!document.documentElement.classList.contains("dark")), "?": () => toggle("keys"),
   "/": () => $("search").focus(),
@@ -481,7 +489,11 @@ canvas.addEventListener("wheel", event => {
 let drag = null;
 canvas.addEventListener("pointerdown", event => { drag = {x: event.offsetX, y: event.offsetY, moved: false}; canvas.setPointerCapture(event.pointerId); });
 canvas.addEventListener("pointermove", event => {
-  if (!drag) return;
+  if (!drag) {
+    const at = eventAt(event.offsetX, event.offsetY);
+    canvas.title = at ? `${HEAD.labels[at.track.label[at.i]]}, ${duration(at.track.length[at.i])}` : "";
+    return;
+  }
   const dx = event.offsetX - drag.x, dy = event.offsetY - drag.y;
   if (!drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
   drag = {x: event.offsetX, y: event.offsetY, moved: true};

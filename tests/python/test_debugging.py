@@ -269,6 +269,20 @@ def test_chips_that_wait_for_each_other_are_told_of_with_buffer_kernel_task_and_
     assert chips(error) and chips(error) | over == {0, 1, 2}, done.stderr
 
 
+ALIKE = """
+def body(me):
+    me.signals("s", 1).wait(0, ">=", 1)
+if __name__ == "__main__": baton.run_ranks(3, body)
+"""
+
+
+def test_ranks_that_wait_alike_could_notify_each_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("BATON_WAIT_TIMEOUT", "4s")
+    done = program(tmp_path, ALIKE)
+    assert re.search(r'ranks 0-2: waiting for signal 0 of "s" >= 1, for .*\n(?: {4,}.*\n)*?'
+                     r' +who could notify it: ranks 0-2 \(waiting for signal 0 of "s" >= 1\)', done.stderr), done.stderr
+
+
 NOTIFICATIONS = """
 def main():
     with baton.Worker(devices="0-1", inproc={inproc}) as node:

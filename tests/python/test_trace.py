@@ -244,6 +244,38 @@ def test_a_browser_draws_the_page(tmp_path):
     assert shot.stat().st_size > 10_000
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium; apt-get install chromium brings it")
+def test_keys_move_the_page(tmp_path):
+    trace = run_traced(tmp_path, 3, RELAY)
+    look(trace, "--html", tmp_path / "run.html")
+    drive = """<script>
+    const press = key => dispatchEvent(new KeyboardEvent("keydown", {key}));
+    const told = document.documentElement.dataset;
+    for (let i = 0; i < 5; ++i) press("w");
+    told.closer = state.to - state.from < HEAD.length / 4;
+    for (let i = 0; i < 200; ++i) press("d");
+    told.end = state.from < HEAD.length && state.to > HEAD.length;
+    for (let i = 0; i < 200; ++i) press("a");
+    told.begin = state.from < 0 && state.to > 0;
+    press("f");
+    told.all = state.from <= 0 && state.to >= HEAD.length;
+    search("barrier");
+    const found = [];
+    for (let i = 0; i < 4; ++i) { press("n"); found.push(state.found.track.rank); }
+    told.found = new Set(found).size === 3 && found[3] === found[0];
+    press("p");
+    told.before = state.found.track.rank === found[2];
+    </script></body>"""
+    page = tmp_path / "driven.html"
+    page.write_text((tmp_path / "run.html").read_text().replace("</body>", drive))
+    drawn = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+                            "--virtual-time-budget=10000", "--dump-dom", page.as_uri()],
+                           capture_output=True, text=True, timeout=120)
+    told = dict(re.findall(r'data-(\w+)="(\w+)"', drawn.stdout[:2000]))
+    for name in ("closer", "end", "begin", "all", "found", "before"):
+        assert told.get(name) == "true", (name, told, drawn.stderr[-2000:])
+
+
 LATE = """
 import time, baton
 me = baton.join()

@@ -14,6 +14,7 @@
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/quote.hpp"
+#include "base/shell_word.hpp"
 #include "base/spawn.hpp"
 #include "job/launch/pipe_ends.hpp"
 
@@ -23,18 +24,6 @@ namespace {
 constexpr std::size_t kKeptBytes = 4096;
 constexpr std::size_t kToldLines = 8;
 constexpr std::string_view kPlaceholder = "{host}";
-
-std::string quote_for_shell(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
 
 }  // namespace
 
@@ -49,7 +38,7 @@ std::string shell_command(const AgentCommand& command) {
   for (; place != std::string::npos; place = text.find(kPlaceholder, place + command.host.size())) {
     text.replace(place, kPlaceholder.size(), command.host);
   }
-  return fmt::format("exec {} {} agent", text, quote_for_shell(command.baton));
+  return fmt::format("exec {} {} agent", text, shell_word(command.baton));
 }
 
 AgentProcess::AgentProcess(EventLoop& loop, AgentCommand command, const std::string& input)

@@ -24,7 +24,7 @@ def test_collectives_and_barriers_have_no_races(baton):
 
 
 def test_a_wait_that_is_one_short(baton):
-    result = baton.run("check", "-n", "4", RANK, "add_up_early")
+    result = baton.run("check", "-n", "4", RANK, "add_up_early", "two words")
     report = result.stderr.decode()
     assert result.returncode == 1
     # Each pair of places once, though the puts of all three ranks race.
@@ -32,7 +32,7 @@ def test_a_wait_that_is_one_short(baton):
     assert "of rank 0's part of \"numbers\"" in report
     assert "writes: put at " in report and "reads: load at " in report and "rank.cpp:" in report
     assert "waits for signal 0 of \"handed\" at rank 0 >= 2" in report and "does not need the notify of rank" in report
-    assert f"repeat: baton check -n 4 {RANK} add_up_early" in report
+    assert f"repeat: baton check -n 4 {RANK} add_up_early 'two words'" in report
     baton.assert_nothing_left()
 
 

@@ -76,9 +76,9 @@ TEST(HostList, AFileHasOneToALine) {
 }
 
 TEST(AgentProcess, TheHostComesWhereTheCommandSays) {
-  EXPECT_EQ(shell_command({"a", "ssh -x {host}", "/opt/baton"}), "exec ssh -x a '/opt/baton' agent");
+  EXPECT_EQ(shell_command({"a", "ssh -x {host}", "/opt/baton"}), "exec ssh -x a /opt/baton agent");
   EXPECT_EQ(shell_command({"a", "on", "/opt/it's/baton"}), "exec on a '/opt/it'\\''s/baton' agent");
-  EXPECT_EQ(shell_command({"a", "on {host} as {host}", "b"}), "exec on a as a 'b' agent");
+  EXPECT_EQ(shell_command({"a", "on {host} as {host}", "b"}), "exec on a as a b agent");
 }
 
 }  // namespace

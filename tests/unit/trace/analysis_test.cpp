@@ -119,6 +119,31 @@ TEST(Analysis, ABarrierWaitsForTheLastOne) {
   EXPECT_TRUE(analysis.ranks.at(1).waited_for.empty()) << "the last one waits for nobody";
 }
 
+TEST(Analysis, ABarrierThatNeverCameAboutWaitedForWhoDidNotCome) {
+  MadeTrace made;
+  const Text domain = made.text("world");
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    made.add(EventKind::joined, rank, 1, 1).a = 4;
+    if (rank == 3) continue;
+    Span& span = made.add(EventKind::barrier, rank, 10 + rank, 100);
+    span.object = domain;
+    span.a = 1;
+    span.b = 4;
+    span.outcome = rank == 1 ? EventOutcome::expired : EventOutcome::failed;
+  }
+  // Of a part of the ranks, nobody knows which.
+  Span& part = made.add(EventKind::barrier, 3, 10, 40);
+  part.object = made.text("part");
+  part.a = 1;
+  part.b = 2;
+  part.outcome = EventOutcome::failed;
+  const Analysis analysis = analyse(made.done());
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(analysis.ranks.at(rank).waited_for.at(3), 90 - static_cast<std::int64_t>(rank));
+  }
+  EXPECT_EQ(analysis.ranks.at(3).waited_for.at(kNoRank), 30);
+}
+
 TEST(Summary, TellsHowMuchOfAKernelWasWaiting) {
   MadeTrace made;
   const Text kernel = made.text("exchange");
