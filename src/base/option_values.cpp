@@ -31,6 +31,7 @@ std::optional<std::int64_t> unit_nanoseconds(std::string_view unit) noexcept {
   if (unit.empty() || unit == "s") return 1'000'000'000;
   if (unit == "ms") return 1'000'000;
   if (unit == "m") return 60'000'000'000;
+  if (unit == "h") return 3'600'000'000'000;
   return std::nullopt;
 }
 

@@ -19,6 +19,7 @@ TEST(ParseDuration, ReadsNumbersWithAndWithoutUnits) {
   EXPECT_EQ(duration("30s"), 30s);
   EXPECT_EQ(duration("500ms"), 500ms);
   EXPECT_EQ(duration("2m"), 2min);
+  EXPECT_EQ(duration("1h"), 60min);
   EXPECT_EQ(duration("007"), 7s);
 }
 
