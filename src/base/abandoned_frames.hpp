@@ -3,7 +3,11 @@
 
 #include <cstddef>
 
-#if defined(__has_feature)
+// A file that is itself compiled without the sanitizer says BATON_FIBER_ASAN (src/base/CMakeLists.txt): all of a
+// program must see the same function.
+#if defined(BATON_FIBER_ASAN)
+#define BATON_FRAMES_ASAN 1
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define BATON_FRAMES_ASAN 1
 #endif

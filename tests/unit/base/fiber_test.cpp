@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#if defined(BATON_SANITIZE_ADDRESS)
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <array>
 #include <atomic>
@@ -210,6 +213,23 @@ TEST(LoneFiber, WaitsForOtherThreadsAndItsDeadline) {
   bench.pool.add([&] { body(two, one); });
   bench.pool.run();
 }
+
+#if defined(BATON_SANITIZE_ADDRESS)
+/// The sanitizer's marks around variables of frames that never return.
+TEST(FiberStacks, LeaveNoMarksOfTheSanitizer) {
+  const char* mark = nullptr;
+  {
+    Bench bench(1);
+    bench.pool.add([&] {
+      const char here = 0;
+      mark = &here - 64 * 1024;
+      __asan_poison_memory_region(mark, 64);
+    });
+    bench.pool.run();
+  }
+  EXPECT_FALSE(__asan_address_is_poisoned(mark));
+}
+#endif
 
 TEST(SeededFibers, ASeedDecidesEveryTurn) {
   Doorbell doorbell;
