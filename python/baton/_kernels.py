@@ -42,7 +42,7 @@ class KernelFile(Mapping):
 
     def __getitem__(self, name: str) -> Kernel:
         if name not in self._core.names:
-            raise KeyError(name)
+            raise KeyError(f"there is no kernel {name!r}; there are {', '.join(self)}")
         return self._core.kernel(name)
 
     def __iter__(self):

@@ -152,7 +152,7 @@ void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle g
   const bool number = PyLong_Check(given.ptr()) || PyFloat_Check(given.ptr());
   const bool is_scalar = parameter != nullptr
                              ? parameter->direction == BATON_DIRECTION_SCALAR && !nb::isinstance<Array>(given)
-                             : is_number(given);
+                             : signature == nullptr && is_number(given);
   if (is_scalar) {
     arguments_.push_back(scalar(given, what, parameter != nullptr ? parameter->type : std::uint32_t{BATON_TYPE_ANY}));
     return;
@@ -165,7 +165,7 @@ void CallArguments::add(const Kernel* kernel, std::size_t position, nb::handle g
   const Access access = parameter != nullptr && parameter->direction != BATON_DIRECTION_SCALAR
                             ? Direction{parameter->direction}.access()
                             : Access::in;
-  if (number) {
+  if (number || (parameter == nullptr && is_number(given))) {
     arguments_.push_back(Argument(std::int64_t{0}));
     return;
   }

@@ -62,7 +62,7 @@ std::size_t distance(const ErrorInfo& row, const std::string& text, std::optiona
   const ErrorInfo& nearest = *std::ranges::min_element(error_table(), {}, far);
   std::string message = fmt::format("there is no error {}", quote(word));
   if (far(nearest) <= kNear) message += fmt::format("; do you mean {} ({})?", code_of(nearest), nearest.name);
-  throw error_in(Situation::unknown_choice, std::move(message), {"`baton explain` lists all"});
+  throw Error(Code::invalid_argument, std::move(message), {}, "`baton explain` lists all errors.");
 }
 
 const ErrorInfo& find(const std::string& word) {

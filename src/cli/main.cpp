@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -62,11 +63,23 @@ class VersionCommand : public Command {
   }
 };
 
+/// CLI11's "--core: tensor not in {vector,cube}" in words: "--core: tensor is not one of vector, cube".
+std::string in_words(std::string text) {
+  constexpr std::string_view kNotIn = " not in {";
+  const std::size_t begin = text.find(kNotIn);
+  if (begin == std::string::npos || !text.ends_with('}')) return text;
+  std::string choices;
+  for (const char c : text.substr(begin + kNotIn.size(), text.size() - begin - kNotIn.size() - 1)) {
+    choices += c == ',' ? ", " : std::string(1, c);
+  }
+  return text.substr(0, begin) + " is not one of " + choices;
+}
+
 /// What is wrong with a command line that names no command.
 std::string describe_parse_error(const CLI::App& baton, const CLI::ParseError& error,
                                  const std::vector<std::string>& arguments) {
   if (arguments.empty()) return "COMMAND is missing, as in: baton run -n 4 ./program";
-  if (!baton.get_subcommands().empty() || arguments.front().starts_with('-')) return error.what();
+  if (!baton.get_subcommands().empty() || arguments.front().starts_with('-')) return in_words(error.what());
   std::string nearest;
   for (const CLI::App* command : baton.get_subcommands({})) {
     if (edit_distance(arguments.front(), command->get_name()) <= 2) nearest = command->get_name();

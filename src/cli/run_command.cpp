@@ -9,6 +9,7 @@
 #include <baton/device_list.hpp>
 #include <baton/options.hpp>
 
+#include "base/edit_distance.hpp"
 #include "base/environment.hpp"
 #include "base/fail.hpp"
 #include "base/option_values.hpp"
@@ -47,6 +48,17 @@ with the same environment. The hosts connect back to this one, encrypted, with a
 /// A duration that may also be zero.
 std::chrono::nanoseconds parse_patience(std::string_view option, const std::string& text) {
   return text == "0" ? std::chrono::nanoseconds(0) : parse_duration(option, text);
+}
+
+/// The option whose name is closest to a word that is not one; empty if none is close.
+std::string nearest_option(const CLI::App& command, const std::string& word) {
+  std::string nearest;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      if (edit_distance(word, "--" + name) <= 2) nearest = "--" + name;
+    }
+  }
+  return nearest;
 }
 
 }  // namespace
@@ -116,8 +128,11 @@ int RunCommand::rank_count() const {
 std::vector<std::string> program_of(const CLI::App& command, const std::vector<std::string>& after_dashes) {
   std::vector<std::string> program = command.remaining();
   if (!program.empty() && program.front().starts_with('-')) {
-    fail(Code::invalid_argument, "baton {} has no option {}; `--` before a program lets its name begin with a dash",
-         command.get_name(), quote(program.front()));
+    const std::string nearest = nearest_option(command, program.front());
+    throw Error(Code::invalid_argument,
+                fmt::format("baton {} has no option {}{}", command.get_name(), quote(program.front()),
+                            nearest.empty() ? "" : fmt::format("; do you mean {}?", nearest)),
+                {}, "Correct the option, or put `--` before a program whose name begins with a dash.");
   }
   // Behind a program's name a `--` is the program's own.
   const std::size_t skip = program.empty() && !after_dashes.empty() ? 1 : 0;

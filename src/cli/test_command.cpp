@@ -11,7 +11,7 @@ try:
     from baton.runner.command import main
 except ImportError as error:
     sys.exit(f"baton: {sys.executable} cannot load the Python package of Baton: {error}\n"
-             "  try: pip install baton, or PYTHON=... for the Python that has it")
+             "  try: pip install . in the sources of Baton, or PYTHON=... for the Python that has the package")
 sys.exit(main())
 )";
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <numeric>
 #include <set>
@@ -82,6 +83,10 @@ std::vector<HostSlots> parse_hosts(std::string_view text) {
 
 std::vector<HostSlots> read_hostfile(const std::string& path) {
   const auto text = read_text_file(path);
+  if (!text && errno == ENOENT) {
+    throw Error(Code::invalid_argument, fmt::format("there is no file of hosts {}", quote(path)), {},
+                "Correct the path; it counts from the folder that the command was started in.");
+  }
   if (!text) fail_system("reading " + path);
   std::vector<HostSlots> hosts;
   int number = 0;

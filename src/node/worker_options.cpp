@@ -64,7 +64,7 @@ WorkerOptions settled(WorkerOptions options) {
   }
   check_thread_count("a chip", options.chip_threads);
   if (options.kernel_timeout && *options.kernel_timeout < std::chrono::nanoseconds(0)) {
-    fail(Code::invalid_argument, "a time limit of kernels is not negative; 0 is none");
+    fail(Code::invalid_argument, "the time limit of kernels cannot be negative; 0 means none");
   }
   if (options.sub_workers < 1) {
     fail(Code::invalid_argument, "{} threads for host functions: at least 1", options.sub_workers);

@@ -190,6 +190,9 @@ def test_raw_kernels_with_and_without_a_signature(chip):
     assert np.array_equal(y, 4 * x)
     with pytest.raises(baton.Error, match="takes 3 arguments, got 2"):
         chip.run(signed, x, y)
+    for more in (3.0, np.float32(3), x):
+        with pytest.raises(baton.Error, match="takes 3 arguments, got 4"):
+            chip.run(signed, x, y, 4, more)
 
 
 def test_kernels_from_text_and_their_errors(chip):
@@ -218,8 +221,9 @@ def test_a_kernel_that_nobody_holds_stays_loaded_until_its_task_is_complete(chip
 
 def test_several_kernels_in_a_file(ops):
     assert {"scale", "add_one", "crash"} <= set(ops)
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no kernel 'none'; there are .*scale"):
         ops["none"]
+    assert "none" not in ops and ops.get("none") is None
     with pytest.raises(baton.Error, match="say which one"):
         baton.kernel(ops.library)
     assert baton.kernel(ops.library, "scale").name == "scale"

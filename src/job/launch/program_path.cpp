@@ -81,7 +81,10 @@ std::string find_program(const std::string& program, std::string_view search_pat
   if (nearest) refuse(*nearest, *nearest_why, {fmt::format("{} names it through PATH", quote(program))});
   std::vector<std::string> notes;
   if (::access(program.c_str(), F_OK) == 0) {
-    notes.push_back(fmt::format("there is a file of that name here: write ./{}", program));
+    std::error_code ignored;
+    notes.push_back(std::filesystem::is_directory(program, ignored)
+                        ? "there is a folder of that name here, without a main.py that could be run"
+                        : fmt::format("there is a file of that name here: write ./{}", program));
   }
   refuse(program, {Situation::not_in_path, "no directory in PATH has a program of that name"}, std::move(notes));
 }

@@ -66,6 +66,9 @@ def test_version(baton, arguments):
         (["run", "-n", "1000000", "true"], "1000000"),
         (["run", "-n"], "--ranks"),
         (["run", "--bogus", "true"], '"--bogus"'),
+        (["run", "--timeuot", "5s", "true"], "do you mean --timeout?"),
+        (["run", "--hostfile", "no-such-file", "true"], 'there is no file of hosts "no-such-file"'),
+        (["compile", "--core", "tensor", "x.cpp"], "tensor is not one of vector, cube, aiv, aic\n"),
         (["run", "-d", "0-", "true"], "0-"),
         (["run", "-d", "0,0", "true"], "0,0"),
         (["run", "-n", "3", "-d", "0-3", "true"], "4 devices"),
@@ -101,6 +104,13 @@ def test_a_program_that_is_not_there(baton):
     result = baton.run("run", "-n", "2", "no-such-program-here")
     assert result.returncode == 127
     assert b'"no-such-program-here"' in result.stderr and b"BATON-E040" in result.stderr
+
+
+def test_a_folder_without_its_path(baton, tmp_path):
+    (tmp_path / "trains").mkdir()
+    result = baton.run("run", "trains", cwd=tmp_path)
+    assert result.returncode == 127
+    assert b"there is a folder of that name here" in result.stderr
 
 
 def test_a_path_that_is_not_there(baton, tmp_path):
