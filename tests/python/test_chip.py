@@ -163,7 +163,7 @@ def test_a_kernel_that_never_ends_is_interrupted(ops):
         assert raised.value.code == baton.Code.kernel_timeout and raised.value.kernel == "spins"
         chip.run(ops["add_one"], x)
         assert x[0] == 1
-    with pytest.raises(baton.Error, match="not negative"):
+    with pytest.raises(baton.Error, match="cannot be negative"):
         baton.Chip(kernel_timeout=-1)
 
 

@@ -7,6 +7,8 @@ namespace {
 
 /// Up to this size of a message its time counts, and not what the link carries.
 constexpr std::size_t kShortMessage = std::size_t{16} * 1024;
+/// The same between two hosts, where parts save half of the sums.
+constexpr std::size_t kWholeOfTwo = std::size_t{256} * 1024;
 /// The same where one host sends, and a chain of hosts waits for one after the other.
 constexpr std::size_t kShortOfOne = std::size_t{64} * 1024;
 
@@ -149,7 +151,7 @@ void run_allreduce(Rounds& rounds) {
                      [&](const Share& share) {
                        std::byte* mine = run.reduce_here(share);
                        const std::size_t bytes = share.count * rounds.element_bytes();
-                       if (hosts == 2 || bytes <= kShortMessage) {
+                       if (bytes <= (hosts == 2 ? kWholeOfTwo : kShortMessage)) {
                          run.exchange(mine, share.count);
                        } else {
                          run.exchange_parts(mine, share.count);
