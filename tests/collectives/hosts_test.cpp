@@ -73,6 +73,12 @@ SCENARIO(OneOnEachHost, (Wishes{.sizes = {8}, .hostings = {Hosting::hosts}})) {
     for (const Operation operation : kOfBlocks) require_right(each, cases_of_elements(operation, each.size()));
     require_right(each, cases_of_elements(Operation::all_to_all, each.size()));
     exchange_blocks_of_all_sizes(each, Memory::own);
+    // So long that what comes could overtake what is sent from where it belongs.
+    constexpr std::size_t kLong = 1'000'000;
+    for (const Operation operation : {Operation::all_to_all, Operation::allgather, Operation::allreduce}) {
+      const std::vector<Case> in_place{{.operation = operation, .count = kLong, .placing = Placing::in_place}};
+      for (int round = 0; round < 3; ++round) require_right(each, in_place);
+    }
   }
   me.barrier();
 }

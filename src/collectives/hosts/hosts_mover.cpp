@@ -30,6 +30,9 @@ void HostsMover::make(const Domain& me, const Request& request, const Body& body
     // Inside a host members have other numbers.
     if (error.code() == Code::peer_died) link_.check_members();
     throw;
+  } catch (...) {
+    link_.take_back();
+    throw;
   }
 }
 

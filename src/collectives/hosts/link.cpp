@@ -54,6 +54,7 @@ Link::Link(Domain& domain, const HostMap& map, const Layout& layout)
       lanes_(layout.lanes),
       mail_(layout.mail),
       window_(domain.raw_window("collectives between hosts", layout.bytes)) {
+  expected_.resize(static_cast<std::size_t>(map.hosts()));
   for (int host = 0; host < map.hosts(); ++host) {
     std::optional<Channel>& channel = to_host_.emplace_back();
     if (host == map.here() || map.own_index() >= map.most_lanes()) continue;
@@ -97,9 +98,15 @@ const std::byte* Link::receive(int host) {
   return message.data;
 }
 
+void Link::expect(int host, std::byte* to, std::size_t bytes) {
+  expected_[static_cast<std::size_t>(host)] = channel(host).land(window_, lanes_, to, bytes);
+}
+
 const std::byte* Link::receive(int host, std::byte* to, std::size_t bytes) {
-  const std::unique_ptr<Landing> landing = channel(host).land(window_, lanes_, to, bytes);
+  std::unique_ptr<Landing>& expected = expected_[static_cast<std::size_t>(host)];
+  if (expected == nullptr) expect(host, to, bytes);
   const std::byte* const slot = receive(host);
+  const std::unique_ptr<Landing> landing = std::move(expected);
   return landing != nullptr && landing->has_come() ? to : slot;
 }
 

@@ -35,9 +35,15 @@ class Link {
   void send(int host, const std::byte* data, std::size_t bytes);
   void settle();
   /// Nothing is on its way when it returns; what was may not arrive. For a call that failed.
-  void take_back() noexcept { sending_.clear(); }
+  void take_back() noexcept {
+    sending_.clear();
+    for (auto& landing : expected_) landing.reset();
+  }
   [[nodiscard]] const std::byte* receive(int host);
-  /// The same, but it may lie at `to` already; nobody has use of what is there now.
+  /// From now on the next message of `host` may be written to `to`, if it has so many bytes: nobody has use of what is
+  /// there. receive() of the same follows.
+  void expect(int host, std::byte* to, std::size_t bytes);
+  /// Expects it, if that was not said before. The message may lie at `to` then.
   [[nodiscard]] const std::byte* receive(int host, std::byte* to, std::size_t bytes);
   void release(int host) { channel(host).release(window_, lanes_); }
   [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }
@@ -96,7 +102,8 @@ class Link {
   ChannelLayout lanes_;
   ChannelLayout mail_;
   RawWindow window_;
-  std::vector<std::optional<Channel>> to_host_;  // none to the own one, none if this rank carries no lane
+  std::vector<std::optional<Channel>> to_host_;     // none to the own one, none if this rank carries no lane
+  std::vector<std::unique_ptr<Landing>> expected_;  // by host; mostly null
   std::vector<Channel> to_rank_;
   std::vector<std::byte> letter_;
   std::vector<std::unique_ptr<Transfer>> sending_;

@@ -1,5 +1,8 @@
 // Blocks where every host has one member: nothing is staged, they go from where they lie to where they belong. In the
 // cost lines n is the size of a block.
+#include <functional>
+#include <span>
+
 #include "collectives/hosts/rounds.hpp"
 
 namespace baton::collectives {
@@ -16,24 +19,50 @@ void in_rounds(Rounds& rounds, const Body& body) {
   });
 }
 
+/// The bytes from the first block of other ranks to the last one, of those that `has` tells.
+template <class Has, class At>
+std::span<const std::byte> extent_of(Rounds& rounds, const Has& has, const At& at) {
+  const std::byte* first = nullptr;
+  const std::byte* end = nullptr;
+  const std::size_t block = rounds.call().count * rounds.element_bytes();
+  rounds.for_each_other_host([&](int host) {
+    const int rank = rounds.map().ranks(host).front();
+    if (!has(rank)) return;
+    const std::byte* const here = at(rank);
+    if (first == nullptr || std::less<>()(here, first)) first = here;
+    if (end == nullptr || std::less<>()(end, here + block)) end = here + block;
+  });
+  return {first, end};
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
+  const std::less<> before;
+  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
+}
+
 /// This rank has a block for those that `gives` tells, at `from(rank)`, and gets one from those that `takes` tells, to
 /// `to(rank)`.
 template <class Gives, class From, class Takes, class To>
 void pass(Rounds& rounds, const Gives& gives, const From& from, const Takes& takes, const To& to) {
   const HostMap& map = rounds.map();
   const int self = map.rank();
+  const bool apart = !overlap(extent_of(rounds, gives, from), extent_of(rounds, takes, to));
   in_rounds(rounds, [&](std::size_t at, std::size_t /*count*/, std::size_t bytes) {
+    const auto for_each_giver = [&](const auto& body) {
+      rounds.for_each_other_host([&](int host) {
+        const int rank = map.ranks(host).front();
+        if (takes(rank)) body(host, to(rank) + at);
+      });
+    };
+    if (apart) for_each_giver([&](int host, std::byte* there) { rounds.link().expect(host, there, bytes); });
     rounds.for_each_other_host([&](int host) {
       const int rank = map.ranks(host).front();
       if (gives(rank)) rounds.link().send(host, from(rank) + at, bytes);
     });
     // What comes may belong where something lies that is sent.
-    rounds.link().settle();
+    if (!apart) rounds.link().settle();
     if (gives(self) && takes(self)) rounds.here().copy(to(self) + at, from(self) + at, bytes);
-    rounds.for_each_other_host([&](int host) {
-      const int rank = map.ranks(host).front();
-      if (takes(rank)) rounds.receive_to(host, to(rank) + at, bytes);
-    });
+    for_each_giver([&](int host, std::byte* there) { rounds.receive_to(host, there, bytes); });
   });
 }
 

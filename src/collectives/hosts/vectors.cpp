@@ -67,6 +67,7 @@ class LaneVectors {
     const auto size = [&](int host) { return part(host).count * bytes_; };
     rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, at(host), size(host)); });
     rounds_.combine_hosts(at(map.here()), part(map.here()).count);
+    rounds_.for_each_other_host([&](int host) { rounds_.link().expect(host, at(host), size(host)); });
     rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, at(map.here()), size(map.here())); });
     rounds_.for_each_other_host([&](int host) { rounds_.receive_to(host, at(host), size(host)); });
   }
