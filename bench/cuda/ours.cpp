@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <random>
 
 #include <baton/chip.hpp>
 #include <baton/kernel_source.hpp>
@@ -40,13 +42,31 @@ Run run_of(std::shared_ptr<Captured> captured) {
   return [captured = std::move(captured)] { captured->chip.run(*captured->graph); };
 }
 
+/// Numbers of a program: zeros take less power, and some instructions have a way of their own for them.
+void fill(baton::Chip& chip, const Tensor& tensor) {
+  constexpr std::int64_t kMost = 1 << 22;
+  const std::int64_t lines = tensor.extent(0);
+  const std::int64_t line = tensor.element_count() / lines;
+  const std::int64_t together = std::clamp<std::int64_t>(kMost / line, 1, lines);
+  std::mt19937 generator(1);
+  std::vector<float> numbers(static_cast<std::size_t>(together * line));
+  for (float& number : numbers) number = static_cast<float>(generator() % 65'536) / 8'192 - 4;
+  for (std::int64_t i = 0; i < lines; i += together) {
+    const std::int64_t end = std::min(i + together, lines);
+    chip.copy_in<float>(tensor.slice(i, end), std::span(numbers).first(static_cast<std::size_t>((end - i) * line)));
+  }
+}
+
 /// What a sum works on.
 struct Vectors {
   Vectors(baton::Chip& chip, std::int64_t bytes)
       : count(bytes / static_cast<std::int64_t>(sizeof(float))),
         a(chip.alloc<float>({count}, "a")),
         b(chip.alloc<float>({count}, "b")),
-        sum(chip.alloc<float>({count}, "sum")) {}
+        sum(chip.alloc<float>({count}, "sum")) {
+    fill(chip, a);
+    fill(chip, b);
+  }
   std::int64_t count;
   Tensor a;
   Tensor b;
@@ -156,6 +176,7 @@ Run rows(const std::string& kernel, std::int64_t bytes, int share) {
   const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(float)) / kColumns;
   const Tensor x = made->chip.alloc<float>({count, kColumns}, "x");
   const Tensor y = made->chip.alloc<float>({count, kColumns}, "y");
+  fill(made->chip, x);
   const auto blocks = static_cast<std::uint32_t>(made->chip.cube_cores() + made->chip.vector_cores());
   made->capture([&](Graph& graph) {
     graph.submit(loaded.get(), {{Access::in, x}, {Access::out, y}}, {.blocks = blocks});
