@@ -85,6 +85,34 @@ PTO_INLINE AICORE void for_pieces(Lanes lanes, uint32_t count, const Body& body)
 /// Whose loads are on their way at once.
 inline constexpr uint32_t kPiecesTogether = 4;
 
+/// Lanes that take neighbouring pieces of a row, and of which the compiler knows how many they are.
+#if defined(__CUDACC__)
+inline constexpr uint32_t kTeam = 32;
+#else
+inline constexpr uint32_t kTeam = 1;
+#endif
+struct Team {
+  uint32_t lane;
+  static constexpr uint32_t count = kTeam;
+};
+template <uint32_t kTogether, typename Pieces, typename Body>
+PTO_INLINE AICORE void for_pieces(Team team, const Pieces& /*pieces*/, const Body& body) {
+  constexpr uint32_t kCount = Pieces{}.count();
+  constexpr uint32_t kOfLane = kCount / kTeam;
+  constexpr uint32_t kEach = kOfLane < 2 * kTogether ? kOfLane : 2 * kTogether;
+  if constexpr (kEach != 0) {
+    PTO_ROLLED
+    for (uint32_t i = 0; i + kEach <= kOfLane; i += kEach) body(Number<kEach>{}, team.lane + i * kTeam);
+    constexpr uint32_t kRest = kOfLane % kEach;
+    if constexpr (kRest != 0) body(Number<kRest>{}, team.lane + (kOfLane - kRest) * kTeam);
+  }
+  if (kCount % kTeam != 0 && team.lane < kCount % kTeam) body(Number<1>{}, team.lane + kOfLane * kTeam);
+}
+template <uint32_t kTogether, typename Pieces, typename Body>
+PTO_INLINE AICORE void for_pieces(Lanes lanes, const Pieces& pieces, const Body& body) {
+  for_pieces<kTogether>(lanes, pieces.count(), body);
+}
+
 /// dst = operation(first, second).
 template <typename Pieces, typename Operation, typename Dst, typename First, typename Second>
 struct Combination {
@@ -119,14 +147,14 @@ struct Combination {
 };
 
 /// dst = operation(src, number), of pieces that are a lane's.
-template <typename Pieces, typename Operation, typename Dst, typename Src>
-PTO_INLINE AICORE void combine_with_number(Lanes lanes, const Pieces& pieces, const Operation& operation,
+template <typename Takers, typename Pieces, typename Operation, typename Dst, typename Src>
+PTO_INLINE AICORE void combine_with_number(Takers lanes, const Pieces& pieces, const Operation& operation,
                                            typename Dst::DType number, const WholeTile<Dst>& dst,
                                            const WholeTile<Src>& src) {
   using Element = typename Dst::DType;
   constexpr uint32_t kPiece = kLanePiece<Element>;
   const WithNumber<Operation, Computed<Element>> all(operation, widened(number));
-  for_pieces<kPiecesTogether>(lanes, pieces.count(), [&](auto together, uint32_t at) PTO_INLINE_LAMBDA {
+  for_pieces<kPiecesTogether>(lanes, pieces, [&](auto together, uint32_t at) PTO_INLINE_LAMBDA {
     constexpr uint32_t kTogether = decltype(together)::value;
     Element piece[kTogether][kPiece];
     PTO_UNROLL
@@ -143,7 +171,7 @@ PTO_INLINE AICORE void combine_with_number(Lanes lanes, const Pieces& pieces, co
           static_cast<Element>(operation(widened(src.piece(pieces, from)[i % kPiece]), widened(number)));
     }
   });
-  pieces.template for_rest<kPiece>(lanes, [&](uint32_t at) PTO_INLINE_LAMBDA {
+  pieces.template for_rest<kPiece>(Lanes{lanes.lane, lanes.count}, [&](uint32_t at) PTO_INLINE_LAMBDA {
     dst.first.get()[at] = static_cast<Element>(operation(widened(src.first.get()[at]), widened(number)));
   });
 }
@@ -163,13 +191,6 @@ struct NumberCombination {
   }
 };
 
-/// Lanes that take neighbouring pieces of a row.
-#if defined(__CUDACC__)
-inline constexpr uint32_t kTeam = 32;
-#else
-inline constexpr uint32_t kTeam = 1;
-#endif
-
 /// dst = operation(src, number of the row). A team of lanes has one row after the other, or several have parts of one,
 /// so that what depends on the number alone is done once for a row.
 template <uint32_t kRows, uint32_t kOfRow, typename Operation, typename Dst, typename Src, typename Column>
@@ -185,14 +206,24 @@ struct ColumnCombination {
   PTO_INLINE AICORE void operator()(Lanes lanes) const {
     const uint32_t team = lanes.lane / kTeam;
     const uint32_t teams = lanes.count / kTeam;
-    const uint32_t parts = teams > kRows ? teams / kRows : 1;
-    const uint32_t part = team / kRows;
-    if (part >= parts) return;
-    const Lanes of_row{part * kTeam + lanes.lane % kTeam, parts * kTeam};
-    for (uint32_t row = team % kRows; row < kRows; row += teams) {
-      combine_with_number(of_row, SizedPieces<1, kOfRow>{}, operation, numbers.get()[row * kPitch], dst.row(row),
-                          src.row(row));
+    if (kRows >= kMostTeams || teams < 2 * kRows) {
+      PTO_ROLLED
+      for (uint32_t row = team; row < kRows; row += teams) combine_row(Team{lanes.lane % kTeam}, row);
+    } else {
+      const uint32_t parts = teams / kRows;
+      const uint32_t part = team / kRows;
+      if (part < parts) combine_row(Lanes{part * kTeam + lanes.lane % kTeam, parts * kTeam}, team % kRows);
     }
+  }
+
+ private:
+  /// With so many rows no two teams have one together.
+  static constexpr uint32_t kMostTeams = 5;
+
+  template <typename Takers>
+  PTO_INLINE AICORE void combine_row(Takers lanes, uint32_t row) const {
+    combine_with_number(lanes, SizedPieces<1, kOfRow>{}, operation, numbers.get()[row * kPitch], dst.row(row),
+                        src.row(row));
   }
 };
 

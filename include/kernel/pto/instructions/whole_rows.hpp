@@ -26,13 +26,13 @@ struct RowReduction {
   using Value = Computed<Element>;
   static constexpr uint32_t kSteps = kCols / kReducedLanes;
 
-  /// Steps `first` to `first + kCount` of a sum, whose loads are on their way at once.
   template <uint32_t kCount>
-  __device__ __forceinline__ Value fold(Value value, const Element* of_lane, uint32_t first) const {
-    if constexpr (kCount == 0) return value;
-    Value some[kCount == 0 ? 1 : kCount];
+  __device__ __forceinline__ void load_steps(Value (&into)[kCount], const Element* of_lane, uint32_t first) const {
     PTO_UNROLL
-    for (uint32_t k = 0; k < kCount; ++k) some[k] = widened(of_lane[(first + k) * kReducedLanes]);
+    for (uint32_t k = 0; k < kCount; ++k) into[k] = widened(of_lane[(first + k) * kReducedLanes]);
+  }
+  template <uint32_t kCount>
+  __device__ __forceinline__ Value fold_steps(Value value, Value (&some)[kCount]) const {
     if constexpr (is_associative<Operation>) {
       PTO_UNROLL
       for (uint32_t apart = 1; apart < kCount; apart *= 2) {
@@ -46,6 +46,17 @@ struct RowReduction {
       return value;
     }
   }
+  /// Steps `first` to `first + kCount`, whose loads are on their way at once.
+  template <uint32_t kCount>
+  __device__ __forceinline__ Value fold(Value value, const Element* of_lane, uint32_t first) const {
+    if constexpr (kCount == 0) {
+      return value;
+    } else {
+      Value some[kCount];
+      load_steps(some, of_lane, first);
+      return fold_steps(value, some);
+    }
+  }
 
   __device__ __forceinline__ Value reduce(const Element* of_lane, uint32_t half) const {
     Value value = widened(of_lane[0]);
@@ -53,11 +64,24 @@ struct RowReduction {
       // The other half of a warp is a step ahead: the same step of two rows is in the same banks.
       constexpr uint32_t kTogether = 16;
       constexpr uint32_t kCount = kSteps - 2;
+      constexpr uint32_t kBatches = kCount / kTogether;
       if (half != 0) value = fold<1>(value, of_lane, 1);
       uint32_t step = 1 + half;
-#pragma unroll 1
-      for (const uint32_t end = step + kCount / kTogether * kTogether; step != end; step += kTogether) {
-        value = fold<kTogether>(value, of_lane, step);
+      if constexpr (kBatches != 0) {
+        // Those of a batch are on their way while the one before is added.
+        Value batch[kTogether];
+        load_steps(batch, of_lane, step);
+        PTO_ROLLED
+        for (uint32_t i = 1; i < kBatches; ++i) {
+          Value next[kTogether];
+          step += kTogether;
+          load_steps(next, of_lane, step);
+          value = fold_steps(value, batch);
+          PTO_UNROLL
+          for (uint32_t k = 0; k < kTogether; ++k) batch[k] = next[k];
+        }
+        value = fold_steps(value, batch);
+        step += kTogether;
       }
       value = fold<kCount % kTogether>(value, of_lane, step);
       if (half == 0) value = fold<1>(value, of_lane, kSteps - 1);
@@ -71,6 +95,51 @@ struct RowReduction {
   static constexpr uint32_t kOfStep = kReducedLanes / kPiece;  // lanes
   static constexpr uint32_t kGroups = 32 / kOfStep;
   static constexpr bool kByWarps = is_associative<Operation> && kSteps % kGroups == 0;
+
+  /// The largest or smallest number by the instruction that finds it, which makes one kind of all that are none, and
+  /// takes any of equal ones. False: it is none, or a zero, of which there are two.
+  static constexpr bool kHasInstruction = kByWarps && std::is_same_v<Value, float>;
+  __device__ __forceinline__ static float choose(float a, float b) {
+    float chosen;
+    if constexpr (std::is_same_v<Operation, LargerNumber>) {
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(chosen) : "f"(a), "f"(b));
+    } else {
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(chosen) : "f"(a), "f"(b));
+    }
+    return chosen;
+  }
+  __device__ __forceinline__ bool find_by_warp(float& found, const Element* row, uint32_t lane) const {
+    constexpr uint32_t kOfLane = kCols / kPiece / kTeam;
+    constexpr uint32_t kTogether = kOfLane < 8 ? kOfLane : 8;
+    const auto of_piece = [](const Element(&piece)[kPiece]) {
+      float value = widened(piece[0]);
+      PTO_UNROLL
+      for (uint32_t k = 1; k < kPiece; ++k) value = choose(value, widened(piece[k]));
+      return value;
+    };
+    const Element* from = row + lane * kPiece;
+    const auto of_some = [&](auto together, uint32_t first) {
+      constexpr uint32_t kCount = decltype(together)::value;
+      Element pieces[kCount][kPiece];
+      PTO_UNROLL
+      for (uint32_t i = 0; i < kCount; ++i) load_wide(pieces[i], from + (first + i) * (kTeam * kPiece));
+      float value = of_piece(pieces[0]);
+      PTO_UNROLL
+      for (uint32_t i = 1; i < kCount; ++i) value = choose(value, of_piece(pieces[i]));
+      return value;
+    };
+    float value = of_some(Number<kTogether>{}, 0);
+    PTO_ROLLED
+    for (uint32_t i = kTogether; i + kTogether <= kOfLane; i += kTogether) {
+      value = choose(value, of_some(Number<kTogether>{}, i));
+    }
+    constexpr uint32_t kRest = kOfLane % kTogether;
+    if constexpr (kRest != 0) value = choose(value, of_some(Number<kRest>{}, kOfLane - kRest));
+    PTO_UNROLL
+    for (uint32_t apart = 16; apart > 0; apart /= 2) value = choose(value, __shfl_xor_sync(~0u, value, apart));
+    found = value;
+    return value < 0 || value > 0;
+  }
 
   __device__ __forceinline__ Value reduce_by_warp(const Element* row, uint32_t lane) const {
     constexpr uint32_t kOfGroup = kSteps / kGroups;
@@ -118,8 +187,13 @@ struct RowReduction {
 
   __device__ __forceinline__ void operator()(Lanes lanes) const {
     if constexpr (kByWarps) {
+      PTO_ROLLED
       for (uint32_t row = lanes.lane / 32; row < kRows; row += lanes.count / 32) {
-        const Value value = reduce_by_warp(src.get() + row * uint32_t{Src::Cols}, lanes.lane % 32);
+        const Element* const from = src.get() + row * uint32_t{Src::Cols};
+        Value value;
+        bool is_found = false;
+        if constexpr (kHasInstruction) is_found = find_by_warp(value, from, lanes.lane % 32);
+        if (!is_found) value = reduce_by_warp(from, lanes.lane % 32);
         if (lanes.lane % 32 == 0) dst.get()[row * kDstPitch] = static_cast<Element>(value);
       }
     } else {
