@@ -64,7 +64,7 @@ __device__ inline void set_copy_flag(uint32_t producer, uint32_t consumer, int32
   if (producer == PIPE_MTE2) copies.flags[0][consumer][id] = static_cast<uint16_t>(copies.loads_begun);
   if (producer == PIPE_MTE3) copies.flags[1][consumer][id] = static_cast<uint16_t>(copies.stores_begun);
   if (producer == PIPE_V && consumer == PIPE_MTE2) {
-    copies.works_before_loads[id] = static_cast<uint16_t>(mine.lanes.posted);
+    copies.works_before_loads[id] = static_cast<uint16_t>(mine.lanes.counts.posted);
   }
 }
 
@@ -80,12 +80,11 @@ __device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int3
   // The scalar pipe may read what was stored; loads see for themselves.
   if (consumer == PIPE_S && (producer == PIPE_MTE3 || producer == PIPE_FIX)) return finish_stores();
   if (producer == PIPE_MTE2) {
+    // Not those of the matrix unit, which are the loader's.
+    if (copies.loads_begun == copies.loads_ended) return;
     const uint32_t loads = count_of(copies.flags[0][consumer][id], copies.loads_begun);
     if (consumer != PIPE_V && consumer != PIPE_MTE3) return wait_loads(loads);
-    if (is_before(mine.lanes.loads_wanted, loads)) {
-      mine.lanes.loads_wanted = loads;
-      mine.lanes.unsettled = 1;
-    }
+    if (is_before(mine.lanes.counts.loads_wanted, loads)) mine.lanes.counts.loads_wanted = loads;
   } else if (producer == PIPE_MTE3) {
     const uint32_t stores = count_of(copies.flags[1][consumer][id], copies.stores_begun);
     if (consumer == PIPE_MTE2) {
@@ -95,7 +94,7 @@ __device__ inline void wait_copy_flag(uint32_t producer, uint32_t consumer, int3
     }
   } else if (producer == PIPE_V) {
     if (consumer == PIPE_MTE2) {
-      const uint32_t works = count_of(copies.works_before_loads[id], mine.lanes.posted);
+      const uint32_t works = count_of(copies.works_before_loads[id], mine.lanes.counts.posted);
       if (is_before(copies.after_works, works)) copies.after_works = works;
     } else if (consumer != PIPE_MTE3) {
       kernel::settle_lanes();
@@ -127,7 +126,7 @@ __device__ inline bool is_bulk(const kernel::LineCopy& copy) {
 
 /// Whether lanes may have written to tiles after the last fence. There is one before what is posted next.
 __device__ __forceinline__ bool take_lanes_wrote(Control& core) {
-  const uint32_t posted = core.lanes.posted;
+  const uint32_t posted = core.lanes.counts.posted;
   const bool wrote = core.copies.fenced != posted;
   core.copies.fenced = posted + 1;
   return wrote;
@@ -153,7 +152,7 @@ PTO_INLINE __device__ Begun begin_load(const kernel::LineCopy& copy) {
   const uint32_t end = (static_cast<uint32_t>(tile.end) + kUnit - 1) / kUnit;
   const uint32_t number = mine.loads_begun;
   // Those that somebody waits for are in order by flags.
-  const uint32_t given = core.lanes.loads_given;
+  const uint32_t given = core.lanes.counts.loads_given;
 #pragma unroll 1
   for (uint32_t load = is_before(mine.loads_ended, given) ? given : mine.loads_ended; load != number; ++load) {
     const LoadedBytes& other = mine.targets[load % kLoads];
@@ -170,14 +169,14 @@ PTO_INLINE __device__ Begun begin_load(const kernel::LineCopy& copy) {
     mine.loads_ended = ended + 1;
   }
   // Lanes have seen the end of the load that had the place before: they would not notice it any more.
-  if (mine.targets[slot].work != 0 && is_before(core.lanes.settled, mine.targets[slot].work)) {
+  if (mine.targets[slot].work != 0 && is_before(core.lanes.counts.settled, mine.targets[slot].work)) {
     if (kIsQuick) return Begun::unusual;
     settle_all_work();
   }
   mine.targets[slot] = {static_cast<uint16_t>(begin), static_cast<uint16_t>(end), 0};
   const bool changed = mine.memory_changed != 0;
   const bool follows_stores = is_before(mine.stores_read, mine.after_stores);
-  if (follows_stores || is_before(core.lanes.settled, mine.after_works)) {
+  if (follows_stores || is_before(core.lanes.counts.settled, mine.after_works)) {
     const PostedLoad load(copy, follows_stores ? left_of(mine.stores_begun - mine.after_stores) : kAllLeft, slot,
                           take_lanes_wrote(core), changed);
     post(&posted_on_lane<PostedLoad>, load);

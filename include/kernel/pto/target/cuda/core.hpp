@@ -44,6 +44,12 @@ __device__ inline bool stopped() {
   return __nv_atomic_load_n(control().run->stop, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE) != 0;
 }
 
+/// The last work of a lane.
+__device__ inline void leave_on_lane(uint32_t /*closure*/, kernel::Lanes /*lanes*/) {
+  asm volatile("exit;");
+  __builtin_unreachable();
+}
+
 /// The core is done: its lanes leave, and then the director. Nobody may copy from or to its memory any more.
 __device__ [[noreturn]] inline void leave() {
   Control& mine = control();
@@ -54,7 +60,7 @@ __device__ [[noreturn]] inline void leave() {
   }
   if (mine.left.timed != 0) write_times(mine);  // of what did not end
   if (mine.run->window_bytes != 0) send_loaders_away();
-  post(nullptr, NoClosure{});
+  post(&leave_on_lane, NoClosure{});
   asm volatile("exit;");
   __builtin_unreachable();
 }

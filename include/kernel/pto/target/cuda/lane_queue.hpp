@@ -18,56 +18,66 @@
 
 namespace baton::cuda {
 
-/// An instruction, or part of one, for a lane.
-using LaneWork = void (*)(const void* closure, kernel::Lanes lanes);
+/// An instruction, or part of one, for a lane. `closure`: its address in shared memory.
+using LaneWork = void (*)(uint32_t closure, kernel::Lanes lanes);
 
-inline constexpr uint32_t kWorks = 6;
+inline constexpr uint32_t kWorks = 8;
 inline constexpr uint32_t kPostedBytes = 32;
 /// Works that may be posted and not known to be done. Lanes may still be at the places of two others: the last one that
 /// is known to be done, and the one behind which the director waited for them.
 inline constexpr uint32_t kAhead = kWorks - 2;
 
 struct alignas(16) PostedWork {
-  LaneWork work;   // null: lanes begin a session of products, or leave
-  uint32_t loads;  // that are waited for first: from this one on
+  LaneWork work;        // null: lanes begin a session of products; kNoWork: others wait for what came before
+  uint32_t first_load;  // that are waited for
   uint32_t load_count;
   unsigned char closure[kPostedBytes];
 };
 static_assert(sizeof(PostedWork) == 48);
 
-/// No work: the director waits until lanes have done what came before.
 inline constexpr uint64_t kNoWork = 1;
+
+/// Read at once for each work.
+struct alignas(16) WorkCounts {
+  uint32_t posted;
+  uint32_t settled;       // works that the director knows to be done
+  uint32_t loads_given;   // works that were posted wait for the loads before this one
+  uint32_t loads_wanted;  // the next work waits for those before this one
+
+  /// Whether the director has something to wait for: works, or loads.
+  __device__ __forceinline__ bool is_unsettled() const {
+    return ((posted ^ settled) | (loads_given ^ loads_wanted)) != 0;
+  }
+};
 
 struct LaneQueue {
   PostedWork works[kWorks];  // number i has place i % kWorks
-  uint32_t loads_given;      // works that were posted wait for the loads before this one
-  uint32_t loads_wanted;     // the next work waits for those before this one
-  uint32_t posted;
-  uint32_t place;      // of the next work
-  uint32_t unsettled;  // not 0: work was posted, or loads are to be waited for, since lanes were settled
-  uint32_t settled;    // works that the director knows to be done
+  WorkCounts counts;
 };
 
-__device__ inline void prepare_lanes(LaneQueue& queue) {
-  queue.posted = queue.place = queue.settled = queue.unsettled = queue.loads_wanted = queue.loads_given = 0;
-}
-__device__ inline uint32_t place_after(uint32_t place) { return place + 1 == kWorks ? 0 : place + 1; }
+__device__ inline void prepare_lanes(LaneQueue& queue) { queue.counts = {}; }
+__device__ __forceinline__ uint32_t place_of_work(uint32_t number) { return number % kWorks; }
 
 // Barriers of the hardware: 0 is that of __syncthreads().
 inline constexpr uint32_t kBarrierOfLanes = 1;
 inline constexpr uint32_t kFirstBarrierOfWorks = 2;
 
-/// All lanes meet. Each releases what it wrote and acquires what the others did.
-__device__ inline void meet_lanes(kernel::Lanes lanes) {
-  asm volatile("barrier.cta.sync %0, %1;" ::"n"(kBarrierOfLanes), "r"(lanes.count) : "memory");
+/// All lanes meet. Each releases what it wrote and acquires what the others did. Here and in await_work() whole warps
+/// arrive, as `aligned` says; the director does so alone.
+__device__ __forceinline__ void meet_lanes(kernel::Lanes lanes) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"n"(kBarrierOfLanes), "r"(lanes.count) : "memory");
 }
 
 /// Lanes, and the director with them, wait for each other before a work. Each releases what it wrote and acquires what
-/// the others did; the director also what it released in announce_work(), if it does not wait.
+/// the others did; the director also what it released in announce_work(), if it does not wait. This is the lanes' part.
+__device__ __forceinline__ void await_work(uint32_t place, uint32_t threads) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(kFirstBarrierOfWorks + place), "r"(threads) : "memory");
+}
+/// The director's, who is alone in its warp.
 __device__ inline void meet_at_work(uint32_t place) {
   asm volatile("barrier.cta.sync %0, %1;" ::"r"(kFirstBarrierOfWorks + place), "r"(core_threads()) : "memory");
 }
-/// The director's part of it without waiting. Releases the work; pairs with meet_at_work() of lanes.
+/// The director's without waiting. Releases the work; pairs with await_work().
 __device__ inline void announce_work(uint32_t place) {
   asm volatile("barrier.cta.arrive %0, %1;" ::"r"(kFirstBarrierOfWorks + place), "r"(core_threads()) : "memory");
 }

@@ -14,17 +14,8 @@ PTO_INLINE __device__ void post_work(LaneWork work, const Closure& closure) {
   post(work, closure);
 }
 
-/// A closure from where the compiler knows that it is shared memory; in registers: what the body writes might change
-/// it, for all that the compiler knows.
-template <typename Body>
-__device__ __forceinline__ Body closure_of(const void* closure) {
-  uint32_t at = shared_address(closure);
-  asm("" : "+r"(at));
-  return *static_cast<const Body*>(__cvta_shared_to_generic(at));
-}
-
 template <kernel::LanesWrite kWrites, typename Body>
-__device__ void work_on_lane(const void* /*closure*/, kernel::Lanes lanes) {
+__device__ void work_on_lane(uint32_t /*closure*/, kernel::Lanes lanes) {
   const Body body = *reinterpret_cast<const Body*>(control().closure);
   body(lanes);
   // A bulk copy may read what it wrote to tiles. Before one that touches memory, the director has a fence for all
@@ -32,18 +23,12 @@ __device__ void work_on_lane(const void* /*closure*/, kernel::Lanes lanes) {
   if constexpr (kWrites == kernel::LanesWrite::tiles) fence_shared_copies();
 }
 
-template <typename Body>
-__device__ void posted_on_lane(const void* closure, kernel::Lanes lanes) {
-  const Body body = closure_of<Body>(closure);
-  body(lanes);
-}
-
 }  // namespace baton::cuda
 
 namespace baton::kernel {
 
 __device__ inline void settle_lanes() {
-  if (cuda::control().lanes.unsettled != 0) cuda::settle_all_work();
+  if (cuda::read_at_once(cuda::control().lanes.counts).is_unsettled()) cuda::settle_all_work();
 }
 
 template <LanesWrite kWrites = LanesWrite::tiles, typename Body>

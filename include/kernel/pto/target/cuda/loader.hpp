@@ -8,26 +8,21 @@
 
 namespace baton::cuda {
 
-/// Whether all warps have carried out the commands before `reader`, as far as they read this portion.
-__device__ inline bool has_been_read(uint32_t portion, uint32_t reader) {
-  const uint32_t at = shared_address(control().matrix.read[portion]);
-  bool by_all = true;
-  for (uint32_t first = 0; first < kMatrixWarps; first += 4) {
-    uint4 read;
-    asm volatile("ld.volatile.shared::cta.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(read.x), "=r"(read.y), "=r"(read.z), "=r"(read.w)
-                 : "r"(at + first * uint32_t{sizeof(uint32_t)}));
-    const uint32_t missing = (read.x - reader) | (read.y - reader) | (read.z - reader) | (read.w - reader);
-    by_all = by_all & (static_cast<int32_t>(missing) >= 0);
-  }
-  // Acquires what the warps released in tell_read().
-  if (by_all) asm volatile("fence.acq_rel.cta;" ::: "memory");
-  return by_all;
-}
-
-/// As loading.hpp wants it.
+/// As loading.hpp wants it: one of the threads of a warp, which load different boxes, and each look at what one of the
+/// warps that multiply has read.
 class Loader {
  public:
+  /// What would be a constant is in registers. The compiler makes many by an instruction (HFMA2.MMA) that waits for
+  /// hundreds of cycles while tensor cores work.
+  __device__ explicit Loader(uint32_t thread)
+      : thread_(thread),
+        nought_(blockIdx.y),
+        read_(shared_address(baton_shared_memory) +
+              static_cast<uint32_t>(offsetof(Control, matrix) + offsetof(MatrixUnit, read)) +
+              thread % kMatrixWarps * uint32_t{sizeof(uint32_t)}) {
+    asm volatile("" : "+r"(read_));
+  }
+
   /// Whether it is a load.
   __device__ bool await_order(uint32_t number) {
     const MatrixUnit& unit = control().matrix;
@@ -40,39 +35,56 @@ class Loader {
     if ((order_.flags & kHasNewMap) != 0) acquire_map(plan_.map);
     return true;
   }
+  /// All warps have carried out the commands before the reader, as far as they read this portion.
   __device__ void await_read(uint32_t portion) const {
     if ((order_.flags & kHasReader) == 0) return;
-    while (!has_been_read(portion, order_.reader)) {
-    }
+    const uint32_t at = read_ + portion * uint32_t{sizeof control().matrix.read[0]};
+    uint32_t read;
+    do {
+      asm volatile("ld.volatile.shared::cta.u32 %0, [%1];" : "=r"(read) : "r"(at));
+    } while (!__all_sync(~0u, static_cast<int32_t>(read - order_.reader) >= 0));
+    // Acquires what the warps released in tell_read(); each thread has looked for one of them.
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
+    __syncwarp();
   }
   __device__ void load(uint32_t portion) const {
     uint64_t* const barrier = &control().matrix.loaded[order_.tile][portion];
-    if (portion >= plan_.portions) return barrier_arrive(barrier);
-    barrier_expect(barrier, plan_.bytes);
-    uint32_t to = plan_.to + portion * plan_.portion_to;
-    uint32_t element = order_.element + portion * plan_.portion_element;
-    const uint32_t line = portion * plan_.portion_line;
+    if (portion >= plan_.portions) {
+      if (thread_ == 0) barrier_arrive(barrier);
+      return;
+    }
+    // Boxes that are there sooner count, too.
+    if (thread_ == 0) barrier_expect(barrier, plan_.bytes);
+    const uint32_t to = plan_.to + portion * plan_.portion_to;
+    const uint32_t element = order_.element + portion * plan_.portion_element;
+    const uint32_t first_line = nought_ + portion * plan_.portion_line;
 #pragma unroll 1
-    for (uint32_t i = plan_.across; i != 0; --i, to += plan_.across_to, element += plan_.across_elements) {
-      load_box(to, plan_.map, element, line, barrier);
+    for (uint32_t i = thread_; i < plan_.across; i += kWarp) {
+      uint32_t box = to + i * plan_.across_to;
+      uint32_t line = first_line;
 #pragma unroll 1
-      for (uint32_t j = 1; j < plan_.down; ++j) {
-        load_box(to + j * plan_.down_to, plan_.map, element, line + j * plan_.down_lines, barrier);
+      for (uint32_t j = plan_.down; j != 0; --j, box += plan_.down_to, line += plan_.down_lines) {
+        load_box(box, plan_.map, element + i * plan_.across_elements, line, barrier);
       }
     }
   }
   /// Releases the place of the order to post_order().
   __device__ void end_order(uint32_t number) const {
-    barrier_arrive(&control().matrix.issued[OrderRing::place(number)]);
+    __syncwarp();
+    if (thread_ == 0) barrier_arrive(&control().matrix.issued[OrderRing::place(number)]);
   }
 
  private:
+  uint32_t thread_;
+  uint32_t nought_;
+  uint32_t read_;  // where its warp says what it has read
   LoadOrder order_;
   LoadPlan plan_;
 };
 
-__device__ inline void loader_life(uint32_t number) {
-  Loader loader;
+/// `number`: of the loader. `thread`: of its threads.
+__device__ inline void loader_life(uint32_t number, uint32_t thread) {
+  Loader loader(thread);
   load_in_portions<kLoaders>(loader, number);
 }
 

@@ -40,14 +40,13 @@ __device__ inline uint32_t post_command() {
 __device__ inline void begin_session(Sums sums, Begins begins) {
   MatrixUnit& unit = control().matrix;
   LaneQueue& queue = control().lanes;
-  if (queue.unsettled != 0) settle_all_work();
+  if (queue.counts.is_unsettled()) settle_all_work();
   unit.sums.session = sums;
   unit.first = unit.posted;
   unit.begins = begins;
   // Releases all three to the lanes. Nobody waits for the session but who ends it.
   post(nullptr, NoClosure{});
-  queue.settled = queue.posted;
-  queue.unsettled = 0;
+  queue.counts.settled = queue.counts.posted;
 }
 
 enum class Registers : uint8_t { to_memory, forgotten };

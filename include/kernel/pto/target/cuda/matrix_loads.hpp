@@ -159,7 +159,9 @@ PTO_OUTLINED __device__ inline bool load_anew(const unsigned char* memory, TileK
   return true;
 }
 
-/// The same, fast where a whole tile of the same matrix was loaded there before, and a product has read it.
+/// The same, fast where a whole tile of the same matrix was loaded there before, and a product has read it. Neither
+/// here nor in make_view() and post_product() does a director take constants along that way, `true` among them: the
+/// compiler makes many by an instruction (HFMA2.MMA) that waits for hundreds of cycles while tensor cores work.
 PTO_INLINE __device__ bool load_kept(const unsigned char* memory, const TileKey& key) {
   const Control& mine = control();
   const uint32_t id = home_of(key.begin);
@@ -175,8 +177,8 @@ PTO_INLINE __device__ bool load_kept(const unsigned char* memory, const TileKey&
                         static_cast<int>(!has_views(id));
   if (!is_ready) [[unlikely]]
     return load_anew(memory, key);
-  order_load(id, tile.state, at, kHasReader, number);
-  return true;
+  order_load(id, tile.state, at, tile.state.is_read, number);
+  return tile.state.bytes != 0;  // true
 }
 
 }  // namespace baton::cuda

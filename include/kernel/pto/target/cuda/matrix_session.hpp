@@ -17,14 +17,12 @@ __device__ __forceinline__ uint64_t descriptor_of(const Operand& operand, uint32
   return uint64_t{operand.high} << 32 | low;
 }
 
-/// Whether a portion of the tiles of a command is still needed: the warp has read it. Released to the loader, in
-/// has_been_read().
-__device__ __forceinline__ void tell_read(uint32_t portion, uint32_t number, uint32_t lane) {
-  if (lane % kWarp != 0) return;
-  asm volatile(
-      "st.release.cta.shared::cta.u32 [%0], %1;" ::"r"(shared_address(&control().matrix.read[portion][lane / kWarp])),
-      "r"(number + 1)
-      : "memory");
+/// A portion of the tiles of a command is no longer needed: the warp has read it. Released to the loader, in
+/// Loader::await_read(). By one thread.
+__device__ __forceinline__ void tell_read(uint32_t portion, uint32_t number, uint32_t warp) {
+  asm volatile("st.release.cta.shared::cta.u32 [%0], %1;" ::"r"(shared_address(&control().matrix.read[portion][warp])),
+               "r"(number + 1)
+               : "memory");
 }
 
 /// The steps of a command that the matrix unit may still be at, those of one portion or of both. What waits for them is
@@ -37,38 +35,45 @@ struct UnderWay {
 
 __device__ __forceinline__ void tell_finished(UnderWay& under_way, uint32_t lane) {
   __syncwarp();
-  if (under_way.first) tell_read(0, under_way.number, lane);
-  if (under_way.second) {
-    tell_read(1, under_way.number, lane);
-    // Releases what the warp wrote and that it has read; pairs with wait_command().
-    if (lane % kWarp == 0) barrier_arrive(&control().matrix.done[CommandRing::place(under_way.number)]);
+  if (lane % kWarp == 0) {
+    if (under_way.first) tell_read(0, under_way.number, lane / kWarp);
+    if (under_way.second) {
+      tell_read(1, under_way.number, lane / kWarp);
+      // Releases what the warp wrote and that it has read; pairs with wait_command().
+      barrier_arrive(&control().matrix.done[CommandRing::place(under_way.number)]);
+    }
   }
   under_way.first = under_way.second = false;
 }
-__device__ __forceinline__ void finish_all(UnderWay& under_way, uint32_t lane) {
-  if (__any_sync(~0u, under_way.first || under_way.second) == 0) return;
-  finish_products();
-  tell_finished(under_way, lane);
+
+/// Whether that portion of both tiles is there. One answer for the whole warp, all of which has acquired it then.
+__device__ __forceinline__ bool has_portion(LoadPhase left, LoadPhase right, uint32_t portion) {
+  const uint32_t behind = portion * uint32_t{sizeof(uint64_t)};
+  const bool is_left_there = barrier_has_ended_at((left & ~1u) + behind, left & 1);
+  const bool is_right_there = barrier_has_ended_at((right & ~1u) + behind, right & 1);
+  return __all_sync(~0u, is_left_there && is_right_there) != 0;
+}
+/// Waits for it. Loaders may have to know before what this warp has read.
+__device__ __forceinline__ void await_portion(LoadPhase left, LoadPhase right, uint32_t portion, UnderWay& under_way,
+                                              uint32_t lane) {
+  if (has_portion(left, right, portion)) return;
+  if (__any_sync(~0u, under_way.first || under_way.second) != 0) {
+    finish_products();
+    tell_finished(under_way, lane);
+  }
+  const uint32_t behind = portion * uint32_t{sizeof(uint64_t)};
+  barrier_wait_at((left & ~1u) + behind, left & 1);
+  barrier_wait_at((right & ~1u) + behind, right & 1);
 }
 
-/// Waits for the phase of a barrier that others may end only when they know what this warp has read.
-__device__ __forceinline__ void await_phase(uint32_t address, uint32_t parity, UnderWay& under_way, uint32_t lane) {
-  // One answer for the whole warp.
-  if (__any_sync(~0u, barrier_has_ended_at(address, parity)) == 0) finish_all(under_way, lane);
-  barrier_wait_at(address, parity);
-}
-__device__ __forceinline__ void await_portion(LoadPhase phase, uint32_t portion, UnderWay& under_way, uint32_t lane) {
-  await_phase((phase & ~1u) + portion * uint32_t{sizeof(uint64_t)}, phase & 1, under_way, lane);
-}
-
-/// The steps of a product, four at a time: as many as lie in a chunk of 128 bytes. `left` and `right` are the low words
-/// of the descriptors of the first one.
-template <bool is_bfloat16, bool across, int kBlocks, int kCols>
-__device__ __forceinline__ void begin_four_steps(ThreadSums<kBlocks, kCols>& sums, const Operand& left_operand,
-                                                 const Operand& right_operand, uint32_t left, uint32_t right,
-                                                 uint32_t onto) {
+/// Some of four steps of a product, as many as lie in a chunk of 128 bytes. `left` and `right` are the low words of the
+/// descriptors of the first one.
+template <bool is_bfloat16, bool across, uint32_t kBegin, uint32_t kEnd, int kBlocks, int kCols>
+__device__ __forceinline__ void begin_steps(ThreadSums<kBlocks, kCols>& sums, const Operand& left_operand,
+                                            const Operand& right_operand, uint32_t left, uint32_t right,
+                                            uint32_t onto) {
 #pragma unroll
-  for (uint32_t step = 0; step < kTogether; ++step) {
+  for (uint32_t step = kBegin; step < kEnd; ++step) {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       multiply<is_bfloat16, across, kCols>(
@@ -99,53 +104,69 @@ struct ProductSteps {
         steps(command.steps),
         first_steps(command.first_steps),
         onto(command.onto) {}
-  /// Whether its steps can be begun four at a time.
+  /// Whether its steps can be begun four at a time, in each portion.
   __device__ __forceinline__ bool is_regular() const {
-    return left.step() != 0 && right.step() != 0 && (steps | first_steps) % kTogether == 0;
+    return left.step() != 0 && right.step() != 0 && (steps | first_steps) % kTogether == 0 && first_steps < steps;
   }
 };
 
 /// A product and those that follow it, as long as they are of the same kind and have come already. Returns the number
-/// behind the last one.
+/// behind the last one. What comes next is found out while the matrix unit is at steps: between them it waits.
 template <MatrixWork kWork, int kBlocks, int kCols>
 __device__ __forceinline__ uint32_t multiply_regular(ThreadSums<kBlocks, kCols>& sums, ProductSteps product,
                                                      uint32_t group, uint32_t number, uint32_t lane) {
   const MatrixUnit& unit = control().matrix;
   UnderWay under_way{number, false, false};
-  while (true) {
+  bool is_there = false;  // the portion whose steps begin next
+  bool goes_on = true;
+  while (goes_on) {
     uint32_t left = product.left.begin() + group * kBlocks * product.left.block;
     uint32_t right = product.right.begin();
     uint32_t step = 0;
-#pragma unroll
-    for (uint32_t portion = 0; portion < kPortions; ++portion) {
-      await_portion(product.left_load, portion, under_way, lane);
-      await_portion(product.right_load, portion, under_way, lane);
-      // Tiles that are not divided come with both portions at once.
-      if (portion == 0 && is_so(product.first_steps == 0)) continue;
-      const uint32_t end = portion == 0 ? product.first_steps : product.steps;
+    constexpr uint32_t kFirst = kTogether / 2;
+    const auto begin_some = [&]<uint32_t kBegin, uint32_t kEnd>() {
+      begin_steps<is_of_bfloat16(kWork), is_across(kWork), kBegin, kEnd>(sums, product.left, product.right, left, right,
+                                                                         product.onto);
+    };
+    const auto begin_portion = [&](uint32_t end, bool first, bool second) {
       begin_products();
-      while (is_so(step < end)) {
-        begin_four_steps<is_of_bfloat16(kWork), is_across(kWork)>(sums, product.left, product.right, left, right,
-                                                                  product.onto);
+      begin_some.template operator()<0, kFirst>();
+      commit_products();
+      // The matrix unit has something to do, and the one before is told as soon as it is behind it.
+      finish_older_products();
+      tell_finished(under_way, lane);
+      under_way = {number, first, second};
+      begin_some.template operator()<kFirst, kTogether>();
+      product.onto = 1;
+      for (step += kTogether; is_so(step < end); step += kTogether) {
         left += product.left.four_steps();
         right += product.right.four_steps();
-        product.onto = 1;
-        step += kTogether;
+        begin_some.template operator()<0, kTogether>();
       }
+      left += product.left.four_steps();
+      right += product.right.four_steps();
       commit_products();
-      if (is_so(under_way.first || under_way.second)) {
-        finish_older_products();
-        tell_finished(under_way, lane);
-      }
-      under_way = {number, portion == 0 || product.first_steps == 0, portion == 1};
+    };
+    if (!is_there) await_portion(product.left_load, product.right_load, 0, under_way, lane);
+    // Tiles that are not divided come with both portions at once.
+    const bool is_divided = is_so(product.first_steps != 0);
+    if (is_divided) {
+      begin_portion(product.first_steps, true, false);
+      is_there = has_portion(product.left_load, product.right_load, 1);
+    }
+    if (!is_divided || !is_there) await_portion(product.left_load, product.right_load, 1, under_way, lane);
+    begin_portion(product.steps, !is_divided, true);
+    const uint32_t place = CommandRing::place(number + 1);
+    // Acquires the next command, if there is one.
+    const bool is_ready = barrier_has_ended_at(shared_address(&unit.ready[place]), CommandRing::parity(number + 1));
+    goes_on = __all_sync(~0u, is_ready) != 0;
+    if (goes_on) {
+      const MatrixCommand& next = unit.commands[place];
+      product = ProductSteps(next);
+      goes_on = is_so(next.work == kWork && product.is_regular());
+      is_there = goes_on && has_portion(product.left_load, product.right_load, 0);
     }
     ++number;
-    const uint32_t place = CommandRing::place(number);
-    if (!is_so(barrier_has_ended_at(shared_address(&unit.ready[place]), CommandRing::parity(number)))) break;
-    barrier_wait(const_cast<uint64_t*>(&unit.ready[place]), CommandRing::parity(number));
-    const MatrixCommand& next = unit.commands[place];
-    product = ProductSteps(next);
-    if (!is_so(next.work == kWork && product.is_regular())) break;
   }
   finish_products();
   tell_finished(under_way, lane);

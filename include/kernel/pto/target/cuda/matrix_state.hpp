@@ -14,7 +14,6 @@ inline constexpr uint32_t kKeptTiles = 16;
 inline constexpr uint32_t kViews = 4;
 /// A tile that is kept begins at a multiple of this.
 inline constexpr uint32_t kPage = 1024;
-inline constexpr uint32_t kMostPages = 256;
 inline constexpr uint32_t kNowhere = ~0u;
 /// Of loads to the loaders that may be under way at once.
 inline constexpr uint32_t kOrders = 8;
@@ -128,7 +127,7 @@ struct KeptTile {
     uint32_t reach;    // it may be loaded from here to this many bytes behind that
     uint32_t bytes;    // of memory, from its first to behind its last
     uint32_t reader;   // the command behind the last one that reads it
-    uint16_t is_read;  // not 0: there is one since the last load
+    uint16_t is_read;  // kHasReader: there is one since the last load; 0: none
     Split wanted;      // by products
     Split split;       // of the last load
     uint32_t loads;    // of this place, so far
@@ -252,7 +251,6 @@ struct MatrixUnit {
   KeptTile tiles[kKeptTiles];
   Views views[2];  // of Left, of Right
   MapKey maps[kMaps];
-  uint8_t tile_of_page[kMostPages];
 };
 
 }  // namespace baton::cuda

@@ -47,7 +47,7 @@ PTO_INLINE __device__ void post_views(const WantedProduct& wanted, const Operand
   KeptTile::State& left_state = unit.tiles[left.link.tile].state;
   KeptTile::State& right_state = unit.tiles[right.link.tile].state;
   left_state.reader = right_state.reader = number + 1;
-  left_state.is_read = right_state.is_read = 1;
+  left_state.is_read = right_state.is_read = kHasReader;
 }
 
 /// Whatever came before it.
@@ -111,7 +111,7 @@ PTO_INLINE __device__ bool post_product(const WantedProduct& wanted) {
   if (other != 0) [[unlikely]]
     return begin_products_of<is_bfloat16, begins>(wanted);
   post_views<is_bfloat16, begins>(wanted, left, right, number);
-  return true;
+  return right.operand.high != 0;  // true
 }
 
 /// Whether the sums that are in registers have these elements of an accumulator.

@@ -131,7 +131,7 @@ PTO_INLINE __device__ bool make_view(const WantedView& wanted) {
     return make_view_anew<side, across>(wanted);
   connect_view<across>(view, wanted, id, tile);
   views.tiles[number] = static_cast<uint16_t>(1u << id);
-  return true;
+  return tile.state.bytes != 0;  // true
 }
 
 /// The number of the view that has this address; kViews if there is none.

@@ -71,23 +71,25 @@ struct PostedLines {
   /// Calls copy(bytes in shared memory, bytes in memory, how many) for each line.
   template <typename Copy>
   __device__ __forceinline__ void for_lines(const Copy& copy) const {
+    // Most have one, and what is short is there sooner.
+#pragma unroll 1
     for (uint32_t line = 0; line < lines; ++line) {
       copy(__cvta_shared_to_generic((tile + line * tile_pitch) * kUnit),
            reinterpret_cast<void*>(memory + uint64_t{line} * memory_pitch * kUnit), bytes * kUnit);
     }
   }
 
-  /// Whether this is the lane that begins the copies. What lanes did to tiles comes before.
+  /// Whether this is the lane that begins the copies. What lanes and the director did to tiles comes before.
   __device__ __forceinline__ bool is_next(kernel::Lanes lanes) const {
     if (lanes_wrote != 0) {
+      // The first lane's is also one of what the director did before it posted this.
       fence_shared_copies();
       meet_lanes(lanes);
     }
     if (lanes.lane != 0) return false;
-    // Of what the director did.
     if (memory_changed != 0) {
       fence_copies();
-    } else {
+    } else if (lanes_wrote == 0) {
       fence_shared_copies();
     }
     return true;

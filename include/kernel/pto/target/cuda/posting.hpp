@@ -16,78 +16,91 @@ __device__ inline void wait_loads(uint32_t end) {
   }
 }
 
+/// For which no load is waited for.
+__device__ __forceinline__ void write_work(uint32_t place, uint64_t address) {
+  *reinterpret_cast<uint4*>(&control().lanes.works[place]) =
+      uint4{static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32), 0, 0};
+}
+
 /// Waits until lanes have done all that was posted. Acquires what they wrote.
 PTO_OUTLINED __device__ inline void await_lanes() {
   LaneQueue& queue = control().lanes;
-  const uint32_t place = queue.place;
-  *reinterpret_cast<uint4*>(&queue.works[place]) = uint4{static_cast<uint32_t>(kNoWork), 0, 0, 0};
-  queue.place = place_after(place);
-  meet_at_work(place);
-  queue.settled = ++queue.posted;
+  const uint32_t number = queue.counts.posted;
+  write_work(place_of_work(number), kNoWork);
+  meet_at_work(place_of_work(number));
+  queue.counts.settled = queue.counts.posted = number + 1;
 }
 
 PTO_OUTLINED __device__ inline void settle_all_work() {
-  LaneQueue& queue = control().lanes;
-  queue.unsettled = 0;
-  if (queue.posted != queue.settled) await_lanes();
-  wait_loads(queue.loads_wanted);
+  WorkCounts& counts = control().lanes.counts;
+  if (counts.posted != counts.settled) await_lanes();
+  counts.loads_given = counts.loads_wanted;
+  wait_loads(counts.loads_wanted);
 }
 
-/// Lanes wait before that work for the loads from `given` to before `wanted`, but for those that have ended, whose
-/// barriers may be used again. Returns the first of them.
-__device__ __forceinline__ uint32_t give_loads(uint32_t given, uint32_t wanted, uint32_t number) {
-  Control& mine = control();
-  const uint32_t ended = mine.copies.loads_ended;
-  uint32_t first = static_cast<int32_t>(ended - given) > 0 ? ended : given;
-  if (static_cast<int32_t>(first - wanted) > 0) first = wanted;
-#pragma unroll 1
-  for (uint32_t load = first; load != wanted; ++load) mine.copies.targets[load % kLoads].work = number + 1;
-  mine.lanes.loads_given = wanted;
-  return first;
+/// A closure from where the compiler knows that it is shared memory; in registers: what the body writes might change
+/// it, for all that the compiler knows.
+template <typename Body>
+__device__ __forceinline__ Body closure_of(uint32_t closure) {
+  asm("" : "+r"(closure));
+  return *static_cast<const Body*>(__cvta_shared_to_generic(closure));
+}
+
+template <typename Body>
+__device__ void posted_on_lane(uint32_t closure, kernel::Lanes lanes) {
+  const Body body = closure_of<Body>(closure);
+  body(lanes);
 }
 
 /// Lanes do it now, and the director waits. For what nobody would post: the shortest way there and back.
 PTO_INLINE __device__ void do_work(LaneWork work) {
-  LaneQueue& queue = control().lanes;
-  if (queue.unsettled != 0) settle_all_work();
-  const uint32_t place = queue.place;
-  const uint32_t after = place_after(place);
-  *reinterpret_cast<uint4*>(&queue.works[after]) = uint4{static_cast<uint32_t>(kNoWork), 0, 0, 0};
-  *reinterpret_cast<uint4*>(&queue.works[place]) =
-      uint4{static_cast<uint32_t>(reinterpret_cast<uint64_t>(work)),
-            static_cast<uint32_t>(reinterpret_cast<uint64_t>(work) >> 32), 0, 0};
+  WorkCounts& counts = control().lanes.counts;
+  if (counts.is_unsettled()) settle_all_work();
+  const uint32_t number = counts.posted;
+  const uint32_t place = place_of_work(number);
+  const uint32_t after = place_of_work(number + 1);
+  write_work(after, kNoWork);
+  write_work(place, reinterpret_cast<uint64_t>(work));
   meet_at_work(place);
-  queue.place = place_after(after);
-  queue.settled = queue.posted += 2;
-  queue.loads_given = queue.loads_wanted;
+  counts.settled = counts.posted = number + 2;
   meet_at_work(after);
 }
 
 struct NoClosure {};
 
+/// The next work waits for the loads that are wanted, but for those that have ended, whose barriers may be used again.
+__device__ __forceinline__ void give_loads() {
+  Control& mine = control();
+  WorkCounts& counts = mine.lanes.counts;
+  const uint32_t wanted = counts.loads_wanted;
+  const uint32_t ended = mine.copies.loads_ended;
+  uint32_t first = counts.loads_given;
+  counts.loads_given = wanted;
+  if (static_cast<int32_t>(ended - first) > 0) first = ended;
+  if (static_cast<int32_t>(wanted - first) <= 0) return;
+  PostedWork& next = mine.lanes.works[place_of_work(counts.posted)];
+  next.first_load = first;
+  next.load_count = wanted - first;
+  for (uint32_t load = first; load != wanted; ++load) mine.copies.targets[load % kLoads].work = counts.posted + 1;
+}
+
 /// `closure`: what `work` is called with, a copy of it.
 template <typename Closure>
 PTO_INLINE __device__ void post(LaneWork work, const Closure& closure) {
   static_assert(sizeof(Closure) <= kPostedBytes && std::is_trivially_copyable_v<Closure>);
-  Control& mine = control();
-  LaneQueue& queue = mine.lanes;
-  const uint32_t number = queue.posted;
-  const uint32_t place = queue.place;
+  LaneQueue& queue = control().lanes;
+  const WorkCounts counts = read_at_once(queue.counts);
+  const uint32_t number = counts.posted;
+  const uint32_t place = place_of_work(number);
   PostedWork& next = queue.works[place];
   memcpy(static_cast<void*>(next.closure), static_cast<const void*>(&closure), sizeof closure);
-  uint32_t given = queue.loads_given;
-  const uint32_t wanted = queue.loads_wanted;
-  if (given != wanted) given = give_loads(given, wanted, number);
-  *reinterpret_cast<uint4*>(&next) =
-      uint4{static_cast<uint32_t>(reinterpret_cast<uint64_t>(work)),
-            static_cast<uint32_t>(reinterpret_cast<uint64_t>(work) >> 32), given, wanted - given};
-  queue.posted = number + 1;
-  queue.place = place_after(place);
-  queue.unsettled = 1;
+  write_work(place, reinterpret_cast<uint64_t>(work));
+  if (counts.loads_given != counts.loads_wanted) give_loads();
+  queue.counts.posted = number + 1;
   // Neither place nor barrier is one that lanes may still be at: as many are free as they have done works.
-  if (number - queue.settled >= kAhead) {
+  if (number - counts.settled >= kAhead) {
     meet_at_work(place);
-    queue.settled = number;
+    queue.counts.settled = number;
   } else {
     announce_work(place);
   }

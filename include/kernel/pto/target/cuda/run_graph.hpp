@@ -24,15 +24,15 @@ __device__ void run_filled_session(Sums sums, uint32_t lane);
 template <Multiplies kMultiplies>
 __device__ __forceinline__ void lane_life() {
   Control& mine = control();
-  LaneQueue& queue = mine.lanes;
   const kernel::Lanes lanes{threadIdx.x, core_threads() - kWarp};
   // Not one that shares its part of the multiprocessor with the director.
   const bool looks = lanes.lane / kWarp == 1;
-  for (uint32_t place = 0;; place = place_after(place)) {
-    const PostedWork& next = queue.works[place];
+  const uint32_t works = shared_address(mine.lanes.works);
+  for (uint32_t place = 0;; place = place_of_work(place + 1)) {
+    const uint32_t at = works + place * uint32_t{sizeof(PostedWork)};
     // Acquires the work that the director released in post(); releases what the work before wrote.
-    meet_at_work(place);
-    const auto head = *reinterpret_cast<const uint4*>(&next);
+    await_work(place, lanes.count + kWarp);
+    const auto head = *static_cast<const uint4*>(__cvta_shared_to_generic(at));
     if (head.w != 0) {
       // Acquires what loads have brought.
       for (uint32_t load = head.z, left = head.w; looks && left != 0; --left, ++load) {
@@ -41,16 +41,16 @@ __device__ __forceinline__ void lane_life() {
       meet_lanes(lanes);
     }
     const uint64_t work = head.x | uint64_t{head.y} << 32;
-    if (work > kNoWork) {
-      reinterpret_cast<LaneWork>(work)(next.closure, lanes);
-    } else if (work == 0) {
-      const Sums session = kMultiplies == Multiplies::on_matrix_unit ? mine.matrix.sums.session : Sums::none;
-      if (session == Sums::none) return;
+    if (kMultiplies == Multiplies::on_matrix_unit && work == 0) {
       if (mine.matrix.begins == Begins::at_zero) {
-        run_session(session, lanes.lane);
+        run_session(mine.matrix.sums.session, lanes.lane);
       } else {
-        run_filled_session(session, lanes.lane);
+        run_filled_session(mine.matrix.sums.session, lanes.lane);
       }
+      continue;
+    }
+    if (work != kNoWork) {
+      reinterpret_cast<LaneWork>(work)(at + uint32_t{offsetof(PostedWork, closure)}, lanes);
     }
   }
 }
@@ -78,7 +78,6 @@ __device__ inline void prepare_matrix_unit(MatrixUnit& unit) {
   forget_matrices();
   for (KeptTile& tile : unit.tiles) tile.state.loads = 0;
   for (MapKey& map : unit.maps) map.form = 0;
-  for (uint8_t& tile : unit.tile_of_page) tile = 0;
   const uint32_t warps = core_threads() / kWarp - 1;
   for (uint64_t& ready : unit.ready) barrier_init(&ready, 1);
   for (uint64_t& done : unit.done) barrier_init(&done, warps);
@@ -246,7 +245,8 @@ __device__ inline bool run_packet(const Run& run, const KeptControl& mine, uint3
     end_kernel(left);
   }
   // Conditions may be those of copies.
-  const bool copied = (left.copies | mine->lanes.unsettled) != 0;
+  // Loads that are wanted are copies.
+  const bool copied = (left.copies | (mine->lanes.counts.posted ^ mine->lanes.counts.settled)) != 0;
   if (left.copies != 0 && run.window_bytes != 0) forget_matrices();
   if (copied && head.told_count != 0) finish_stores();
   if (head.told_count != 0) complete(run, packet, head.told_count);
@@ -337,8 +337,8 @@ __device__ __forceinline__ void run_core(const Run& run) {
     lane_life<kMultiplies>();
   } else if (threadIdx.x == director) {
     direct(run);
-  } else if (kMultiplies == Multiplies::on_matrix_unit && threadIdx.x >= kMostThreads && threadIdx.x % kWarp == 0) {
-    loader_life((threadIdx.x - kMostThreads) / kWarp);
+  } else if (kMultiplies == Multiplies::on_matrix_unit && threadIdx.x >= kMostThreads) {
+    loader_life((threadIdx.x - kMostThreads) / kWarp, threadIdx.x % kWarp);
   }
 }
 

@@ -246,7 +246,7 @@ __device__ inline void direct_stay(const Stay& stay) {
         run_task_command(mine, stay.cores, ended);
         looked_at = kOfTask;
       }
-      if ((mine->left.copies | mine->lanes.unsettled) != 0) {
+      if (mine->left.copies != 0 || mine->lanes.counts.is_unsettled()) {
         finish_stores();
         release_buffers();
       }
