@@ -48,7 +48,7 @@ BATON_C_API int comm_release_domain_windows(CommHandle handle, uint64_t ctx);
 BATON_C_API int comm_put(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, const void* source,
                          size_t bytes);
 BATON_C_API int comm_get(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, void* target, size_t bytes);
-/* Adds `value` to a signal, a 32-bit counter at a multiple of 4, and wakes who waits for it. */
+/* Adds `value` to a signal, a 32-bit counter at a multiple of 4, and wakes those that wait for it. */
 BATON_C_API int comm_notify(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value);
 /* Until the signal has at least `value`, or BATON_WAIT_TIMEOUT. `rank` is on the host of the caller. */
 BATON_C_API int comm_wait(CommHandle handle, uint64_t ctx, uint32_t rank, size_t offset, int32_t value);

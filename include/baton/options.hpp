@@ -30,7 +30,7 @@ struct BATON_API Options {
   std::optional<std::chrono::nanoseconds> kernel_timeout;
   /// BATON_JOIN_TIMEOUT: how long the ranks of a job wait for each other to arrive.
   std::chrono::nanoseconds join_timeout = std::chrono::seconds(30);
-  /// BATON_HELLO_TIMEOUT: how long who connects to a rank from another host may take to show that it is of the job.
+  /// BATON_HELLO_TIMEOUT: how long a connection from another host may take to show that it belongs to the job.
   std::chrono::nanoseconds hello_timeout = std::chrono::seconds(60);
   /// BATON_LOG: trace, debug, info, warn, error, off.
   LogLevel log = LogLevel::warn;

@@ -140,7 +140,7 @@ void Mailbox::deliver(const Handle& message, int from, const PacketHeader& heade
       return;
     }
   } else {
-    // Relaxed: a limit. Who sees an older number offers what it could have put.
+    // Relaxed: a limit. A rank that sees an older number offers what it could have put.
     incoming_[index].small_bytes += header.content_bytes;
     word(from, layout_.claimed_by(me_.rank())).store(incoming_[index].small_bytes, std::memory_order_relaxed);
     if (fits && header.bytes != 0) std::memcpy(message->data, content, header.bytes);

@@ -67,7 +67,7 @@ struct Array {
 };
 
 enum class Layout : std::uint8_t { contiguous, strided };
-/// Which memory will do. Who takes any asks for its place before touching it.
+/// Which memory will do. A caller that takes any asks for its place before touching it.
 enum class Lies : std::uint8_t { on_host, anywhere };
 
 /// A tensor over the memory of `object`: one of ours, or anything with the buffer protocol or DLPack. Nothing is

@@ -1,8 +1,7 @@
-// The clock of what `baton check` reads: a number that all processes share which write to a file.
+// The clock of events for `baton check`: a number that all processes that write to a file share.
 //
-// Who releases something takes a number before, who acquires it takes one after, and gets a later one. Counters of
-// processors do not tell that: they may differ; and a processor may read its own one while a load that stands in front
-// of that is still under way.
+// A release takes a number before it, an acquire takes one after it, which is larger. Counters of processors do not
+// promise that: they may differ, and a processor may read its own while an earlier load is still under way.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,7 @@ struct CheckedActor {
   Activity activity = 0;
 };
 
-/// Before who takes it can know.
+/// Before its taker can know.
 void note_hand(const CheckedActor& by, std::uint64_t token) noexcept;
 /// After all who hand it over.
 void note_take(const CheckedActor& by, std::uint64_t token) noexcept;

@@ -1,6 +1,6 @@
 // Events: what happened, as records of one size. This is the one file that knows their kinds.
 //
-// Threads write them to rings (base/event_ring.hpp), through base/recorder.hpp. Who adds a kind adds a row to
+// Threads write them to rings (base/event_ring.hpp), through base/recorder.hpp. A new kind needs a row in
 // kEventKinds; docs/reference/trace.md lists the fields.
 #pragma once
 
@@ -111,7 +111,7 @@ inline constexpr EventKindInfo kEventKinds[] = {
     {EventKind::touch, "touch", EventLevel::check, EventClass::mark, "window", {"memory", "owner, use", "begin", "end"}},
     {EventKind::change, "change", EventLevel::check, EventClass::mark, "window", {"memory", "owner, operation", "offset", "value"}},
     {EventKind::saw, "saw", EventLevel::check, EventClass::mark, "window", {"memory", "owner, comparison", "offset", "value"}},
-    // Who takes a token comes after all who have handed it over.
+    // Taking a token comes after all handing it over.
     {EventKind::hand, "hand", EventLevel::check, EventClass::mark, "", {"token"}},
     {EventKind::take, "take", EventLevel::check, EventClass::mark, "", {"token"}},
     // Several touches of one instruction: rows of a matrix.
@@ -166,7 +166,7 @@ inline constexpr EventOutcome kLastEventOutcome = EventOutcome::expired;
 /// Of an event that belongs to no rank.
 inline constexpr std::uint32_t kNoRank = 0xffff'ffff;
 
-/// Who a wait is for, where it is for all ranks of a domain.
+/// The owner of a wait for all ranks of a domain.
 inline constexpr std::uint64_t kAllOwners = ~std::uint64_t{0};
 
 /// Which activity of a rank: its program, one of the cores of its chip, an engine.

@@ -57,7 +57,7 @@ class BasicRingWriter {
     Slot& slot = slots_[next_ & mask_];
     for (std::size_t i = 0; i < kWords; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
     ++next_;
-    // Pairs with the load in read_ring(): who sees the number sees the event.
+    // Pairs with the load in read_ring(): a reader that sees the number sees the event.
     ring_->written.store(next_, std::memory_order_release);
   }
   [[nodiscard]] std::uint64_t written() const noexcept { return next_; }

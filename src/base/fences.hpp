@@ -1,7 +1,7 @@
 // Order between plain reads or writes of memory that somebody else may change, and a word that says so.
 //
 //   changes   word ─> order_stores() ─> data
-//   reads     data ─> order_loads() ─> word       who reads changed data sees the word
+//   reads     data ─> order_loads() ─> word       a reader of changed data sees the word
 #pragma once
 
 #include <atomic>

@@ -13,7 +13,7 @@ using HashKey = std::array<std::uint8_t, 16>;
 /// From the system's source of random numbers. Throws Error (system) if there is none.
 [[nodiscard]] HashKey make_hash_key();
 
-/// Who has seen any number of these can neither make another one nor find the key.
+/// Any number of these do not help to make another one or to find the key.
 [[nodiscard]] std::uint64_t keyed_hash(const HashKey& key, std::span<const std::byte> bytes) noexcept;
 
 }  // namespace baton

@@ -90,7 +90,7 @@ constexpr Row kOptions[] = {
       "none, or all that run on one vector core while nothing else is in flight."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.in_place = parse_in_place(i.name, text); }},
     {{"BATON_SEED", "a number, 0 or more", "",
-      "What a chip leaves open (who runs next, when copies and notifications arrive), simulated chips choose by it."},
+      "Simulated chips choose by it what a chip leaves open: who runs next, when copies and notifications arrive."},
      [](Options& o, const OptionInfo& i, std::string_view text) { o.seed = parse_seed(i.name, text, i.form); }},
     {{"BATON_EVENTS", "a file", "",
       "Where simulated chips write what happens on them, a line each; a rank of `baton run` appends its number."},

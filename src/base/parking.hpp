@@ -111,7 +111,7 @@ template <class Test>
 }
 
 /// Looks for so long as somebody who runs now on another processor may take to make `test` hold, and returns whether it
-/// does; not where it may be another fiber of this thread. For who knows that nobody else is missing.
+/// does; not where it may be another fiber of this thread. For callers that know that nobody else is missing.
 bool look_for_a_moment(FunctionRef<bool()> test);
 
 /// Crowding of `participants` that all want to run, on the processors of this process.

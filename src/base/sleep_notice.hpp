@@ -4,7 +4,7 @@
 //   the thread       announce(): puts the notice up ─> heavy fence ─> looks for work and at the notice ─> sleeps
 //
 // The thread that takes the notice down rings once. That may be before the thread has come to its doorbell, and for
-// work that is done by now; who comes next finds no notice, and does not ring. So a thread whose notice is gone must
+// work that is done by now; the next one finds no notice, and does not ring. So a thread whose notice is gone must
 // not sleep.
 #pragma once
 

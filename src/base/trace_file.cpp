@@ -147,7 +147,7 @@ void TraceFile::join() {
   }
 }
 
-// Relaxed, both: who asks has waited for the processes to end.
+// Relaxed, both: the caller has waited for the processes to end.
 bool TraceFile::has_processes() const noexcept { return header().processes.load(std::memory_order_relaxed) != 0; }
 std::uint32_t TraceFile::add_process() noexcept { return header().processes.fetch_add(1, std::memory_order_relaxed); }
 

@@ -1,4 +1,4 @@
-// Who does what is recorded: numbers for the programs of ranks and for the activities of their chips.
+// What is recorded was done by these: numbers for the programs of ranks and for the activities of their chips.
 //
 // A rank is one of its process: nodes that run beside each other have chips of the same numbers, which have nothing to
 // do with each other.

@@ -45,7 +45,7 @@ bool Clock::join(const Clock& other) {
     for (std::size_t i = 0; i < kBlock; ++i) joined[i] = std::max((*mine->block)[i], (*theirs.block)[i]);
     if (joined == *mine->block) continue;
     grew = true;
-    // Who has seen all of it shares it.
+    // A clock that has seen all of it shares it.
     mine->block = joined == *theirs.block ? theirs.block : make_block(joined);
   }
   if (added.empty()) return grew;

@@ -36,7 +36,7 @@ class Clock {
   /// A block, and which one it is: that of actors index * kBlock and following.
   struct Part {
     std::size_t index;
-    std::shared_ptr<Block> block;  // which others may share; who has it alone changes it
+    std::shared_ptr<Block> block;  // which others may share; its only owner may change it
   };
   using Parts = std::vector<Part, Recycling<Part>>;
   /// By index; the others are all zero.
@@ -62,7 +62,7 @@ struct Stamp {
   std::shared_ptr<const Clock> seen;
 
   [[nodiscard]] Time operator[](Actor other) const noexcept { return other == actor ? time : (*seen)[other]; }
-  /// Whether who has seen `clock` has the event behind him.
+  /// Whether the event comes before `clock`.
   [[nodiscard]] bool is_in(const Clock& clock) const noexcept { return clock[actor] >= time && clock.covers(*seen); }
   void join_to(Clock& clock) const {
     clock.join(*seen);

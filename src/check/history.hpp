@@ -2,7 +2,7 @@
 //
 // A history is one run that happened, in an order in which it could have happened. Everything that orders is one of
 // two things: somebody hands a token over, and who takes it comes after all who handed it over (barriers, edges of
-// tasks, copies and their events, starts and ends of runs); or somebody changes a word, and who waits for it comes
+// tasks, copies and their events, starts and ends of runs); or somebody changes a word, and its waiter comes
 // after whatever every way to satisfy the wait has in common (signals, words that only grow).
 #pragma once
 

@@ -6,7 +6,7 @@
 
 namespace baton::check {
 
-/// Addresses of values by their keys. Who owns the values forgets those that are gone.
+/// Addresses of values by their keys. The owner of the values forgets those that are gone.
 template <class Key, class Value>
 class Lately {
  public:

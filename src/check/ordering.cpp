@@ -47,7 +47,7 @@ void Ordering::wait(Step& step, const Event& event, ActorState& state) {
     state.number = ++last_number_;
   }
   if (step.is_calculated && *step.result == *state.seen) {
-    // What it was: who comes after it has calculated with that already.
+    // What it was: later events have used that already.
     state.number = step.number;
     state.seen = step.result;
     return;

@@ -91,7 +91,7 @@ int CheckCommand::run(const std::vector<std::string>& after_dashes) {
   const std::vector<std::optional<int>> all = schedules();
   for (const std::optional<int> seed : all) {
     const NamelessFile file;
-    // Keeps it in use: programs that follow each other are recorded one behind the other.
+    // Keeps it in use: programs that follow each other are recorded one after another.
     const TraceFile trace(file.path());
     job::LaunchOptions options;
     options.command = program;

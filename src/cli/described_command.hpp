@@ -14,7 +14,7 @@ struct DescribedOption {
   std::vector<std::string> choices;
   std::string text;
   std::string default_value;  // empty: there is none, or the text says it
-  bool repeats = false;       // several words, one behind the other
+  bool repeats = false;       // several words
 
   [[nodiscard]] bool is_argument() const noexcept { return names.empty(); }
   [[nodiscard]] bool takes_folder() const { return value == "DIR"; }

@@ -70,7 +70,8 @@ std::optional<int> HostMover::give_up(Code code) noexcept {
 void HostMover::throw_given_up() const {
   for (int peer = 0; peer < size(); ++peer) {
     auto& line = at<GivenUpLine>(peer, Layout::kGivenUpAt);
-    // Who gave up first is there; pairs with close() in give_up(), by the fence in check_kept() or the load in enter().
+    // The first one to give up is there; pairs with close() in give_up(), by the fence in check_kept() or the load in
+    // enter().
     if (!is_given_up(Word(line.call).load(std::memory_order_relaxed))) continue;
     const auto code = static_cast<Code>(Word(line.code).load(std::memory_order_relaxed));
     look_around();

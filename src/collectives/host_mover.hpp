@@ -59,7 +59,7 @@ class HostMover final : public Mover {
   explicit HostMover(Domain domain, std::optional<StagingRing> ring = std::nullopt,
                      PeerMemory::Within within = PeerMemory::Within::processor,
                      const std::optional<RankNames>& names = std::nullopt);
-  /// From now on who waits for long calls this, too: it throws if what members wait for will not come.
+  /// From now on long waits call this, too: it throws if what members wait for will not come.
   void look_further(std::function<void()> look) { look_further_ = std::move(look); }
 
   /// Begins the next call. `contribution_bytes` is what each offer() of it will have, at most.
@@ -72,8 +72,8 @@ class HostMover final : public Mover {
   /// Instead: what memory of this rank others know of is its own again. Returns a rank, if there is one, that is in the
   /// middle of writing there and does not go on; it may, later.
   [[nodiscard]] std::optional<int> give_up(Code code) noexcept;
-  /// For who has read memory of others in this call that they keep only until they return. Throws if one of them has
-  /// given the call up, and may have changed it before it was read.
+  /// For ranks that have read memory of others in this call, which those keep only until they return. Throws if one of
+  /// them has given the call up, and may have changed it before it was read.
   void check_kept() const {
     order_loads();
     // Pairs with the one in give_up(), which is ordered before what that rank writes afterwards.

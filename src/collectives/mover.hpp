@@ -46,7 +46,7 @@ class Mover {
 
   /// Contributions are small. offer() makes this rank's readable for those who have waited for it, with
   /// wait_announced() after its announce(), or at a meeting. It stays readable until all have finished this call.
-  /// room() is where it goes, for who writes it in parts.
+  /// room() is where it goes, for writing it in parts.
   void offer(const std::byte* data, std::size_t bytes) { copy(room(), data, bytes); }
   [[nodiscard]] virtual std::byte* room() = 0;
   virtual void announce() = 0;
@@ -66,7 +66,7 @@ class Mover {
   /// rank wrote before.
   virtual void step() = 0;
   virtual void wait_step(int peer, std::uint64_t steps) = 0;
-  /// Whether wait_step() would return at once; for who has other work to do until then.
+  /// Whether wait_step() would return at once; for ranks with other work to do until then.
   [[nodiscard]] virtual bool has_made(int peer, std::uint64_t steps) const = 0;
   /// Steps are published to all in one word.
   void tell(int /*peer*/) const noexcept {}

@@ -28,8 +28,8 @@ std::map<Key, Entry>& book() {
   return entries;
 }
 
-/// Grows whenever a window comes or goes. Relaxed: who is given an address of a window knows that it came, and so does
-/// its thread.
+/// Grows whenever a window comes or goes. Relaxed: a thread that is given an address of a window knows that it came,
+/// and so does its thread.
 std::atomic<std::uint64_t> book_version{1};
 
 /// What a thread has looked up lately.

@@ -72,8 +72,8 @@ class Delivery {
   /// To where find() would find them. Takes no part in who owns the memory, which costs more than a few bytes do.
   [[nodiscard]] Copied copy_in(wire::AllocationKey window, std::uint64_t offset, std::span<const std::byte> bytes);
 
-  /// Changes a signal as `message` says and wakes who waits for it. Releases what was written before; pairs with the
-  /// loads of waiters. False if there is no such signal.
+  /// Changes a signal as `message` says and wakes those that wait for it. Releases what was written before; pairs with
+  /// the loads of waiters. False if there is no such signal.
   [[nodiscard]] bool change_signal(const wire::PathHeader& message);
 
   /// Adds the payload of `message` to elements. False if there are no such elements; those of a window that this rank

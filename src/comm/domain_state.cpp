@@ -147,7 +147,7 @@ void DomainState::pass_barrier(std::uint64_t epoch, std::chrono::nanoseconds tim
 bool DomainState::arrive(std::uint64_t epoch) {
   if (kept_arrival_ == epoch) return false;
   if (!Barrier::count(*barrier_, epoch, groups_.here().size())) return false;
-  // Before members of this host pass, and may leave: who leaves waits for what its host has begun to tell.
+  // Before members of this host pass, and may leave: a rank that leaves waits for what its host has begun to tell.
   if (far_barrier_) far_barrier_->tell(epoch);
   Barrier::release(*barrier_, epoch);
   for (const std::uint32_t member : groups_.here()) world_->ring(members_[member]);
@@ -243,7 +243,8 @@ bool DomainState::wait(FunctionRef<bool()> test, const Deadline& deadline, Descr
     if (!woken && watch.look()) tell_deadlock(*world_);
     changes = control.changes.load(std::memory_order_seq_cst);
   }
-  // Before the record goes: this rank is one of those that wait. Who asks again and again does not want to know.
+  // Before the record goes: this rank is one of those that wait. A caller that asks again and again does not want to
+  // know.
   constexpr std::int64_t kWorthAReport = 100'000'000;
   if (!holds && since_ns != 0 && monotonic_ns() - since_ns >= kWorthAReport) expired_report = report_hang_once();
   entry.end();
@@ -322,7 +323,7 @@ void DomainState::throw_if_hopeless(FunctionRef<bool()> test, Describe describe_
   const bool hopeless_departure = waits_on == WaitsOn::any_member ? nobody_remains : !left.empty();
   const std::optional<std::uint32_t> dead_elsewhere = dead_watched(dead);
   if (dead.empty() && !dead_elsewhere && !hopeless_departure) return;
-  // Who is gone by now may have done its part first, after the caller's test.
+  // A rank that is gone by now may have done its part first, after the caller's test.
   if (test()) return;
 
   const std::string waited = since_ns == 0 ? "" : " for " + describe_duration(monotonic_ns() - since_ns);

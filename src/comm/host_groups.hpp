@@ -1,4 +1,4 @@
-// The members of a domain by host: who shares memory with this rank, and who takes the mail of each other host.
+// The members of a domain by host: which share memory with this rank, and which takes the mail of each other host.
 #pragma once
 
 #include <cstdint>

@@ -82,8 +82,8 @@ class Path : public Lookout {
   /// first.
   [[nodiscard]] virtual bool flush(Flushed what, const Deadline& deadline) = 0;
 
-  /// Deals with what has come, unless another thread does so already. Never blocks. Who waits for something that a rank
-  /// of another host does calls it; so does a thread of the path while nobody else has for a while.
+  /// Deals with what has come, unless another thread does so already. Never blocks. A thread that waits for something
+  /// that a rank of another host does calls it; so does a thread of the path while nobody else has for a while.
   virtual void progress() noexcept = 0;
 
   /// Which host a rank of the job is on: equal for two of the same one.

@@ -229,7 +229,7 @@ class HostsChips final : public Chips {
     }
   }
 
-  /// Under the locks of the path: writes down what came, and wakes who waits for it.
+  /// Under the locks of the path: writes down what came, and wakes those that wait for it.
   void take(std::uint32_t chip, const FarMessage& message) {
     switch (message.head.kind) {
       case FarKind::rings: chips_[chip].courier->take(message); break;

@@ -21,7 +21,7 @@
 namespace baton::node {
 namespace {
 
-/// Who connects and does not say who it is makes room for others at some time.
+/// Connections that have not said which chip they are; with more, the oldest is closed.
 constexpr std::size_t kMostStrangers = 64;
 
 }  // namespace
@@ -126,7 +126,7 @@ void NearChips::seat(UniqueFd stranger) {
   // Its chip takes what comes at once, unless it is stopped.
   limit_giving(stranger);
   mine.socket = std::move(stranger);
-  // Before the answer: who has it goes on to meet the node. Pairs with the load in has().
+  // Before the answer: a chip that has it goes on to meet the node. Pairs with the load in has().
   mine.has_come.store(true, std::memory_order_release);
   static_cast<void>(shm::send_with_descriptor(mine.socket.get(), &hello, sizeof hello, segment_.get(), nullptr, 0,
                                               Deadline::within(options().wait_timeout)));

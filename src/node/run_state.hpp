@@ -31,7 +31,7 @@ class RunState {
   /// What the run throws: of several failures the one from which the others follow; null if all went well.
   [[nodiscard]] std::exception_ptr root_cause() const;
 
-  /// The run is over. Everybody who waits for its end is told.
+  /// The run is over. All that wait for its end are told.
   void finish(std::exception_ptr result);
   [[nodiscard]] bool finished() const;
   /// Throws Error in a forked child, where no thread will end the run.

@@ -89,7 +89,7 @@ bool ended(Watch& watch) {
 }  // namespace
 
 void SignalWatches::add(Watch watch) {
-  // Who ended before is looked at once, too.
+  // Those that ended before are looked at once, too.
   watch.changes = changes_of(watch) - 1;
   const std::lock_guard lock(mutex_);
   watches_.push_back(std::move(watch));

@@ -126,7 +126,7 @@ Analysis analyse(const Trace& trace) {
         if (span.kind == EventKind::reach && span.a < kNoRank) whom = static_cast<std::uint32_t>(span.a);
         const auto missing = absent.find(i);
         if (missing != absent.end()) whom = missing->second;
-        // Who comes last to where all meet waits for nobody.
+        // The last one to a meeting waits for nobody.
         const bool is_meeting = span.kind == EventKind::barrier || span.kind == EventKind::allocation;
         if (!is_meeting || whom != kNoRank || missing != absent.end()) times.waited_for[whom] += span.length();
         break;

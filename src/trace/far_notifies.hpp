@@ -1,4 +1,4 @@
-// Notifies that went to another host: who sends one does not know what the signal has by it.
+// Notifies that went to another host: the sender does not know the value that the signal then has.
 #pragma once
 
 #include "trace/trace.hpp"

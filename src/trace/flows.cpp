@@ -113,7 +113,7 @@ std::unordered_map<std::size_t, std::uint32_t> find_absent(const Trace& trace) {
     const std::uint64_t expected = std::get<2>(key);
     // A trace may have begun, or ended, while some were there.
     if (meeting.came_about || meeting.ranks.size() >= expected) continue;
-    // Who the members of a smaller domain are is not recorded.
+    // The members of a smaller domain are not recorded.
     std::vector<std::uint32_t> missing;
     if (joined.size() == expected) std::ranges::set_difference(joined, meeting.ranks, std::back_inserter(missing));
     for (const std::size_t i : meeting.spans) absent[i] = missing.size() == 1 ? missing.front() : kNoRank;

@@ -1,4 +1,4 @@
-// The first bytes of every connection that UCX makes: who has not the key of the rank that it connects to is sent away
+// The first bytes of every connection that UCX makes: without the key of the rank that it connects to it is closed
 // before UCX sees anything of it.
 #pragma once
 

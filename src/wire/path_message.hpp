@@ -76,7 +76,7 @@ struct PathReceiver {
 };
 
 /// Why `header_bytes` at `header`, which came with a payload of `payload_bytes`, are no message for `receiver`; nullptr
-/// if they are. Where it is to be done is not checked here: that is for who knows the windows.
+/// if they are. Where it is to be done is not checked here: that is up to the code that knows the windows.
 [[nodiscard]] const char* path_defect(const void* header, std::size_t header_bytes, std::size_t payload_bytes,
                                       const PathReceiver& receiver) noexcept;
 

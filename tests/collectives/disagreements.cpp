@@ -207,7 +207,7 @@ void disagree(Domain& me, Level level, const Disagreement& what, std::uint64_t s
   Caller caller(me, level, seed);
   const bool odd = me.rank() == me.size() - 1;
   try {
-    // Whoever is not through with one of these when others disagree learns of it there.
+    // A rank that is still in one of these when others disagree learns of it there.
     for (int i = 0; i < 3; ++i) caller.call({.count = 10 + i});
     for (const ChipCall& one : odd ? what.odd : what.common) caller.call(one);
     // A rank from which nobody needed anything learns of it in the next call.

@@ -186,7 +186,7 @@ TEST(KernelMessages, ArriveInOrderAndWholeForEverySeed) {
   run_ranks(4, [](Domain me) { pass_messages(std::move(me), {.clusters = 1, .threads = 1}); });
 }
 
-// Whoever fails ends the waits of the others.
+// A rank that fails ends the waits of the others.
 TEST(KernelCollectives, SayWhatIsTooSmallAndThatARankFailed) {
   run_ranks(3, [](Domain me) {
     Chip chip(me, {.clusters = 1, .threads = 1});

@@ -1,4 +1,4 @@
-// Ranks that make different calls learn of it, with both sides; so does whoever makes two at once.
+// Ranks that make different calls learn of it, with both sides; so does a rank that makes two at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

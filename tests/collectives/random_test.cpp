@@ -30,8 +30,8 @@ TEST(RandomCalls, OnThreadsAreRight) {
   }
 }
 
-/// Calls on the world, started by some ranks and made by others; whoever has started one does something on a half of
-/// the ranks meanwhile.
+/// Calls on the world, started by some ranks and made by others; meanwhile those that started one do something on a
+/// half of the ranks.
 void random_started_calls(Domain me, std::uint64_t seed, int calls) {
   std::vector<int> half;
   for (int rank = me.rank() % 2; rank < me.size(); rank += 2) half.push_back(rank);

@@ -261,7 +261,7 @@ BATON_KERNEL(attend, In<float> projected, In<float, 2> keys, In<float, 2> values
   TSTORE(to, sum);
 }
 
-/// y = silu(gate) up, of which x has one behind the other. A block takes its share of lines.
+/// y = silu(gate) up, which x has one after the other. A block takes its share of lines.
 BATON_KERNEL(gate, In<float> x, Out<float> y) {
   Line gates;
   Line ups;

@@ -40,7 +40,8 @@ struct BarrierWorld {
   BarrierUse use;
   Words words;
   std::deque<BasicDoorbell<ModelRules>> bells;
-  /// Two per member, used in turn: whoever writes the next but one value has passed a barrier after all reads of this.
+  /// Two per member, used in turn: before a value is overwritten, its writer has passed a barrier after all reads of
+  /// it.
   std::deque<ModelVar<std::uint64_t>> data;
 
   BarrierWorld(Scenario& scenario, BarrierUse how) : use(how) {
@@ -55,7 +56,7 @@ struct BarrierWorld {
 
   void pass(std::uint64_t me, std::uint64_t round) {
     if (!try_to_pass(me, round, me < use.impatient ? Patience::limited : Patience::endless)) {
-      // Whoever withdrew has not published anything yet.
+      // A member that withdrew has not published anything yet.
       const bool passed = try_to_pass(me, round, Patience::endless);
       require(passed, "a member without a deadline passes");
     }

@@ -24,7 +24,7 @@ void sleep_while(ModelAtomic<std::uint32_t>& word, std::uint32_t value) {
 }
 void wake(ModelAtomic<std::uint32_t>& word) { ModelRules::wake_all(word, FutexScope::process); }
 
-TEST(Explorer, SleeperIsWokenByWhoeverChangesTheWordFirst) {
+TEST(Explorer, SleeperIsWokenByTheFirstToChangeTheWord) {
   expect_holds(explore("futex", [](Scenario& scenario) {
     auto& world = scenario.make<Sleeping>();
     scenario.thread("sleeper", [&] { sleep_while(world.word, 0); });

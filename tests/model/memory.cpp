@@ -132,7 +132,7 @@ void Memory::replace(Thread thread, Place place, std::size_t message, std::uint6
   View& view = views_[thread];
   if (is_acquire(order)) view.join(before.released);
   view.seen[place] = stamp;
-  // Whoever acquires this message synchronises with the release that heads the sequence, too.
+  // An acquire of this message also synchronises with the release that heads the sequence.
   after.released = before.released;
   if (is_release(order)) {
     if (after.released.seen.empty()) {

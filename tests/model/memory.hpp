@@ -43,7 +43,7 @@ struct View {
 struct Message {
   std::uint64_t value;
   Stamp stamp;
-  /// What whoever acquires this message learns. Empty after a relaxed store.
+  /// What is learned by acquiring this message. Empty after a relaxed store.
   View released;
   /// A read-modify-write follows directly; nothing can be stored between.
   bool taken = false;

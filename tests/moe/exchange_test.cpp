@@ -178,7 +178,7 @@ std::vector<std::string> reports(int ranks, const std::function<void(Problem&)>&
       }
     };
     std::string report = call();
-    // Whoever uses the window later learns of it, too.
+    // A later use of the window reports it, too.
     if (call().find("[BATON-E0") == std::string::npos) report = "nothing at the second time";
     told[size(me.rank())] = report;
     me.barrier();

@@ -169,8 +169,8 @@ TEST_P(NodeDomains, TakeCopiesFromAndToTheHost) {
   });
 }
 
-/// All members of a group say that they write all of a host buffer. Whoever reads it waits for each of them, and each
-/// of them waits for whoever read it before.
+/// All members of a group say that they write all of a host buffer. A reader waits for each of them, and each of them
+/// waits for earlier readers.
 TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForAsAWhole) {
   const Tensor out = worker.create_buffer(DType::int64, {chips()});
   std::atomic<int> wrong{0};
@@ -196,7 +196,7 @@ TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForAsAWhole) {
 }
 
 /// Also when the last of them, which hides the others, has ended long before the first.
-TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForWhoeverEndsLast) {
+TEST_P(NodeDomains, GroupsThatShareMemoryAreWaitedForInAnyOrder) {
   const Tensor out = worker.create_buffer(DType::int64, {chips()});
   const Tensor behind = worker.create_buffer(DType::int64, {1});
   const auto set = [](const Tensor& tensor, std::int64_t index, std::int64_t value, std::int64_t late) {

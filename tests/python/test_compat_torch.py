@@ -141,7 +141,7 @@ def test_bfloat16_is_compared_as_numbers():
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
 def test_paged_attention(dtype):
-    """Against attention over keys and values that lie one behind the other."""
+    """Against attention over keys and values that are contiguous."""
     params = {"batch": 3, "num_heads": 4, "kv_head_num": 2, "head_dim": 16, "block_size": 8, "context_lens": [1, 8, 21],
               "max_model_len": 64, "dtype": dtype}
     inputs = generate_inputs(params)

@@ -27,7 +27,7 @@ class Bruck {
       const int source = around(mover_, -bit);
       if (step > 0) {
         mover_.wait_step(source, step);
-        // Who took from here in the step before has read the places that are written now.
+        // The rank that took from here in the step before has read the places that are written now.
         mover_.wait_step(around(mover_, bit / 2), step);
       }
       for (int distance = bit; distance < size; ++distance) {

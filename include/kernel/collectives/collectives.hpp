@@ -144,7 +144,7 @@ AICORE void all_to_all(Member<T>& me, const T* x, T* y, int64_t block, Algorithm
   run_all_to_all(me, work_of<T>(block), algorithm, detail::bytes_of(x), detail::bytes_of(y));
 }
 
-/// The same with blocks of different sizes, one behind the other: send_counts[r] elements for rank r,
+/// The same with blocks of different sizes, one after another: send_counts[r] elements for rank r,
 /// receive_counts[r] from it. Counts lie in global memory, one for each rank; x and y must not overlap.
 template <typename T>
 AICORE void all_to_all_v(Member<T>& me, const T* x, const int32_t* send_counts, T* y, const int32_t* receive_counts) {

@@ -23,7 +23,7 @@ class Records {
   AICORE Records(const CommContext* context, int32_t* signals, kernel::Where where)
       : context_(context), signals_(signals), layout_(size()), where_(where) {}
 
-  /// Blocks of one task have signals one behind the other, from `first` on: when one of them fails, none goes on.
+  /// Blocks of one task have consecutive signals, from `first` on: when one of them fails, none goes on.
   AICORE void belong_to(int32_t* first, int blocks) {
     first_ = first;
     blocks_ = blocks;

@@ -134,7 +134,7 @@ class GlobalMemory {
   [[nodiscard]] virtual std::chrono::nanoseconds wait_timeout() const noexcept = 0;
   /// How many threads of this chip can run at once beside the other ranks of the job.
   [[nodiscard]] virtual int processors() const noexcept = 0;
-  /// Whether there are more ranks than processors: who runs takes turns from other ranks.
+  /// Whether there are more ranks than processors: a rank that runs keeps others from running.
   [[nodiscard]] virtual bool outnumbers_processors() const = 0;
   /// Where fibers that wait for something of this chip sleep: every change rings this.
   [[nodiscard]] virtual ParkingPlace parking_place() const = 0;

@@ -134,8 +134,8 @@ class Scheduler {
   /// What a core will need soon is this many tasks ahead.
   static constexpr std::ptrdiff_t kPrefetched = 2;
   /// A thread with nothing to do looks at the queue and at the inbox of each other one once in this many looks at its
-  /// own. Who works pays for each look of others: the lines of memory that they look at are those it writes. Inboxes
-  /// are the submitter's, who has most to do.
+  /// own. A thread that works pays for each look of others: the lines of memory that they look at are those it writes.
+  /// Inboxes are the submitter's, who has most to do.
   static constexpr std::uint32_t kLooksPerQueue = 2;
   static constexpr std::uint32_t kLooksPerInbox = 64;
   /// A core lets the other fibers of its thread have a turn after this many tasks.

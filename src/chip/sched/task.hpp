@@ -129,7 +129,7 @@ struct alignas(64) Task {
   std::atomic<std::uint32_t> parts_to_finish{0};
   /// Whether it was deferred, and so is no longer counted against the window.
   std::atomic<bool> left_window{false};
-  /// Whether who runs it looks at the clock: the submitter wants to know how long its kernel takes.
+  /// Whether its run is timed: the submitter wants to know how long its kernel takes.
   bool measured = false;
   /// Who waits for this task; closed() once it is complete.
   std::atomic<Edge*> waiting{nullptr};

@@ -1,4 +1,4 @@
-// Eager: who has data offers it and goes on; who needs it waits for the offer.
+// Eager: a rank that has data offers it and goes on; one that needs it waits for the offer.
 //
 //   root    offer ─> announce ─> (returns)
 //   others  wait root ─> read

@@ -33,7 +33,7 @@ class HostsMover {
   void receive(int from, std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
                std::chrono::nanoseconds timeout);
 
-  /// This rank makes no call any more: who waits for it is told why, where that is not known anyway.
+  /// This rank makes no more calls: those that wait for it are told why, unless they know.
   void give_up(const Error& error) noexcept;
 
  private:

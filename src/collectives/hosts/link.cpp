@@ -72,7 +72,7 @@ void Link::begin(const Call& call, std::uint64_t details, std::chrono::nanosecon
   const std::uint64_t fingerprint = fingerprint_of(call);
   history_ = hash_with(hash_with(history_, fingerprint), details);
   auto& line = *reinterpret_cast<CallLine*>(window_.local() + calls_ % kRecords * sizeof(CallLine));
-  // Who asks for them has got a message of this call, or waits for one: it sees this call or a later one.
+  // A rank that asks for them has a message of this call, or waits for one: it sees this call or a later one.
   Word(line.call).store(calls_, std::memory_order_relaxed);
   Word(line.fingerprint).store(fingerprint, std::memory_order_relaxed);
   Word(line.history).store(history_, std::memory_order_relaxed);

@@ -62,7 +62,7 @@ class Link {
   void check_members() const { window_.check_members(); }
 
  private:
-  /// What this rank called, for who asks.
+  /// What this rank called, if somebody asks.
   struct alignas(kLine) CallLine {
     std::uint64_t call;
     std::uint64_t fingerprint;

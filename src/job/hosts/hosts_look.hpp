@@ -27,7 +27,7 @@ class HostsLook {
 
   explicit HostsLook(Surroundings around);
 
-  /// Who asks during a look gets the next one.
+  /// A question during a look gets the next one.
   void begin();
   /// Somebody on `host` asks.
   void ask_from(std::uint32_t host);

@@ -15,8 +15,8 @@
 
 namespace baton::job {
 
-/// Who has not proved in time that it knows the token is sent away, and so is the one that has waited longest
-/// when there are too many. Of those who are sent away, the first of each kind is worth a warning.
+/// A connection that does not prove in time that it knows the token is closed, and so is the one that has waited
+/// longest when there are too many. Of those who are sent away, the first of each kind is worth a warning.
 class JoinDesk {
  public:
   using Admit = std::function<void(std::unique_ptr<Channel>)>;

@@ -25,7 +25,7 @@ PictureKeeper::PictureKeeper(EventLoop& loop, const std::string& job, const std:
   }
   const shm::UnixAddress where(picture_address(token));
   if (!socket_ || ::bind(socket_.get(), where.get(), where.length()) != 0 || ::listen(socket_.get(), SOMAXCONN) != 0) {
-    fail_system("listening for who asks what the job does");
+    fail_system("listening for questions about the job");
   }
   loop_.add(socket_.get(), EPOLLIN, [this] { accept(); });
 }
@@ -70,7 +70,7 @@ void PictureKeeper::note_silence(std::uint32_t rank) {
 
 void PictureKeeper::note_end(const comm::RankEnd& end) {
   if (end.state == wire::RankState::left && end.rank < header().rank_count) {
-    // It was there, even if nobody had looked yet. Relaxed: one thread draws, and who reads looks at each word alone.
+    // It was there, even if nobody had looked yet. Relaxed: one thread draws, and readers look at each word alone.
     auto absent = static_cast<std::uint32_t>(wire::RankState::absent);
     wire::rank_block(header(), end.rank)
         .state.compare_exchange_strong(absent, static_cast<std::uint32_t>(wire::RankState::live),

@@ -46,7 +46,7 @@ class RankDesk {
 
   /// A record, or the end of a rank, came from another host.
   void pass_on(FrameReader& frame);
-  /// Who came meets the others.
+  /// The ranks that came meet the others.
   void welcome(Welcome welcome);
   /// The rank of `failure`, or the waiter, does not: its connection is closed. A rank that is told may be claimed
   /// again.

@@ -3,8 +3,8 @@
 // Nothing is dropped and memory stays bounded: while the reader of baton's output is slow, or while one rank is in the
 // middle of a line too long to hold, the pipes of the others are left alone, and their writers wait in the kernel.
 //
-// Errors have many lines, which programs write one by one. So who writes to standard error keeps its place there, for
-// as long as it goes on without a pause: the others come afterwards.
+// Errors have many lines, which programs write one by one. So a rank that writes to standard error keeps its place
+// there, for as long as it goes on without a pause: the others come afterwards.
 #pragma once
 
 #include <array>

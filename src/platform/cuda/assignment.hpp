@@ -30,7 +30,7 @@ class Assignment {
     }
     return least_loaded(cores);
   }
-  /// The first of `count` cores, one behind the other, for blocks that may have to run at the same time.
+  /// The first of `count` consecutive cores, for blocks that may have to run at the same time.
   [[nodiscard]] std::size_t cores_for(std::size_t count) noexcept {
     const std::size_t first = next_;
     next_ = (next_ + count) % core_count_;

@@ -19,7 +19,7 @@ namespace {
 
 using platforms::tensor_of;
 
-/// Pieces of one block of memory, one behind the other.
+/// Consecutive pieces of one block of memory.
 class Layout {
  public:
   [[nodiscard]] std::size_t take(std::size_t bytes) {

@@ -17,7 +17,7 @@
 
 namespace baton::cuda {
 
-/// Thrown by waits: a kernel has brought the GPU down. Who waits knows which ones there were: raise_crash().
+/// Thrown by waits: a kernel has brought the GPU down. The waiter knows which ones ran: raise_crash().
 struct GpuDown {
   Result result;
 };

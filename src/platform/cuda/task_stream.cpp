@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLendable = std::size_t{1} << 20U;
 constexpr std::size_t kLentAlignment = 128;
 
-/// A piece of a command, one behind the other.
+/// The next piece of a command, behind the one before.
 class Writer {
  public:
   explicit Writer(void* to) : at_(static_cast<std::byte*>(to)) {}

@@ -100,8 +100,8 @@ SCENARIO(PingPongManyTimes, {.sizes = {2, 4}}) {
   me.barrier();
 }
 
-// Payload first, then the signal: whoever sees the signal sees the payload. Plain loads and stores of the payload, so
-// that the signal alone orders them.
+// Payload first, then the signal: a rank that sees the signal sees the payload. Plain loads and stores of the payload,
+// so that the signal alone orders them.
 SCENARIO(Trap8PayloadIsSeenWithItsSignal, {.sizes = {2, 4}}) {
   constexpr std::size_t kWords = 64;
   const auto data = me.window<std::uint32_t>("data", kWords);

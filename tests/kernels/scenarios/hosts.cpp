@@ -100,7 +100,7 @@ SCENARIO(KernelsScatterIntoWindows, {.sizes = {2, 3}}) {
   }
 }
 
-// The signal of a copy says that its bytes have arrived, whoever is told.
+// The signal of a copy says that its bytes have arrived, even to a third rank.
 SCENARIO(AThirdRankIsToldWhenBytesHaveArrived, {.sizes = {3}}) {
   constexpr std::size_t kCount = 1000;
   const int rounds = scaled(200);

@@ -7,7 +7,7 @@ namespace baton::test {
 
 void all_to_all(const Domain& me, const char* kernel, std::size_t part);
 
-// Several chunks of the engine: whoever is told too early reads what was there before.
+// Several chunks of the engine: a rank that is told too early reads old bytes.
 SCENARIO(AsyncAllToAll, {.sizes = {2, 3, 4, 8, 16}}) { all_to_all(me, "async_all_to_all", 100'003); }
 
 // A wait that nobody ends is an error with numbers and a place, and the chip lives on.

@@ -19,7 +19,7 @@ extern "C" __aicore__ void put(__gm__ int64_t* args) {
   put_line(there + args[4], data_of(args[0]), count_of(args[0]));
 }
 
-// out; context, part of floats: the parts of all ranks, one behind the other.
+// out; context, part of floats: the parts of all ranks, one after another.
 extern "C" __aicore__ void get_all(__gm__ int64_t* args) {
   auto* ctx = context_of(args[1]);
   const auto ranks = static_cast<int>(ctx->rankNum);
@@ -84,7 +84,7 @@ extern "C" __aicore__ void add_to_one(__gm__ int64_t* args) {
 }
 
 // line, wrong (one float); context, part of floats; context, signals (full, taken); rounds: each round a line goes to
-// the right, with a signal behind it. Whoever sees the signal sees the line.
+// the right, with a signal behind it. A rank that sees the signal sees the line.
 extern "C" __aicore__ void hand_round(__gm__ int64_t* args) {
   float* line = data_of(args[0]);
   const int64_t count = count_of(args[0]);

@@ -19,7 +19,7 @@ constexpr auto kLong = std::chrono::hours(1);
 
 void say(const std::string& text) { std::cout << text << std::endl; }
 
-/// Two threads hand a byte to each other through pipes, so fast that whoever looks may find either of them asleep.
+/// Two threads hand a byte to each other through pipes, so fast that at any look either of them may be asleep.
 void work_in_turns(std::chrono::seconds duration) {
   int there[2];
   int back[2];

@@ -40,7 +40,7 @@ def test_a_program_in_c_reaches_other_hosts(make_hosts):
 
 
 def test_programs_follow_each_other(make_hosts, rank_program):
-    """As ranks of one job: what one left behind is not taken for an end of the next, whoever is faster."""
+    """As ranks of one job: what one left behind is not taken for an end of the next, however fast each rank is."""
     hosts = make_hosts(2)
     result = hosts.run("sh", "-c", f"for i in 1 2 3 4; do {rank_program} round || exit; done", slots=[2, 1], env=TCP)
     assert (result.returncode, result.stderr) == (0, b""), result.stdout + result.stderr

@@ -171,8 +171,8 @@ SCENARIO_BEFORE_JOIN(OneAfterTheOther, kProcesses) {
   survives_with_error([&] { others.barrier(); });
 }
 
-/// Waits for a signal that rank 1 sends once the test lets it, for as long as BATON_WAIT_TIMEOUT allows. Whoever gives
-/// up stays until the test has seen all reports, so that no departure mixes with them.
+/// Waits for a signal that rank 1 sends once the test lets it, for as long as BATON_WAIT_TIMEOUT allows. A rank that
+/// gives up stays until the test has seen all reports, so that no departure mixes with them.
 SCENARIO_BEFORE_JOIN(WaitsForRankOne, kProcesses) {
   const StaySignal stay;
   Domain domain = join_and_tell(me);

@@ -90,7 +90,7 @@ TEST(Conditions, ARecordOutlivesTheChip) {
   EXPECT_TRUE(test(conditions.at(0)));
 }
 
-TEST(Conditions, TheErrorOfACopyReachesWhoeverTests) {
+TEST(Conditions, TheErrorOfACopyReachesItsTest) {
   Setting s;
   s.call.condition_capacity = 1;
   ASSERT_EQ(s.run(get_from_nowhere_kernel, {address(&s.tto)}).first, Code::ok);
@@ -141,7 +141,7 @@ TEST(Conditions, TheOlderFormHasAQueue) {
   EXPECT_EQ(s.from, s.to);
 }
 
-TEST(Conditions, WhoeverSeesACounterSeesTheDataBeforeIt) {
+TEST(Conditions, ACounterShowsTheDataBeforeIt) {
   Setting s;
   const Condition condition{ConditionKind::counter, &s.counters[0], 0};
   int data = 0;

@@ -88,7 +88,7 @@ TEST(DmaEngine, AnErrorReachesItsRecordAndThoseBehindIt) {
   });
 }
 
-TEST(DmaEngine, WhoeverKeepsTrackOfWordsIsToldOfRecords) {
+TEST(DmaEngine, AnObserverOfWordsIsToldOfRecords) {
   LonelyChip chip;
   Bytes bytes(chip);
   const auto record = std::make_shared<OperationRecord>();

@@ -29,7 +29,7 @@ TEST(Health, DeathIsNotedOnceWithItsCause) {
   EXPECT_EQ(state_of(header, 1), wire::RankState::dead);
   EXPECT_EQ(header.changes.load(), 1U);
   EXPECT_EQ(describe_end(header, 1), "cause unknown");
-  // Whoever knows more may say so later; the first cause stays.
+  // The first cause stays, whatever is said later.
   EXPECT_FALSE(mark_dead(header, 1, wire::EndKind::signal, SIGKILL));
   EXPECT_EQ(describe_end(header, 1), "SIGKILL");
   EXPECT_FALSE(mark_dead(header, 1, wire::EndKind::exit_code, 3));

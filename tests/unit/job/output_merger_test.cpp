@@ -1,4 +1,4 @@
-// Errors of many lines stay whole, whoever else writes meanwhile.
+// Errors of many lines stay whole even if others write meanwhile.
 #include "job/launch/output_merger.hpp"
 
 #include <fcntl.h>

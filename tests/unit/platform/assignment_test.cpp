@@ -67,7 +67,7 @@ class Machine {
   std::mt19937 chance_;
 };
 
-TEST(Assignment, KeepsTheOrderOfRandomTasksWhoeverGoesFirst) {
+TEST(Assignment, KeepsTheOrderOfRandomTasksUnderAnySchedule) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 generator(seed);
     const std::size_t cores = 1 + generator() % 12;

@@ -48,7 +48,7 @@ void run(const Placement& placement, const Edges& before, const std::vector<std:
   }
 }
 
-TEST(Placement, KeepsTheOrderOfRandomGraphsWhoeverGoesFirst) {
+TEST(Placement, KeepsTheOrderOfRandomGraphsUnderAnySchedule) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 generator(seed);
     const std::size_t cores = 1 + generator() % 12;

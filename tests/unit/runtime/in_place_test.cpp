@@ -137,7 +137,7 @@ TEST(InPlace, MemoryIsLookedAtAsWithOthers) {
   });
 }
 
-TEST(InPlace, WhoeverRunsThemTheResultsAreTheSame) {
+TEST(InPlace, GivesTheSameResultsAsThreads) {
   // Short kernels begin to run in place by themselves, and one that waits stops it for a while.
   Chip chip({.clusters = 2, .in_place = InPlace::automatic});
   const Tensor y = chip.alloc<float>({1});

@@ -12,7 +12,7 @@ BATON_KERNEL_DECLARE(twice, baton::In<float> x, baton::Out<float> y);
 /// y += 1.
 BATON_KERNEL_DECLARE(add_one, baton::InOut<float> y);
 /// Every element of y becomes its old value * 31 + the sum of all elements of a and b + k. Gives its thread away
-/// between reading and writing, so that whoever should have waited does not.
+/// between reading and writing, which shows a missing wait.
 BATON_KERNEL_DECLARE(mix, baton::In<std::int64_t> a, baton::In<std::int64_t> b, baton::InOut<std::int64_t> y,
                      std::int64_t k);
 /// The same without the old value of y.

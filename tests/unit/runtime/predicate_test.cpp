@@ -45,7 +45,7 @@ TEST(Predicate, ComparesWithItsSign) {
   EXPECT_THAT(values_of<float>(chip, y), ElementsAre(0, 2, 0, 0, 2, 2));
 }
 
-TEST(Predicate, IsReadWhenTheTaskIsReadyAfterWhoeverWritesIt) {
+TEST(Predicate, IsReadWhenTheTaskIsReadyAfterItsWriter) {
   Chip chip;
   const Tensor flag = chip.alloc<std::int32_t>({1});
   const Tensor y = chip.alloc<float>({1});

@@ -1,4 +1,4 @@
-// How tasks get from the submitter to the threads that run them: each exactly once, whoever takes.
+// How tasks get from the submitter to the threads that run them: each exactly once.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -16,7 +16,7 @@
 
 namespace baton::process_group {
 
-/// Elements one behind the other, in any memory. A caller that only reads them says so by what it calls.
+/// Contiguous elements, in any memory. A caller that only reads them says so by what it calls.
 struct Elements {
   void* address = nullptr;
   std::size_t count = 0;

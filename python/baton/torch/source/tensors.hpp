@@ -33,12 +33,12 @@ struct Reduction {
 /// Throws where tensors of this type cannot be combined so.
 [[nodiscard]] Reduction reduction_of(const char* what, const c10d::ReduceOp& op, at::ScalarType type);
 
-/// A tensor that a call reads: itself, or a copy where its elements do not lie one behind the other.
+/// A tensor that a call reads: itself, or a copy where it is not contiguous.
 [[nodiscard]] at::Tensor readable(const at::Tensor& tensor);
 /// The same, multiplied as the reduction says.
 [[nodiscard]] at::Tensor readable(const at::Tensor& tensor, const Reduction& reduction);
 
-/// Tensors that a call writes, as one block: their own memory if they lie there one behind the other, else memory that
+/// Tensors that a call writes, as one block: their own memory if that is contiguous, else memory that
 /// give_back() copies from.
 class Block {
  public:
@@ -60,7 +60,7 @@ class Block {
   Elements elements_;
 };
 
-/// Tensors as blocks, one of each rank, that need not lie one behind the other.
+/// Tensors as blocks, one of each rank, that need not be contiguous.
 class Blocks {
  public:
   Blocks() = default;

@@ -21,7 +21,7 @@ class Alarm {
   void arm() noexcept;
   /// Does not go off for what comes from now on. Any thread.
   void disarm() noexcept;
-  /// Wakes who waits, or is about to. Any thread.
+  /// Wakes the thread that waits, or is about to. Any thread.
   void poke() noexcept;
   /// For one thread.
   [[nodiscard]] Cause wait(std::chrono::milliseconds at_most);

@@ -1,11 +1,11 @@
 // Whose turn it is to look for messages of other hosts: that of the thread of a path, or of threads of the rank that
 // look themselves because they wait.
 //
-// A message that wakes the thread takes the processor from who waits for that message. So while others look the thread
-// rests: the alarm is not armed, and it comes back after a lease to see whether they still do. Who falls asleep arms
-// the alarm, and wakes nobody for that. Who stops looking without falling asleep leaves messages lying, until the
-// thread has come back twice at most. Who begins to look while the thread sleeps disarms the alarm after a few
-// messages: each of them may wake the thread, and be gone before it has run.
+// A message that wakes the thread takes the processor from the thread that waits for that message. So while others look
+// the thread rests: the alarm is not armed, and it comes back after a lease to see whether they still do. A thread that
+// falls asleep arms the alarm, and wakes nobody for that. One that stops looking without falling asleep leaves messages
+// lying, until the thread has come back twice at most. One that begins to look while the thread sleeps disarms the
+// alarm after a few messages: each of them may wake the thread, and be gone before it has run.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,7 @@ class BasicTurns {
     sleepers_.fetch_add(1, kUnderLock);
     return make_armed(arm);
   }
-  /// Who is taken for a sleeper for longer makes the thread arm the alarm, and no more: so it needs no order.
+  /// If one is taken for a sleeper for longer, the thread only arms the alarm: so it needs no order.
   void end_sleep() noexcept { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// Another thread, which looks, has dealt with messages. True: the alarm was armed for as many. It is to be disarmed,

@@ -30,7 +30,7 @@ void UcxPath::on_failure(void* peer, ucp_ep_h /*endpoint*/, ucs_status_t status)
   const CalledByUcx ours;
   auto& failed = *static_cast<Peer*>(peer);
   failed.failure = status;
-  // Pairs with the loads in is_lost(): who waits for something of this peer sees why it failed.
+  // Pairs with the loads in is_lost(): a thread that waits for this peer sees why it failed.
   failed.failed.store(true, std::memory_order_seq_cst);
   failed.path->ring();
 }
@@ -38,7 +38,8 @@ void UcxPath::on_failure(void* peer, ucp_ep_h /*endpoint*/, ucs_status_t status)
 void UcxPath::on_connection(ucp_conn_request_h request, void* path) {
   const CalledByUcx ours;
   auto& self = *static_cast<UcxPath*>(path);
-  // Every rank of another host connects once. Who does not know the pass is not heard, but takes a place until it goes.
+  // Every rank of another host connects once. One that does not know the pass is not heard, but takes a place until it
+  // goes.
   constexpr std::size_t kSpare = 64;
   if (self.accepted_.size() >= self.peers_.size() + kSpare) return self.worker_->refuse(request);
   Accepted& accepted = self.accepted_.emplace_back();
@@ -94,7 +95,7 @@ void UcxPath::close_failed() noexcept {
 }
 
 void UcxPath::disconnect(Peer& peer) noexcept {
-  // Pairs with the loads in is_lost(): who waits for something of this peer does not wait on.
+  // Pairs with the loads in is_lost(): a thread that waits for this peer stops waiting.
   peer.failed.store(true, std::memory_order_seq_cst);
   if (peer.endpoint == nullptr || peer.done_there.load(std::memory_order_relaxed) == 0) return;
   close(std::exchange(peer.endpoint, nullptr));
@@ -102,7 +103,7 @@ void UcxPath::disconnect(Peer& peer) noexcept {
 }
 
 void UcxPath::disconnect_gone() noexcept {
-  // Pairs with the increment in announce_change(): who sees it sees the state of the rank that ended.
+  // Pairs with the increment in announce_change(): a thread that sees it sees the state of the rank that ended.
   const std::uint32_t changes = place_.control.changes.load(std::memory_order_acquire);
   if (changes == changes_seen_) [[likely]]
     return;

@@ -1,4 +1,5 @@
-// Who waits until what it sent has been done, who tells that it was, and who counts the posts of a host for that.
+// Waiting until what was sent has been done: who waits, who tells that it was, and who counts the posts of a host for
+// that.
 #include <algorithm>
 
 #include "comm/backends/ucx/ucx_path.hpp"
@@ -11,7 +12,7 @@ bool UcxPath::flush(comm::Flushed what, const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
       Peer& peer = peers_[rank];
-      // Who leaves hurries those that wait to hear of this rank, and asks those of which it wants to hear.
+      // A rank that leaves hurries those that wait to hear of it, and asks those of which it wants to hear.
       if (what == comm::Flushed::everything && peer.owed > peer.told_done) tell_done(rank);
       const bool asks = what == comm::Flushed::everything && !peer.posts.empty();
       if (peer.done_there.load(std::memory_order_relaxed) >= peer.last_put && !asks) continue;

@@ -24,7 +24,7 @@
 namespace baton::ucx {
 namespace {
 
-/// The system keeps who is silent to itself for no longer.
+/// The longest time for which the system hides a silent connection.
 constexpr std::chrono::hours kLongestSilence{1};
 
 std::optional<SocketPlace> place_at(const sockaddr* address) {
@@ -147,7 +147,7 @@ class Sockets {
 
   /// Before anything is sent through `socket`. False, with errno, if that has to wait.
   bool greet(int socket) noexcept {
-    // Relaxed: who uses a socket learned from who made it that it is there.
+    // Relaxed: a thread that uses a socket learned of it from the thread that made it.
     if (owed_count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return true;
     const std::lock_guard lock(mutex_);
@@ -184,7 +184,7 @@ class Sockets {
     const char* objection =
         arrival.is_late ? "slow to say who it is" : gate.keeper_.objection(said.first(arrival.bytes));
     if (objection != nullptr) {
-      // Who says nothing may be a rank of the job: UCX ends connections that it does not need, before it sent anything.
+      // A silent one may be a rank of the job: UCX ends connections that it does not need, before it sent anything.
       const bool is_worth_a_line = arrival.is_late || arrival.bytes != 0;
       if (is_worth_a_line && !std::exchange(gate.has_complained_, true)) {
         log::warn("somebody who is {} connected to where this rank listens for others, and was sent away", objection);
@@ -200,7 +200,7 @@ class Sockets {
   /// Ends what took longer to say its hello than `gate` waits for it: hear() is told of that. For a thread whose worker
   /// is not destroyed meanwhile.
   void send_away_late(const Gate& gate) noexcept {
-    // Relaxed: who is missed now is found the next time.
+    // Relaxed: one that is missed now is found the next time.
     if (unheard_count_.load(std::memory_order_relaxed) == 0) [[likely]]
       return;
     const std::lock_guard lock(mutex_);

@@ -41,7 +41,7 @@ void guard_sockets(const void* inside);
 /// The sockets at which a worker listens.
 class Gate {
  public:
-  /// Who connects has `patience` to say its hello.
+  /// A connection has `patience` to say its hello.
   Gate(std::uint32_t rank_count, std::chrono::nanoseconds patience)
       : patience_(patience), keeper_(make_hash_key(), rank_count) {}
   Gate(const Gate&) = delete;
@@ -58,7 +58,7 @@ class Gate {
   };
 
   [[nodiscard]] GateKey key() const;
-  /// To be called now and then, by who uses the worker.
+  /// To be called now and then, by the thread that uses the worker.
   void send_away_late() const noexcept;
 
  private:

@@ -117,7 +117,7 @@ std::chrono::milliseconds UcxPath::take_turn(Alarm::Cause cause) noexcept {
   const bool owes = has_debts_.load(std::memory_order_relaxed);
   if (rests_on && !owes) return kLease;
   std::unique_lock lock(mutex_, std::try_to_lock);
-  // Who looks takes the lock again and again, and would have to wake this thread each time: for nothing.
+  // A thread that looks takes the lock again and again, and would have to wake this one each time: for nothing.
   if (!lock && (rests_on || (cause != Alarm::Cause::went_off && turns_.others_look()))) {
     if (owes) debts_are_due_.store(true, std::memory_order_relaxed);
     return kLease;

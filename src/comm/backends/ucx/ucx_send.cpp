@@ -137,7 +137,7 @@ void UcxPath::drop_unsent(Sending& sending) noexcept {
 }
 
 bool UcxPath::send(std::uint32_t rank, Sending& sending, const char* what, const Deadline& deadline) {
-  // Who is known stays so.
+  // A known one stays so.
   const bool known = is_known(peers_[rank]);
   if (!known && !make_acquaintance(rank, what, deadline)) return false;
   bool started = false;

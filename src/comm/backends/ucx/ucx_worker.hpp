@@ -19,7 +19,7 @@ void check(ucs_status_t status, std::string_view what);
 class UcxWorker {
  public:
   /// Over the interface that has `address`, such as "10.0.0.1"; over the first one if it is empty. For a rank of
-  /// `rank_count`. Who connects has `hello_timeout` to say its hello.
+  /// `rank_count`. A connection has `hello_timeout` to say its hello.
   UcxWorker(const std::string& address, std::uint32_t rank_count, std::chrono::nanoseconds hello_timeout);
   UcxWorker(const UcxWorker&) = delete;
   UcxWorker& operator=(const UcxWorker&) = delete;
@@ -28,7 +28,7 @@ class UcxWorker {
   [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
   /// Where others connect to it: a sockaddr.
   [[nodiscard]] std::vector<std::byte> address() const;
-  /// Who wants to connect is told to `handler`, in progress(): it makes an endpoint of the request, or refuses it.
+  /// Requests to connect go to `handler`, in progress(): it makes an endpoint of the request, or refuses it.
   void accept_with(ucp_listener_conn_callback_t handler, void* argument) noexcept;
   void refuse(ucp_conn_request_h request) const noexcept { ucx_.ucp_listener_reject(listener_, request); }
   /// Readable when something has happened since arm().

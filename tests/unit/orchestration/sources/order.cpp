@@ -107,7 +107,7 @@ void predicates(const ChipTaskArgs& orch_args) {
   }
 }
 
-// Whoever waits for a task that did not run goes on.
+// Tasks that wait for one that did not run go on.
 void after_a_task_that_did_not_run(const ChipTaskArgs& orch_args) {
   const ChipTensor& flags = orch_args.tensor(0).ref();
   const ChipTensor& x = orch_args.tensor(1).ref();

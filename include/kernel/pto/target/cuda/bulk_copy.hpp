@@ -1,7 +1,7 @@
 // Bulk copies of a GPU: TLOAD and TSTORE of whole lines, which hardware makes between memory and Vec.
 //
 // Loads are numbered; each has a barrier that its bytes complete. A flag of PIPE_MTE2 remembers how many loads came
-// before it, and who waits for it waits for these: lanes, before what they do next, or the director. Stores are groups
+// before it, and a wait for it waits for these: lanes, before what they do next, or the director. Stores are groups
 // of the first lane, of which the hardware tells it how many are left; a flag of PIPE_MTE3 waits until Vec has been
 // read. So the director posts stores, and loads that come after them or after lanes (lane_queue.hpp); other loads it
 // starts itself. Two copies of one pipe that touch the same bytes keep their order.

@@ -5,7 +5,7 @@
 // waiting: so lanes have also met after the work before. Every few works the director waits there, too; then it knows
 // that they are done, and their places are free.
 //
-// Who needs what lanes have done waits for it: instructions that the director carries out by itself, flags of PIPE_V
+// What needs the work of lanes waits for it: instructions that the director carries out by itself, flags of PIPE_V
 // for other pipes than that of stores, the end of a task (settle_lanes()). Stores, and loads that come after lanes or
 // stores, are posted, too, so that they keep their order without anybody waiting.
 #pragma once

@@ -9,7 +9,8 @@ namespace baton::cuda {
 /// Waits for a command, of those that were posted.
 __device__ inline void wait_command(uint32_t number) {
   MatrixUnit& unit = control().matrix;
-  // Who posted a command waited for the one whose place it took, so its barrier is in this phase or the next.
+  // Before a command was posted, the one whose place it takes was waited for, so its barrier is in this phase or the
+  // next.
   if (unit.posted - number > kCommands) return;
   barrier_wait(&unit.done[CommandRing::place(number)], CommandRing::parity(number));
 }

@@ -30,7 +30,7 @@ __device__ inline void forget_matrices() {
 __device__ inline void prepare_matrices(const Run& run, bool is_cube) {
   Control& mine = control();
   mine.matrix.window_bytes = is_cube ? run.window_bytes - kPlansBytes : 0;
-  // Who wants Vec all the same asks for it: settle_for_vec().
+  // What wants Vec all the same asks for it: settle_for_vec().
   mine.core.buffers[0].capacity = is_cube ? 0 : run.buffer_bytes[0];
 }
 

@@ -1,9 +1,9 @@
 // The life of cores of a GPU that stay between runs: they look for commands until none have come for a while.
 //
 // Nobody is left waiting: the host rings (HostWords::bell) after it has written a command, and then looks whether the
-// cores have left (HostWords::left); who leaves says so first, and then looks at the bell. Both have a fence for the
-// whole system in between, so that at least one of them sees the other. Before that, all cores pause: none is in the
-// middle of a command, maybe waiting for another one that would come to its next launch.
+// cores have left (HostWords::left); a core that leaves says so first, and then looks at the bell. Both have a fence
+// for the whole system in between, so that at least one of them sees the other. Before that, all cores pause: none is
+// in the middle of a command, maybe waiting for another one that would come to its next launch.
 #pragma once
 
 #include <pto/target/cuda/commands.hpp>

@@ -34,7 +34,7 @@ struct PlaceParts {
         line(place.line == 0 ? kernel::MessagePart("") : kernel::MessagePart(place.line)) {}
 };
 
-/// Who reads a text about bytes of memory finds the name of what they belong to.
+/// If the bytes are of memory, the reader of the text adds the name of what they belong to.
 __device__ [[noreturn]] __attribute__((noinline, cold)) inline void fail_order(const BatonPlace& second,
                                                                                uint32_t second_pipes,
                                                                                kernel::Bytes shared, uint32_t at) {

@@ -18,7 +18,7 @@ __device__ inline unsigned char* maps_of_core() {
   return control().run->maps + uint64_t{blockIdx.x} * kMaps * kMapBytes;
 }
 
-/// Who loads with a map that somebody else has made; pairs with make_map().
+/// Before loading with a map that another thread has made; pairs with make_map().
 __device__ inline void acquire_map(const unsigned char* map) {
   asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(__cvta_generic_to_global(map)) : "memory");
 }

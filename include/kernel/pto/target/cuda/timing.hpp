@@ -1,4 +1,4 @@
-// When tasks run, for those who profile them. Who does not pays nothing: all of it is off the way of a task.
+// When tasks run, for profiles. Without a profile it costs nothing: all of it is off the path of a task.
 #pragma once
 
 #include <pto/target/cuda/control.hpp>
