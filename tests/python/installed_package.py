@@ -12,6 +12,8 @@ assert root.is_relative_to(sys.prefix), root
 for name in ("lib/libbaton.so", "lib/libbaton_a2a3sim.so", "lib/libbaton_a5sim.so", "bin/baton", "bin/baton-chip",
              "share/baton/include/kernel/baton_kernel.hpp", "py.typed", "_core.pyi"):
     assert (root / name).exists(), name
+libraries = sorted(path.name for path in (root / "lib").glob("libbaton.so*"))
+assert libraries == ["libbaton.so"], libraries  # links would be copies
 double = baton.kernel("""
 #include <baton_kernel.hpp>
 BATON_KERNEL(twice, InOut<int> x) { x.data()[0] *= 2; }
