@@ -1,3 +1,4 @@
+#include <system_error>
 #include <utility>
 
 #include "chip_host.hpp"
@@ -6,9 +7,13 @@ namespace baton::python {
 
 std::shared_ptr<ChipThread> ChipThread::start(std::optional<Domain> domain, ChipOptions options) {
   auto shared = std::make_shared<ChipThread>();
-  shared->thread_ = std::thread([shared, domain = std::move(domain), options = std::move(options)]() mutable {
-    shared->live(std::exchange(domain, std::nullopt), options);
-  });
+  try {
+    shared->thread_ = std::thread([shared, domain = std::move(domain), options = std::move(options)]() mutable {
+      shared->live(std::exchange(domain, std::nullopt), options);
+    });
+  } catch (const std::system_error& error) {
+    throw Error(Code::system, "the system gives no thread for a chip: " + error.code().message());
+  }
   return shared;
 }
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
+#include <future>
 #include <optional>
 #include <random>
-#include <thread>
 
 #include "base/fiber_switch.hpp"
+#include "base/service_thread.hpp"
 
 namespace baton {
 namespace {
@@ -364,7 +365,7 @@ void FiberPool::add(std::function<void()> body, std::optional<int> thread) {
   bodies_.push_back({std::move(body), thread});
 }
 
-void FiberPool::run() {
+void FiberPool::deal_bodies() {
   const std::size_t count = std::min(bodies_.size(), static_cast<std::size_t>(std::max(1, options_.threads)));
   std::vector<std::vector<std::function<void()>>> shares(count);
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
@@ -373,12 +374,44 @@ void FiberPool::run() {
     shares.at(share).push_back(std::move(bodies_[i].function));
   }
   bodies_.clear();
-  std::vector<std::unique_ptr<Carrier>> carriers;
-  carriers.reserve(count);
-  for (auto& share : shares) carriers.push_back(std::make_unique<Carrier>(options_, std::move(share)));
-  std::vector<std::jthread> threads;
-  for (std::size_t w = 1; w < count; ++w) threads.emplace_back([&carrier = *carriers[w]] { carrier.run(); });
-  if (count > 0) carriers[0]->run();
+  for (auto& share : shares) carriers_.push_back(std::make_unique<Carrier>(options_, std::move(share)));
+}
+
+void FiberPool::start_threads(std::size_t skipped) {
+  // All or none: fibers of one thread wait for those of others.
+  std::promise<bool> all;
+  const std::shared_future<bool> complete = all.get_future().share();
+  try {
+    for (std::size_t i = skipped; i < carriers_.size(); ++i) {
+      threads_.push_back(start_thread([complete, &carrier = *carriers_[i]] {
+        if (complete.get()) carrier.run();
+      }));
+    }
+  } catch (...) {
+    all.set_value(false);
+    join();
+    throw;
+  }
+  all.set_value(true);
+}
+
+void FiberPool::run() {
+  deal_bodies();
+  if (carriers_.empty()) return;
+  start_threads(1);
+  carriers_[0]->run();
+  join();
+}
+
+void FiberPool::start() {
+  deal_bodies();
+  start_threads(0);
+}
+
+void FiberPool::join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  carriers_.clear();
 }
 
 }  // namespace baton

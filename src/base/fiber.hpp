@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/parking.hpp"
@@ -94,8 +95,13 @@ class FiberPool {
   /// are added, or run on the thread of that number.
   void add(std::function<void()> body, std::optional<int> thread = std::nullopt);
 
-  /// Runs all fibers to their end; the calling thread is one of the threads.
+  /// Runs all fibers to their end; the calling thread is one of the threads. Throws before any fiber has run if the
+  /// system gives too few.
   void run();
+
+  /// The same on threads of the pool alone, until join().
+  void start();
+  void join();
 
  private:
   class Carrier;
@@ -104,7 +110,13 @@ class FiberPool {
     std::function<void()> function;
     std::optional<int> thread;
   };
+  void deal_bodies();
+  /// Those of all carriers but the first `skipped`.
+  void start_threads(std::size_t skipped);
+
   std::vector<Body> bodies_;
+  std::vector<std::unique_ptr<Carrier>> carriers_;  // one for each thread
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace baton

@@ -50,6 +50,8 @@
   X(not_a_trace,        protocol,         "A file is not a trace.",                     "Name a file that `baton run --trace FILE` wrote, or a program with BATON_TRACE=FILE.") \
   X(other_trace,        protocol,         "A trace is of another version of Baton.",    "Read it with the `baton` of the version that wrote it, or record it again.") \
   X(no_such_source,     invalid_argument, "The source of a kernel does not exist.",     "Correct the path; it counts from the folder that the program was started in.") \
+  X(no_more_threads,    system,           "The system gives no more threads.",          "End other programs, or raise the limits that `ulimit -u` and `ulimit -v` show; in a container, that of its processes.") \
+  X(cache_folder,       system,           "The folder of the cache of kernels is not safe, or cannot be made.", "Let BATON_CACHE_DIR name a folder of your own that nobody else can write to.") \
   X(function_late,      kernel_timeout,   "A host function of a node does not end.",    "Look for what it waits for, at the place that the message names. BATON_KERNEL_TIMEOUT, or kernel_timeout of the node, gives slower functions more time.") \
   X(kernel_line,        kernel_fault,     "A kernel crashed or threw, and its line is known.", "Look at the line that the message names; gdb shows the variables there if the kernel is built with -O0 -g (debug=True).") \
   X(kernel_exit,        kernel_fault,     "A kernel called exit() or its like.",        "Return from the kernel, or throw an exception, which ends the run with an error.") \

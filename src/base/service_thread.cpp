@@ -3,9 +3,20 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <system_error>
 #include <utility>
 
+#include "base/fail.hpp"
+
 namespace baton {
+
+std::thread start_thread(std::function<void()> work) {
+  try {
+    return std::thread(std::move(work));
+  } catch (const std::system_error& error) {
+    fail(Situation::no_more_threads, "the system gives no thread: {}", error.code().message());
+  }
+}
 
 std::thread start_service_thread(const char* name, std::function<void()> work) {
   sigset_t all{};
@@ -15,7 +26,7 @@ std::thread start_service_thread(const char* name, std::function<void()> work) {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread thread;
   try {
-    thread = std::thread(std::move(work));
+    thread = start_thread(std::move(work));
   } catch (...) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <string_view>
 
 #include "base/fail.hpp"
 
@@ -15,8 +16,11 @@ SharedLibrary::SharedLibrary(Code code, std::string name) : path_(std::move(name
   // Not global: libraries of two versions may be loaded at once.
   void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    fail(code, "{} cannot be loaded: {}", path_, reason == nullptr ? "no reason given" : reason);
+    const char* said = ::dlerror();
+    std::string_view reason = said == nullptr ? "no reason given" : said;
+    const std::string begin = path_ + ": ";
+    if (reason.starts_with(begin)) reason.remove_prefix(begin.size());
+    fail(code, "{} cannot be loaded: {}", path_, reason);
   }
   handle_ = std::shared_ptr<void>(handle, [](void* loaded) { ::dlclose(loaded); });
 }

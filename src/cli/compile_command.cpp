@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +13,8 @@
 
 #include "base/fail.hpp"
 #include "base/processors.hpp"
+#include "base/service_thread.hpp"
+#include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/compile_progress.hpp"
 #include "cli/kernel_listing.hpp"
@@ -19,6 +22,7 @@
 #include "kernel/compile.hpp"
 #include "kernel/library.hpp"
 #include "kernel/running_groups.hpp"
+#include "kernel/sealed_file.hpp"
 
 namespace baton::cli {
 namespace {
@@ -61,11 +65,17 @@ void check_names(const std::vector<std::string>& sources, const std::string& fol
 
 /// Copies the library to its place at once: a program that has the old one loaded keeps it.
 std::string copy_to(const std::string& library, const std::filesystem::path& place) {
-  const std::filesystem::path draft = place.string() + ".part";
-  std::error_code error;
-  std::filesystem::copy_file(library, draft, std::filesystem::copy_options::overwrite_existing, error);
-  if (!error) std::filesystem::rename(draft, place, error);
-  if (error) fail(Code::system, "cannot write {}: {}", place.string(), error.message());
+  const auto content = read_text_file(library);
+  if (!content) fail_system("reading " + library);
+  const std::string draft = place.string() + ".part";
+  try {
+    kernel::write_file(draft, *content);
+    std::filesystem::permissions(draft, std::filesystem::status(library).permissions());
+    kernel::put_in_place(draft, place.string());
+  } catch (...) {
+    static_cast<void>(::unlink(draft.c_str()));
+    throw;
+  }
   return place.string();
 }
 
@@ -136,7 +146,11 @@ std::vector<Outcome> compile_all(const std::vector<kernel::CompileRequest>& requ
     }
   };
   std::vector<std::thread> threads;
-  for (int i = 1; i < jobs; ++i) threads.emplace_back(work);
+  try {
+    for (int i = 1; i < jobs; ++i) threads.push_back(start_thread(work));
+  } catch (const Error&) {
+    // Those that there are do it all.
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   return outcomes;

@@ -121,6 +121,8 @@ int TuneCommand::run(const std::vector<std::string>&) {
   std::vector<int> counts;
   for (const std::string& count : ranks_) counts.push_back(parse_integer("--ranks", count, 2, "numbers such as 2,4"));
   if (counts.empty()) counts = usual_ranks();
+  // Before minutes of measuring; a table that is there stays until they have passed.
+  if (!output_.empty() && !std::ofstream(output_, std::ios::app)) fail_system("opening " + output_);
   const std::size_t total = measurement_count(all) * counts.size();
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   ResultsPipe results([=](std::size_t done) {
@@ -138,7 +140,7 @@ int TuneCommand::run(const std::vector<std::string>&) {
   }
   std::ofstream out(output_);
   out << "# Written by `baton tune`; BATON_COLLECTIVE_TABLE names it.\n" << table;
-  if (!out.flush()) fail(Code::system, "{} cannot be written", output_);
+  if (!out.flush()) fail_system("writing " + output_);
   fmt::print(stderr, "baton tune: BATON_COLLECTIVE_TABLE={}\n", output_);
   return 0;
 }

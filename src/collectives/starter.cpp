@@ -1,6 +1,7 @@
 #include "collectives/starter.hpp"
 
 #include "base/fiber.hpp"
+#include "base/service_thread.hpp"
 
 namespace baton::collectives {
 namespace {
@@ -24,7 +25,7 @@ Starter::~Starter() {
 void Starter::add(StartedCall& call, const std::function<void()>& begin, std::function<void()> end) {
   const std::lock_guard lock(mutex_);
   // What may fail comes first.
-  if (!busy_ && !on_fiber() && !thread_.joinable()) thread_ = std::thread([this] { serve(); });
+  if (!busy_ && !on_fiber() && !thread_.joinable()) thread_ = start_thread([this] { serve(); });
   if (!busy_) begin();
   call.starter_ = this;
   waiting_.push_back(&call);

@@ -87,6 +87,7 @@ std::vector<HostSlots> read_hostfile(const std::string& path) {
     throw Error(Code::invalid_argument, fmt::format("there is no file of hosts {}", quote(path)), {},
                 "Correct the path; it counts from the folder that the command was started in.");
   }
+  if (!text && errno == ENODEV) fail(Situation::bad_host, "{} is a device, not a file of hosts", path);
   if (!text) fail_system("reading " + path);
   std::vector<HostSlots> hosts;
   int number = 0;

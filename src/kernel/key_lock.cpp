@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/fail.hpp"
+#include "base/service_thread.hpp"
 
 namespace baton::kernel {
 namespace {
@@ -46,7 +47,7 @@ void start_waiting(const std::shared_ptr<Waiting>& waiting) {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread([waiting] {
+    start_thread([waiting] {
       const int error_number = change(waiting->file.get(), F_OFD_SETLKW, F_WRLCK, waiting->key);
       {
         const std::lock_guard guard(waiting->mutex);

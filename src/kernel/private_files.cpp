@@ -14,11 +14,10 @@ namespace {
 
 constexpr mode_t kForThisUser = 0700;
 constexpr mode_t kWritableByOthers = S_IWGRP | S_IWOTH;
-constexpr const char* kElsewhere = "BATON_CACHE_DIR names another place for the cache of kernels";
-
-[[noreturn]] void refuse(const std::string& folder, const std::string& why, std::string remedy) {
-  throw Error(Code::system, fmt::format("{} is not used as a cache of kernels: {}", folder, why),
-              {"what is in it would be run", std::move(remedy), kElsewhere});
+/// Libraries in the folder would be run.
+[[noreturn]] void refuse(const std::string& folder, const std::string& why, std::vector<std::string> notes = {}) {
+  throw error_in(Situation::cache_folder, fmt::format("{} is not used as a cache of kernels: {}", folder, why),
+                 std::move(notes));
 }
 
 /// Without the slashes and dots at the end, behind which a link would be followed.
@@ -38,22 +37,20 @@ void make_folder(const std::string& path) {
     }
   }
   const int error_number = errno;
-  throw Error(Code::system,
-              fmt::format("cannot make the folder {}: {}", path, std::generic_category().message(error_number)),
-              {kElsewhere});
+  fail(Situation::cache_folder, "cannot make the folder {} for the cache of kernels: {}", path,
+       std::generic_category().message(error_number));
 }
 
 /// The open folder, which belongs to this user.
 UniqueFd open_own_folder(int parent, const std::string& name, const std::string& path, struct stat& status) {
   UniqueFd folder(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && (errno == ENOTDIR || errno == ELOOP)) {
-    refuse(path, "it is a link or a file, not a folder", "name the folder that a link leads to");
+    refuse(path, "it is a link or a file, not a folder");
   }
   if (!folder) fail_system(fmt::format("opening {}", path));
   if (::fstat(folder.get(), &status) != 0) fail_system(fmt::format("looking at {}", path));
   if (status.st_uid != ::geteuid()) {
-    refuse(path, fmt::format("it belongs to user {}, and this is user {}", status.st_uid, ::geteuid()),
-           "name a folder of your own");
+    refuse(path, fmt::format("it belongs to user {}, and this is user {}", status.st_uid, ::geteuid()));
   }
   return folder;
 }
@@ -67,7 +64,7 @@ std::string make_private_folders(const std::string& folder, std::span<const std:
   const UniqueFd outer = open_own_folder(AT_FDCWD, path, path, status);
   if ((status.st_mode & kWritableByOthers) != 0) {
     refuse(path, fmt::format("other users can write to it (mode {:04o})", status.st_mode & 07777U),
-           fmt::format("close it to them: chmod 700 {}", path));
+           {fmt::format("`chmod 700 {}` closes it to them", path)});
   }
   for (const std::string_view each : inner) {
     const std::string name(each);

@@ -13,6 +13,7 @@
 #include "base/fiber.hpp"
 #include "base/log.hpp"
 #include "base/processors.hpp"
+#include "base/service_thread.hpp"
 #include "chip/cores/profile.hpp"
 #include "comm/backends/shm/descriptor_message.hpp"
 #include "comm/domain_state.hpp"
@@ -44,7 +45,7 @@ class NodeWatch {
   NodeWatch(int socket, std::optional<ProcessId> node, BufferTable& buffers, std::function<void()> on_buffer)
       : socket_(socket), buffers_(buffers), on_buffer_(std::move(on_buffer)) {
     if (node) node_.emplace(*node);
-    std::thread([this] { watch(); }).detach();
+    start_thread([this] { watch(); }).detach();
   }
 
  private:
@@ -106,7 +107,7 @@ bool serve(ChipServer& server, const StartMessage& start, const comm::World& wor
   bool made = false;
   // A device keeps its thread while it works.
   if (threads > 1 || !chip::is_simulated(start.chip.platform)) {
-    std::thread control([&] { server.run_control(); });
+    std::thread control = start_thread([&] { server.run_control(); });
     made = server.run_tasks(start.chip, tell_start);
     if (!made) end_now(1);
     control.join();

@@ -12,6 +12,7 @@
 #include "base/fail.hpp"
 #include "base/fiber.hpp"
 #include "base/processors.hpp"
+#include "base/service_thread.hpp"
 #include "chip/cores/profile.hpp"
 #include "comm/backends/inproc/inproc_job.hpp"
 #include "comm/domain_state.hpp"
@@ -34,12 +35,16 @@ class InprocChips final : public Chips {
         buffers_(count_) {
     write_node_header(memory_->address(), static_cast<std::uint32_t>(count_));
     for (std::uint32_t rank = 0; rank < count_; ++rank) job_->enter(rank);
-    thread_ = std::thread([this, options] { on_fibers_ ? run_fibers(options) : run_threads(options); });
     try {
+      if (on_fibers_) {
+        start_fibers(options);
+      } else {
+        start_threads(options);
+      }
       await_start();
     } catch (...) {
       stop_all();
-      thread_.join();
+      join();
       throw;
     }
   }
@@ -64,42 +69,44 @@ class InprocChips final : public Chips {
   }
 
   // Their waits have deadlines of their own: a part of this process cannot be killed.
-  void end(const Deadline& /*deadline*/) noexcept override {
-    if (thread_.joinable()) thread_.join();
-  }
+  void end(const Deadline& /*deadline*/) noexcept override { join(); }
   void kill(std::size_t /*chip*/) noexcept override {}
 
  private:
-  void run_fibers(const WorkerOptions& options) {
+  void start_fibers(const WorkerOptions& options) {
     const std::optional<std::uint64_t> seed = baton::options().seed;
     const int threads = seed ? 1 : std::min(static_cast<int>(count_), std::max(1, usable_processors()));
-    FiberPool pool({.threads = threads,
-                    .seed = seed,
-                    .place = {&job_->control().doorbell, FutexScope::process,
-                              crowding_of(static_cast<std::size_t>(threads) + 1)}});
+    pool_ = std::make_unique<FiberPool>(FiberPoolOptions{
+        .threads = threads,
+        .seed = seed,
+        .place = {&job_->control().doorbell, FutexScope::process, crowding_of(static_cast<std::size_t>(threads) + 1)}});
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
-      pool.add([this, rank, &options] {
+      pool_->add([this, rank, options] {
         run_chip(rank, options, [](const std::shared_ptr<ChipServer>& server) {
           // It ends by itself, after this fiber or before.
           spawn_fiber([server] { server->run_control(); });
         });
       });
     }
-    pool.run();
+    pool_->start();
   }
 
-  void run_threads(const WorkerOptions& options) {
-    std::vector<std::thread> chips;
+  void start_threads(const WorkerOptions& options) {
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
-      chips.emplace_back([this, rank, &options] {
+      threads_.push_back(start_thread([this, rank, options] {
         std::thread control;
         run_chip(rank, options, [&](const std::shared_ptr<ChipServer>& server) {
-          control = std::thread([server] { server->run_control(); });
+          control = start_thread([server] { server->run_control(); });
         });
         control.join();
-      });
+      }));
     }
-    for (std::thread& chip : chips) chip.join();
+  }
+
+  void join() {
+    if (pool_) pool_->join();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
 
   /// `serve`: lets the control messages be served beside its tasks.
@@ -158,7 +165,9 @@ class InprocChips final : public Chips {
   std::shared_ptr<comm::SharedMemory> memory_;
   std::shared_ptr<inproc::Job> job_;
   std::vector<BufferTable> buffers_;  // by chip
-  std::thread thread_;
+  // One of the two.
+  std::unique_ptr<FiberPool> pool_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace

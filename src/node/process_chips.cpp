@@ -16,6 +16,7 @@
 #include "base/fail.hpp"
 #include "base/liveness.hpp"
 #include "base/process_stat.hpp"
+#include "base/service_thread.hpp"
 #include "comm/backends/shm/mail_socket.hpp"
 #include "comm/control_setup.hpp"
 #include "comm/health.hpp"
@@ -45,11 +46,11 @@ class ProcessChips final : public Chips {
     try {
       spawn_all(options);
       await_start();
+      watcher_ = start_thread([this] { watch(); });
     } catch (...) {
       kill_and_reap();
       throw;
     }
-    watcher_ = std::thread([this] { watch(); });
   }
 
   ~ProcessChips() override { end(Deadline::after(std::chrono::nanoseconds(0))); }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "base/service_thread.hpp"
 
 namespace baton::node {
 
@@ -24,7 +25,7 @@ class SubWorkers::Pool : public std::enable_shared_from_this<Pool> {
   void start(std::uint64_t id, SubTask task) {
     const std::lock_guard lock(mutex_);
     while (runners_.size() < static_cast<std::size_t>(count_)) add_runner();
-    if (limit_.count() > 0 && !watch_.joinable()) watch_ = std::thread([this] { watch(); });
+    if (limit_.count() > 0 && !watch_.joinable()) watch_ = start_thread([this] { watch(); });
     tasks_.emplace_back(id, std::move(task));
     changed_.notify_one();
   }
@@ -55,7 +56,7 @@ class SubWorkers::Pool : public std::enable_shared_from_this<Pool> {
 
   void add_runner() {
     const auto added = std::make_shared<Runner>();
-    added->thread = std::thread([pool = shared_from_this(), added] { pool->work(*added); });
+    added->thread = start_thread([pool = shared_from_this(), added] { pool->work(*added); });
     runners_.push_back(added);
   }
 

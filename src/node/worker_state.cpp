@@ -9,6 +9,7 @@
 #include "base/fail.hpp"
 #include "base/log.hpp"
 #include "base/recorder.hpp"
+#include "base/service_thread.hpp"
 #include "node/inside_run.hpp"
 #include "node/worker_options.hpp"
 
@@ -74,7 +75,7 @@ void WorkerState::start_chips() {
   ++generation_;
   needs_restart_ = false;
   stop_service_.store(false, std::memory_order_relaxed);
-  service_ = std::thread([this] { serve(); });
+  service_ = start_thread([this] { serve(); });
 }
 
 /// Works while no other thread does: what completes on one chip may be what another waits for.
@@ -226,7 +227,13 @@ std::shared_ptr<RunState> WorkerState::start_run(OrchestrationFunction orchestra
   begin_use();
   auto run = std::make_shared<RunState>(++last_run_, where);
   const Lock lock(mutex_);
-  background_.push_back({std::thread([this, run, body = std::move(orchestration)] { execute(run, body); }), run});
+  try {
+    background_.push_back({start_thread([this, run, body = std::move(orchestration)] { execute(run, body); }), run});
+  } catch (...) {
+    --active_;
+    idle_.notify_all();
+    throw;
+  }
   return run;
 }
 

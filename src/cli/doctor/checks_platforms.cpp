@@ -56,8 +56,11 @@ Finding missing(const SharedLibrary& library) {
 
 SharedLibrary library_of(const Known& known) {
   const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::string file = fmt::format("lib/libbaton_{}.so", known.name);
-  return SharedLibrary((bin.parent_path() / file).string(), Code::unsupported);
+  const auto file = bin.parent_path() / fmt::format("lib/libbaton_{}.so", known.name);
+  if (!std::filesystem::exists(file)) {
+    fail(Code::unsupported, "this Baton was built without platform {}; `make` builds all of them", known.name);
+  }
+  return SharedLibrary(file.string(), Code::unsupported);
 }
 
 /// Opens one: the libraries of the vendor, their version and the device itself are tried.

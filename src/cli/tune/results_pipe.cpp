@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/fail.hpp"
+#include "base/service_thread.hpp"
 
 namespace baton::cli {
 namespace {
@@ -17,12 +18,12 @@ constexpr const char* kEnd = "end\n";
 
 ResultsPipe::ResultsPipe(std::function<void(std::size_t count)> arrived) : arrived_(std::move(arrived)) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail(Code::system, "no pipe for the results: {}", std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_system("making a pipe for the results");
   in_ = UniqueFd(ends[0]);
   // Stays open here, too: the pipe does not end before finish(), no matter which process opens and closes it.
   out_ = UniqueFd(ends[1]);
   path_ = fmt::format("/proc/{}/fd/{}", ::getpid(), out_.get());
-  reader_ = std::thread([this] { read_lines(); });
+  reader_ = start_thread([this] { read_lines(); });
 }
 
 ResultsPipe::~ResultsPipe() {
@@ -31,7 +32,7 @@ ResultsPipe::~ResultsPipe() {
 
 std::vector<Measurement> ResultsPipe::finish() {
   // Short enough to be written at once, behind what the ranks wrote.
-  if (::write(out_.get(), kEnd, std::strlen(kEnd)) < 0) fail(Code::system, "{}: {}", path_, std::strerror(errno));
+  if (::write(out_.get(), kEnd, std::strlen(kEnd)) < 0) fail_system("writing to the pipe of the results");
   reader_.join();
   return measurements_;
 }

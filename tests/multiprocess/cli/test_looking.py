@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import resource
+import shutil
+import subprocess
 
 import pytest
 
@@ -60,6 +62,13 @@ def test_doctor_as_json(baton):
         for item in found[section]:
             assert item["verdict"] in ("ok", "limited", "missing") and item["text"]
     assert [item["item"] for item in found["backends"] if not item["essential"]] == ["shm: reading"]
+
+
+def test_doctor_says_that_a_platform_was_not_built(baton, tmp_path):
+    (tmp_path / "bin").mkdir()
+    alone = shutil.copy(baton.path, tmp_path / "bin")
+    result = subprocess.run([alone, "doctor", "--platform", "cuda"], capture_output=True, timeout=60)
+    assert b"this Baton was built without platform cuda" in result.stdout
 
 
 def test_doctor_finds_what_is_missing(baton):

@@ -78,6 +78,12 @@ def test_bad_options_are_told(words, message):
     assert done.returncode == 2 and message in done.stderr
 
 
+def test_a_file_that_cannot_be_written_is_told_before_measuring(tmp_path):
+    done = baton("tune", "-o", str(tmp_path / "nowhere" / "machine.table"))
+    assert done.returncode == 1 and "nowhere/machine.table: No such file" in done.stderr
+    assert "measurements" not in done.stderr
+
+
 def test_help_has_examples():
     done = baton("tune", "--help")
     assert done.returncode == 0

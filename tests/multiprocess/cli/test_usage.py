@@ -146,6 +146,12 @@ def test_output_that_cannot_be_written_is_an_error(baton):
     assert b"No space left on device" in result.stderr
 
 
+def test_a_device_is_no_file_of_hosts(baton):
+    result = baton.run("run", "--hostfile", "/dev/zero", "true")
+    assert result.returncode == 2
+    assert b"/dev/zero is a device, not a file of hosts" in result.stderr
+
+
 def test_a_device_is_no_source(baton):
     result = baton.run("compile", "/dev/zero")
     assert result.returncode == 1

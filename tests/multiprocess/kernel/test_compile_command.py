@@ -37,6 +37,18 @@ def test_libraries_to_take_elsewhere_are_not_those_for_this_processor(kernels):
         assert (code, kernels.compilations()) == (0, compilations), err
 
 
+def test_a_place_that_is_full_is_told(kernels):
+    place = kernels.folder / "out"
+    place.mkdir()
+    full = ["unshare", "--map-root-user", "--mount", "sh", "-c", f'mount -t tmpfs -o size=4k none {place} && exec "$@"', "sh"]
+    if subprocess.run([*full, "true"], capture_output=True).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    done = subprocess.run([*full, os.environ["BATON_TEST_CLI"], "compile", kernels.kernel(), "-o", place],
+                          env=kernels.environment, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 1
+    assert f"writing {place}/k.so.part: No space left on device" in done.stderr and "BATON-E013" in done.stderr
+
+
 def test_paths_come_in_the_order_of_the_sources(kernels):
     sources = [kernels.kernel(f"k{i}.cpp", i) for i in range(3)]
     code, out, _ = kernels.run("--print-path", *reversed(sources))

@@ -1,6 +1,7 @@
 #include "base/fiber.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #if defined(BATON_SANITIZE_ADDRESS)
 #include <sanitizer/asan_interface.h>
@@ -9,12 +10,15 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <baton/error.hpp>
 
 namespace baton {
 namespace {
@@ -313,6 +317,26 @@ TEST(GuestFiber, OneThatWaitsGoesOnInAPool) {
   EXPECT_EQ(ended, adopter);
   EXPECT_EQ(handled, "of the guest");
 }
+
+#if !defined(BATON_SANITIZE_ADDRESS) && !defined(BATON_SANITIZE_THREAD)  // which need more addresses than that
+TEST(FiberPool, RunsNothingIfTheSystemGivesTooFewThreads) {
+  const auto try_it = [] {
+    Doorbell doorbell;
+    FiberPool pool({.threads = 1000, .place = {&doorbell, FutexScope::process, Crowding::crowded}});
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 1000; ++i) pool.add([&] { ++ran; });
+    const rlimit limit{.rlim_cur = 1U << 30U, .rlim_max = 1U << 30U};  // stacks of 1000 threads take 8 times as much
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+    try {
+      pool.run();
+    } catch (const Error& error) {
+      std::_Exit(error.code() == Code::system && ran == 0 ? 0 : 3);
+    }
+    std::_Exit(4);
+  };
+  EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace baton

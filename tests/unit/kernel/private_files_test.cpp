@@ -69,6 +69,7 @@ TEST_F(PrivateCache, IsNotAFolderThatOthersWriteTo) {
     EXPECT_THAT(error->message(), HasSubstr(path("shared")));
     EXPECT_THAT(error->message(), HasSubstr("other users can write to it"));
     EXPECT_THAT(error->notes(), testing::Contains(HasSubstr("chmod 700")));
+    EXPECT_THAT(error->remedy(), HasSubstr("BATON_CACHE_DIR"));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/service_thread.hpp"
 #include "chip/cores/sim/fault_guard.hpp"
 
 namespace baton::chip {
@@ -61,7 +62,7 @@ std::shared_ptr<KernelWatch> KernelWatch::of_process() {
   return watch;
 }
 
-KernelWatch::KernelWatch() : thread_([this] { watch(); }) {}
+KernelWatch::KernelWatch() : thread_(start_thread([this] { watch(); })) {}
 
 KernelWatch::~KernelWatch() {
   {

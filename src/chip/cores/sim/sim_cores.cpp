@@ -4,7 +4,6 @@
 
 #include "base/actor.hpp"
 #include "base/fail.hpp"
-#include "base/fiber.hpp"
 #include "base/thread_count.hpp"
 
 namespace baton::chip {
@@ -48,7 +47,12 @@ SimCores::SimCores(const Profile& profile, const SimOptions& options, GlobalMemo
     cores_.push_back(std::make_unique<PostedCore>(position, profile, around));
   }
   watch_kernels(options.kernel_timeout);
-  start(options);
+  try {
+    start(options);
+  } catch (...) {
+    unwatch_kernels();
+    throw;
+  }
 }
 
 void SimCores::watch_kernels(std::chrono::nanoseconds limit) {
@@ -78,10 +82,10 @@ void SimCores::start(const SimOptions& options) {
     add_fibers(options, threads, [](std::function<void()> body, int) { spawn_fiber(std::move(body)); });
     return;
   }
-  auto pool = std::make_shared<FiberPool>(
+  pool_ = std::make_unique<FiberPool>(
       FiberPoolOptions{.threads = threads, .stack_bytes = options.stack_bytes, .seed = options.seed, .place = place_});
-  add_fibers(options, threads, [&](std::function<void()> body, int thread) { pool->add(std::move(body), thread); });
-  thread_ = std::thread([pool] { pool->run(); });
+  add_fibers(options, threads, [&](std::function<void()> body, int thread) { pool_->add(std::move(body), thread); });
+  pool_->start();
 }
 
 SimCores::~SimCores() {
@@ -89,8 +93,8 @@ SimCores::~SimCores() {
   stop_.store(true, std::memory_order_seq_cst);
   dma_.stop();
   ring();
-  if (thread_.joinable()) {
-    thread_.join();
+  if (pool_) {
+    pool_->join();
   } else {
     const auto ended = [this] { return running_fibers_.load(std::memory_order_seq_cst) == 0; };
     static_cast<void>(wait_until(place_, ended, Deadline::never(), [] {}));

@@ -9,11 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <baton/options.hpp>
 
+#include "base/fiber.hpp"
 #include "chip/cores/event_log.hpp"
 #include "chip/cores/global_memory.hpp"
 #include "chip/cores/kernel_call.hpp"
@@ -111,7 +111,7 @@ class SimCores {
   std::shared_ptr<KernelWatch> watch_;
   std::atomic<bool> stop_{false};
   std::atomic<int> running_fibers_{0};
-  std::thread thread_;  // not joinable if the fibers are on the maker's thread
+  std::unique_ptr<FiberPool> pool_;  // null if the fibers are on the maker's thread
 };
 
 }  // namespace baton::chip
