@@ -29,6 +29,12 @@ std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   return fmt::format("{} Default: {}.", described.text, described.default_value);
 }
 
+std::string HelpFormat::make_footer(const CLI::App* command) const {
+  const std::string text = command->get_footer();
+  const std::size_t begin = text.find_first_not_of('\n');
+  return begin == std::string::npos ? "" : text.substr(begin) + "\n";
+}
+
 std::string ProgramHelpFormat::make_usage(const CLI::App* command, std::string) const {
   return fmt::format("Usage: baton {} [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n", command->get_name());
 }

@@ -12,6 +12,7 @@ class HelpFormat : public CLI::Formatter {
   HelpFormat();
   [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override;
   [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override;
+  [[nodiscard]] std::string make_footer(const CLI::App* command) const override;
 };
 
 /// Of a command with a program behind its options.

@@ -104,6 +104,7 @@ int run(std::vector<std::string> arguments) {
   CLI::App baton("Baton runs programs as the ranks of a job and shows what they do.", "baton");
   baton.footer(kBatonExamples);
   baton.formatter(std::make_shared<HelpFormat>());
+  baton.set_help_flag("-h,--help", "Print this help and exit.");
   baton.set_version_flag("--version", describe_version(), "Show the version, how it was built, and exit.");
   baton.require_subcommand(1);
   std::array<std::unique_ptr<Command>, 16> commands = {
