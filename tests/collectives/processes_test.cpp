@@ -197,7 +197,7 @@ TEST_P(DeathAmongLargeData, IsToldSoon) {
 INSTANTIATE_TEST_SUITE_P(, DeathAmongLargeData, testing::Values("allreduce", "broadcast"),
                          [](const auto& param) { return std::string(param.param); });
 
-TEST(DeathOfOne, IsToldToAnotherWhoReadsTooLate) {
+TEST(DeathOfOne, IsToldToALateReader) {
   Job job("LateInACallThatADeathEnds", 3);
   job.start();
   job.finish();

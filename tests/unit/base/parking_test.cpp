@@ -41,7 +41,7 @@ TEST(YieldUntil, GivesUpEarlyWhereOthersKeepTheProcessor) {
   EXPECT_LE(looks, 3);
 }
 
-TEST(Strangers, WhoHasLostItsProcessorLooksForAMomentOnly) {
+TEST(Strangers, ALostProcessorMeansLookingForAMomentOnly) {
   constexpr milliseconds kLost{50};
   constexpr int kMany = 1000;  // a moment is fewer, the spins of a waiter with a processor are more
   Strangers strangers;

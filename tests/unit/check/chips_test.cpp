@@ -122,7 +122,7 @@ TEST_P(Chips, AreJudgedRightly) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, Chips, testing::Range<std::size_t>(0, std::size(kChipOrders)));
 
-TEST(AsynchronousCopy, ThatItsSignalAnnouncesIsBeforeWhoWaitsForIt) {
+TEST(AsynchronousCopy, ThatItsSignalAnnouncesIsBeforeTheWaiter) {
   const auto run = [](bool waits_for_signal) {
     return run_two(1, [&](const TwoChips& c) {
       if (!c.is_first()) return c.touch(Instruction::load, waits_for_signal ? c.word() : 0, 0);

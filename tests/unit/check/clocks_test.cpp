@@ -68,7 +68,7 @@ TEST(Clocks, ATaskIsBehindTheConditionsOfTheOneBeforeItWhicheverTimesTheyHave) {
 
 /// The processor of the kernels has a clock that is ahead of the program's, so that the program seems to have waited
 /// for its second run before the kernel of that ended.
-TEST(Clocks, WhoWaitsForAllTasksIsBehindThemWhicheverTimesTheyHave) {
+TEST(Clocks, AWaitForAllTasksIsBehindThemWhateverTheirTimes) {
   const CheckedBytes written{.memory = kData, .how = static_cast<std::uint8_t>(CheckedUse::write), .last = 8};
   const Recorded recorded = record([&] {
     const Recording all;

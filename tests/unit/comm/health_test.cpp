@@ -57,7 +57,7 @@ TEST(Health, RanksOfOtherHostsNeverSeemToLiveHere) {
   EXPECT_FALSE(lives_here(control.header(), 0));
 }
 
-TEST(Health, WhoLeftIsNotDead) {
+TEST(Health, ARankThatLeftIsNotDead) {
   const ControlSegment control = control_of(2);
   mark_left(control.header(), 0, FutexScope::shared);
   EXPECT_FALSE(mark_dead(control.header(), 0, wire::EndKind::exit_code, 0));

@@ -62,7 +62,7 @@ TEST(Mailroom, KeepsSegmentsUntilTheyAreAskedFor) {
   EXPECT_NE(rooms.zero.collect({11, 23}), nullptr);
 }
 
-TEST(Mailroom, HearsWhoLeft) {
+TEST(Mailroom, HearsOfDepartures) {
   TwoRooms rooms;
   EXPECT_FALSE(rooms.zero.sort());
   rooms.send(mail_of(wire::MailKind::left));

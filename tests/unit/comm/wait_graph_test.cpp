@@ -37,7 +37,7 @@ RankOfGraph waiting(WaitDescription wait) { return {State::waits, {std::move(wai
 RankOfGraph acting() { return {State::acts, {}}; }
 RankOfGraph gone() { return {State::gone, {}}; }
 
-TEST(WaitGraph, WhoHasNotComeToABarrierIsMissing) {
+TEST(WaitGraph, ARankThatHasNotComeToABarrierIsMissing) {
   const std::vector<RankOfGraph> job = {waiting(barrier_among({0, 1, 2, 3})), waiting(barrier_among({0, 1, 2, 3})),
                                         waiting(barrier_among({0, 1, 2, 3}, 2)), acting()};
   const Awaited awaited = WaitGraph(job).awaited_by(0, job[0].waits[0]);

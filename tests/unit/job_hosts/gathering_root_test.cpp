@@ -104,7 +104,7 @@ TEST_F(GatheringRootTest, WelcomesAllWhenTheLastRankIsClaimed) {
   }
 }
 
-TEST_F(GatheringRootTest, WhoDoesNotIntroduceItselfIsSentAway) {
+TEST_F(GatheringRootTest, ConnectionsThatDoNotIntroduceThemselvesAreClosed) {
   const auto agent = connect();
   agent->link->send(encode(Claim{.rank = 0, .size = 3, .pid = 7}));
   expect_sent_away(*agent);
@@ -161,7 +161,7 @@ TEST_F(GatheringRootTest, AnotherVersionFailsAll) {
   EXPECT_EQ(decode_failure(frame).error.message(), "host \"2\" has Baton 0.9, the host of rank 0 has 1.0");
 }
 
-TEST_F(GatheringRootTest, WhoIsMissingIsToldToAllAndToWhoComesLate) {
+TEST_F(GatheringRootTest, MissingRanksAreToldToAllAndToLateOnes) {
   const auto first = attend("1", {0});
   first->link->send(FrameWriter(FrameKind::overdue).finish());
   serve_until([&] { return first->has_heard(FrameKind::failed); });

@@ -102,7 +102,7 @@ TEST_F(JoinDeskTest, GarbageIsSentAway) {
   EXPECT_TRUE(admitted_.empty());
 }
 
-TEST_F(JoinDeskTest, WhoSaysNothingIsSentAwayInTime) {
+TEST_F(JoinDeskTest, SilentConnectionsAreClosedInTime) {
   desk(50ms);
   const UniqueFd socket = connect();
   serve_until([&] {

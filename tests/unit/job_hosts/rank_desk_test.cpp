@@ -151,7 +151,7 @@ TEST_F(RankDeskTest, WhoseProcessEndedIsMissedByThoseWhoJoinedAgainBeforeThat) {
   again.get();
 }
 
-TEST_F(RankDeskTest, WhoComesLateGetsWhatWasSentBefore) {
+TEST_F(RankDeskTest, ALateRankGetsWhatWasSentBefore) {
   const auto first = join(0);
   const auto third = join(2);
   auto one = std::async(std::launch::async, [&] { return first->exchange(record(1, 0), Deadline::after(kTestLimit)); });
@@ -205,7 +205,7 @@ TEST_F(RankDeskTest, ADeathIsToldOnceToAllAndEndsAnExchange) {
   EXPECT_EQ(times, 1);
 }
 
-TEST_F(RankDeskTest, WhoGoesWithoutAWordIsDead) {
+TEST_F(RankDeskTest, ARankThatGoesWithoutAWordIsDead) {
   const auto first = join(0);
   std::promise<comm::RankEnd> told;
   first->on_end([&](const comm::RankEnd& end) { told.set_value(end); });
@@ -272,7 +272,7 @@ class OpenDeskTest : public testing::Test {
   std::optional<RankDesk> desk_;
 };
 
-TEST_F(OpenDeskTest, WhoComesWaitsForTheWelcome) {
+TEST_F(OpenDeskTest, ARankWaitsForTheWelcome) {
   auto first = join(2);
   auto second = join(0);
   serve_until([&] { return claims_.size() == 2; });
@@ -322,7 +322,7 @@ TEST_F(OpenDeskTest, ARankThatIsWaitingIsTaken) {
   EXPECT_THROW(static_cast<void>(first.get()), Error);
 }
 
-TEST_F(OpenDeskTest, WhoFollowsIsHeardAfterTheFarewellOfWhoWasThere) {
+TEST_F(OpenDeskTest, ASuccessorIsHeardAfterTheFarewellOfTheOneBefore) {
   UniqueFd first = connect();
   say(first, encode(Join{.rank = 1, .size = 2}));
   serve_until([&] { return claims_.size() == 1; });

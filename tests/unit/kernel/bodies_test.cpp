@@ -83,7 +83,7 @@ TEST_F(Bodies, AChangedHeaderMakesThemAnew) {
   EXPECT_EQ(compilations(), 13);
 }
 
-TEST_F(Bodies, WhoAsksForMoreThanUsualCompilesItself) {
+TEST_F(Bodies, UnusualRequestsAreCompiled) {
   fill_cache();
   const auto compiled = [&](CompileRequest request) {
     request.source = "k";

@@ -136,7 +136,7 @@ TEST_P(Program, APredicateDecidesWhenTheTaskIsReady) {
   EXPECT_THAT(on.values(1), ElementsAre(1, 0, 1, 1, 0, 0));
 }
 
-TEST_P(Program, WhoWaitsForATaskThatDoesNotRunGoesOn) {
+TEST_P(Program, TasksBehindOneThatDoesNotRunGoOn) {
   on.add_int32({0}, {1});
   on.add(std::vector<float>(12));
   on.run(parts("order", "after_a_task_that_did_not_run"));

@@ -119,7 +119,7 @@ TEST(Analysis, ABarrierWaitsForTheLastOne) {
   EXPECT_TRUE(analysis.ranks.at(1).waited_for.empty()) << "the last one waits for nobody";
 }
 
-TEST(Analysis, ABarrierThatNeverCameAboutWaitedForWhoDidNotCome) {
+TEST(Analysis, ABarrierThatNeverEndsWaitsForTheMissingRank) {
   MadeTrace made;
   const Text domain = made.text("world");
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
