@@ -51,8 +51,7 @@ def cases(plan):
         for hosts, each in SHAPES:
             found += [suite.collective(operation, hosts, each, size) for size in (SIZES if operation != "barrier" else (0,))]
     for hosts, each in SHAPES:
-        if each > 1:
-            found += [suite.delayed(hosts, each, size) for size in DELAYED_SIZES]
+        found += [suite.delayed(hosts, each, size) for size in DELAYED_SIZES]
     return [*found, suite.start(HOSTS, START_RANKS // HOSTS)]
 
 
@@ -116,8 +115,7 @@ class HostsSuite:
             setting = settings_of(peer)[0]
             words = ("--operation", "allreduce", *bytes_words, "--method", "yield")
             contenders.append(self._mpi(peer, setting, hosts, each, words, f"yield, {setting.name}"))
-        slow = (LAB, "delay", "--prefix", PREFIX, str(DELAY_US))
-        contenders = [replace(one, command=replace(one.command, argv=(*slow, *one.command.argv))) for one in contenders]
+        contenders = [replace(one, command=self._slow(one.command)) for one in contenders]
         return self._case(f"delayed/allreduce/{hosts}x{each}/{size_text(size)}", contenders, hosts * each, size)
 
     def start(self, hosts, each):
@@ -129,6 +127,12 @@ class HostsSuite:
                 self._mpi(peer, setting, hosts, each, arguments, setting.name, "comm") for setting in settings_of(peer)
             ]
         return self._case(f"start/{hosts}x{each}", contenders, hosts * each, 0)
+
+    def _slow(self, command):
+        program = os.path.join(os.path.dirname(self._plan.programs), "hosts_delay")
+        words = (LAB, "delay", "--prefix", PREFIX, str(DELAY_US))
+        environment = {**command.environments[0], "BATON_HOSTS_DELAY": program}
+        return replace(command, argv=(*words, *command.argv), environments=(environment,))
 
     def _case(self, name, contenders, ranks, size):
         if self._plan.quick:

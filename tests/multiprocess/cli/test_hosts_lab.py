@@ -1,6 +1,9 @@
 """scripts/hosts-lab makes hosts, cuts them off, and leaves nothing behind."""
 
+import contextlib
 import os
+import re
+import signal
 import subprocess
 import sys
 
@@ -29,17 +32,23 @@ def connect(lab, host, address, port, timeout):
     return lab.call("exec", host, sys.executable, "-c", CONNECT, address, port, str(timeout)).returncode == 0
 
 
+@contextlib.contextmanager
+def listening(lab, source=LISTEN):
+    """The last host runs `source`, which first prints its port: the process and the port."""
+    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[-1], sys.executable, "-c", source]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+        yield listener, listener.stdout.readline().strip()
+
+
 def test_hosts_have_names_and_reach_each_other(make_lab):
     lab = make_lab(3)
     for host in lab.hosts:
         assert lab.call("exec", host, "hostname").stdout == host + "\n"
     at = addresses(lab)
     assert len(set(at.values())) == 3
-    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", LISTEN]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
-        port = listener.stdout.readline().strip()
-        assert connect(lab, lab.hosts[2], at[lab.hosts[1]], port, 60)
-        assert listener.stdout.readline().strip() == at[lab.hosts[2]]
+    with listening(lab) as (listener, port):
+        assert connect(lab, lab.hosts[1], at[lab.hosts[2]], port, 60)
+        assert listener.stdout.readline().strip() == at[lab.hosts[1]]
 
 
 def test_hosts_may_have_addresses_of_ipv6_alone(make_lab):
@@ -49,9 +58,7 @@ def test_hosts_may_have_addresses_of_ipv6_alone(make_lab):
     families = lab.call("exec", lab.hosts[1], "ip", "-o", "address", "show", "dev", "eth0").stdout
     assert target in families and "inet " not in families
     listen = LISTEN.replace('("", 0)', '("::", 0), family=socket.AF_INET6')
-    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", listen]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
-        port = listener.stdout.readline().strip()
+    with listening(lab, listen) as (listener, port):
         assert connect(lab, lab.hosts[0], target, port, 60)
         assert listener.stdout.readline().strip() == addresses(lab)[lab.hosts[0]]
 
@@ -59,9 +66,7 @@ def test_hosts_may_have_addresses_of_ipv6_alone(make_lab):
 def test_a_cut_host_is_not_reached_until_it_is_mended(make_lab):
     lab = make_lab(2)
     target = addresses(lab)[lab.hosts[1]]
-    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", LISTEN]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
-        port = listener.stdout.readline().strip()
+    with listening(lab) as (_, port):
         assert lab.call("cut", lab.hosts[1]).returncode == 0
         assert "cut" in lab.call("status").stdout
         assert not connect(lab, lab.hosts[0], target, port, 0.2)
@@ -89,16 +94,36 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=60) as pe
 def test_what_is_sent_with_a_delay_comes_later(make_lab):
     lab = make_lab(2)
     target, way_s = addresses(lab)[lab.hosts[1]], 0.03
-    command = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[1], sys.executable, "-c", ANSWER]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as answering:
-        port = answering.stdout.readline().strip()
+    with listening(lab, ANSWER) as (_, port):
         ask = [lab.script, "exec", "--prefix", lab.prefix, lab.hosts[0], sys.executable, "-c", ASK, target, port]
         asked = lab.call("delay", str(int(1e6 * way_s)), *ask)
     assert asked.returncode == 0, asked.stderr
     assert float(asked.stdout) >= 2 * way_s
+    told = re.search(r"(\d+) frames, 30000 us asked for: median (\d+) us", asked.stderr)
+    assert int(told[1]) >= 2 and int(told[2]) >= 1e6 * way_s
     assert addresses(lab)[lab.hosts[1]] == target
     assert "cut" not in lab.call("status").stdout
     assert lab.call("delay", "1", "false").returncode == 1
+
+
+def test_a_delay_that_is_ended_leaves_the_hosts_joined(make_lab):
+    lab = make_lab(2)
+    target = addresses(lab)[lab.hosts[1]]
+    with listening(lab) as (_, port):
+        delay = [lab.script, "delay", "--prefix", lab.prefix, "1", "sh", "-c", "echo runs; exec sleep 1000"]
+        with subprocess.Popen(delay, stdout=subprocess.PIPE, text=True) as delayed:
+            assert delayed.stdout.readline() == "runs\n"
+            delayed.terminate()
+            assert delayed.wait(60) == 128 + signal.SIGTERM
+        assert connect(lab, lab.hosts[0], target, port, 60)
+
+
+def test_a_delay_needs_its_program(make_lab, monkeypatch):
+    lab = make_lab(1)
+    monkeypatch.setenv("BATON_HOSTS_DELAY", "/nowhere/hosts_delay")
+    said = lab.call("delay", "1", "true")
+    assert said.returncode == 1
+    assert "there is no /nowhere/hosts_delay\n  try: scripts/build release hosts_delay" in said.stderr
 
 
 def test_up_again_changes_nothing_and_down_removes_all(make_lab):
