@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <numeric>
 #include <span>
+#include <string>
 
 #include <fmt/format.h>
 
 #include <baton/error.hpp>
+#include <baton/window.hpp>
 
 #include "bodies.hpp"
 #include "ending.hpp"
@@ -92,6 +95,36 @@ SCENARIO(PlacesOfVectorsOnHosts, kOnThree) { require_right_places(me, kOfVectors
 SCENARIO(PlacesOfBlocksOnHosts, kOnThree) { require_right_places(me, kOfBlocks); }
 SCENARIO(PlacesOfPairsOnHosts, kOnThree) {
   require_right_places(me, std::array{Operation::all_to_all, Operation::all_to_all_v});
+}
+
+/// The members of each host are neighbours.
+Domain in_order_of_hosts(Domain& me, const std::string& name) {
+  std::vector<int> ranks(static_cast<std::size_t>(me.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  const std::vector<int> hosts = me.hosts();
+  std::ranges::stable_sort(ranks, {}, [&](int rank) { return hosts[static_cast<std::size_t>(rank)]; });
+  return me.subset(name, ranks);
+}
+
+SCENARIO(LargeBlocksOnHosts, kOnHosts) {
+  Domain sorted = in_order_of_hosts(me, "in order");
+  // Larger than a message, and not a multiple of one.
+  constexpr std::size_t kLong = 150'001;
+  std::vector<Case> cases;
+  for (const Memory memory : {Memory::own, Memory::windows, Memory::input_in_window, Memory::output_in_window}) {
+    for (const Placing placing : {Placing::out_of_place, Placing::in_place}) {
+      if (placing == Placing::in_place && memory != Memory::own && memory != Memory::windows) continue;
+      cases.push_back({.operation = Operation::all_to_all, .count = kLong, .memory = memory, .placing = placing});
+    }
+  }
+  // With small ones between them, which take another way.
+  cases.push_back({.operation = Operation::all_to_all, .count = 3});
+  cases.push_back({.operation = Operation::all_to_all, .element = Element::uint8, .count = 65'537});
+  cases.push_back({.operation = Operation::allreduce, .count = kLong});
+  for (int round = 0; round < 2; ++round) {
+    require_right(sorted, cases);
+    require_right(me, cases);
+  }
 }
 
 SCENARIO(BlocksAndMessagesOnHosts, kOnHosts) {
@@ -185,6 +218,17 @@ SCENARIO(CallsThatDifferOnHosts, kFive) {
       barrier(order);
     });
   }
+  // The member of a host, and one of another.
+  for (const int other : {1, 4}) {
+    Domain large = in_order_of_hosts(me, fmt::format("large {}", other));
+    std::vector<float> blocks(5 * 30'001);
+    const bool differs = large.rank() == other;
+    require_mismatch(large, {"called all_to_all of 30000 float32", fmt::format("rank {} called", other)}, [&] {
+      const auto called = std::span(blocks).first(differs ? 5 * 30'001 : 5 * 30'000);
+      all_to_all(large, called, called);
+      barrier(large);
+    });
+  }
   const std::vector<std::size_t> sends(5, 1);
   std::vector<std::size_t> receives(5, 1);
   if (me.rank() == 3) receives[0] = 2;
@@ -200,6 +244,22 @@ SCENARIO(CallsThatDifferOnHosts, kFive) {
     require_error(Code::mismatch, {"rank 0 sent 5 float32 to rank 3, which receives 4 float32"},
                   [&] { recv(mail, 0, four); });
   }
+  me.barrier();
+}
+
+SCENARIO(DroppedPutsOnHosts, (Wishes{.sizes = {2}, .hostings = {Hosting::hosts}})) {
+  // More than goes at once, and the word that tells of it behind it.
+  constexpr std::size_t kBytes = std::size_t{512} * 1024;
+  const RawWindow window = me.raw_window("room", kBytes + sizeof(std::uint64_t));
+  const std::vector<std::byte> data(kBytes, std::byte{7});
+  constexpr std::uint64_t kPuts = 20;
+  const int peer = 1 - me.rank();
+  me.barrier();  // before they know each other nothing is sent
+  for (std::uint64_t put = 1; put <= kPuts; ++put) {
+    window.start_put_advance(peer, 0, data.data(), kBytes, kBytes, put).reset();
+  }
+  REQUIRE(window.is_told_within(peer, kBytes, kPuts, 60s));
+  REQUIRE_EQUAL(std::count(window.local(), window.local() + kBytes, std::byte{7}), static_cast<std::ptrdiff_t>(kBytes));
   me.barrier();
 }
 
@@ -237,8 +297,8 @@ INSTANTIATE_TEST_SUITE_P(, OnHosts,
                          testing::Values("EveryElementOnHosts", "OneOnEachHost", "PlacesOfVectorsOnHosts",
                                          "PlacesOfBlocksOnHosts", "PlacesOfPairsOnHosts", "BlocksAndMessagesOnHosts",
                                          "RandomCallsOnHosts", "BarrierOnHosts", "RootsChange", "BytesBetweenHosts",
-                                         "CallsThatDifferOnHosts", "NobodyComesOnHosts", "OneLeavesOnHosts",
-                                         "OneIsDoneOnHosts"),
+                                         "LargeBlocksOnHosts", "DroppedPutsOnHosts", "CallsThatDifferOnHosts",
+                                         "NobodyComesOnHosts", "OneLeavesOnHosts", "OneIsDoneOnHosts"),
                          [](const auto& param) { return std::string(param.param); });
 
 class DeathOnHosts : public testing::TestWithParam<int> {};

@@ -1,5 +1,6 @@
 // What becomes of messages that did not reach their rank.
 #include <numeric>
+#include <thread>
 
 #include "base/fail.hpp"
 #include "base/log.hpp"
@@ -21,6 +22,14 @@ bool UcxPath::is_lost(std::uint32_t rank) const noexcept {
   // Pairs with the stores in on_failure() and disconnect(); sequentially consistent because it is tested before
   // sleeping.
   return is_gone(rank) || peers_[rank].failed.load(std::memory_order_seq_cst);
+}
+
+void UcxPath::let_end(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept {
+  const Deadline deadline = Deadline::after(kArrivalTime);
+  while (!is_over() && !is_lost(rank) && !deadline.passed()) {
+    progress();
+    std::this_thread::yield();
+  }
 }
 
 void UcxPath::abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept {

@@ -73,6 +73,8 @@ class UcxPath final : public comm::Path {
   static constexpr unsigned kMessageNumber = 1;
   /// UCX gives memory back soon after a connection was closed by force.
   static constexpr std::chrono::seconds kReturnTime{5};
+  /// What is under way arrives soon, whatever its rank does, unless that is stopped or cut off.
+  static constexpr std::chrono::seconds kArrivalTime{2};
   /// A connection ends when the rank at its other end does, and the news of that may come later than the end of the
   /// connection.
   static constexpr std::chrono::seconds kNewsTime{3};
@@ -204,6 +206,8 @@ class UcxPath final : public comm::Path {
   /// The path to a rank broke, or it is gone: throws, or returns if it has left. Waits for the news until then.
   void settle_loss(std::uint32_t rank, const char* what, const Deadline& news = Deadline::within(kNewsTime));
   [[noreturn]] void throw_timeout(std::uint32_t rank, const char* what, std::size_t bytes) const;
+  /// Until it is over, for as long as the path is there and it does not take too long.
+  void let_end(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept;
   /// Until UCX does not touch what `is_over` tells of any more. Gives the path up.
   void abandon(std::uint32_t rank, FunctionRef<bool()> is_over) noexcept;
 

@@ -60,6 +60,8 @@ void UcxPath::Message::take_back() noexcept {
     is_started_ = std::erase(path_.peers_[rank_].unsent, sending_.get()) == 0;
     if (!is_started_) path_.count_sent(-1);
   }
+  // To break it off costs the connection. What is sent is taken, whatever its rank does meanwhile.
+  if (is_started_ && !is_hopeless() && !deadline_.passed()) path_.let_end(rank_, is_back);
   if (is_started_ && !is_back()) path_.abandon(rank_, is_back);
   // UCX still has it, and says so once more.
   if (is_started_ && !is_back()) static_cast<void>(sending_.release());
