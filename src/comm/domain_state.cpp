@@ -366,7 +366,10 @@ std::string DomainState::describe_member(std::uint32_t member) const {
 }
 
 std::string DomainState::describe_member_activity(std::uint32_t member) const {
-  return fmt::format("{} {}", describe_member(member), describe_activity(world_->control(), members_[member]));
+  const std::string text =
+      fmt::format("{} {}", describe_member(member), describe_activity(world_->control(), members_[member]));
+  const std::string trouble = world_->path() == nullptr ? "" : world_->path()->trouble_with(members_[member]);
+  return trouble.empty() ? text : fmt::format("{}; {}", text, trouble);
 }
 
 }  // namespace baton::comm

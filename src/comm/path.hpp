@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include <baton/collective_types.hpp>
 
@@ -85,6 +86,9 @@ class Path : public Lookout {
   /// Deals with what has come, unless another thread does so already. Never blocks. A thread that waits for something
   /// that a rank of another host does calls it; so does a thread of the path while nobody else has for a while.
   virtual void progress() noexcept = 0;
+
+  /// Why nothing may reach a rank, for reports: a sentence about "it". Empty: it has answered, or was not asked.
+  [[nodiscard]] virtual std::string trouble_with(std::uint32_t /*rank*/) const { return {}; }
 
   /// Which host a rank of the job is on: equal for two of the same one.
   [[nodiscard]] virtual std::uint32_t host_of(std::uint32_t rank) const noexcept = 0;

@@ -83,6 +83,18 @@ int HostsLab::call(const std::string& command, const std::string& argument) cons
 void HostsLab::cut(std::uint32_t host) const { static_cast<void>(call("cut", fmt::format("{}{}", prefix_, host))); }
 void HostsLab::mend(std::uint32_t host) const { static_cast<void>(call("mend", fmt::format("{}{}", prefix_, host))); }
 
+void HostsLab::change_neighbour(std::uint32_t from, std::uint32_t to, const char* change) const {
+  const std::string address = fmt::format(
+      "$(ip -n {0}{1} -o -4 address show dev {2} | awk '{{sub(\"/.*\", \"\", $4); print $4}}')", prefix_, to, kLink);
+  const std::string command = fmt::format("ip -n {}{} neighbour {} {} dev {}", prefix_, from, change, address, kLink);
+  if (std::system(command.c_str()) != 0) fail(Code::invalid_argument, "{} failed", command);
+}
+void HostsLab::lose(std::uint32_t from, std::uint32_t to) const {
+  // An address that no host has.
+  change_neighbour(from, to, "replace lladdr 02:00:00:00:00:01 nud permanent");
+}
+void HostsLab::lose_no_more(std::uint32_t from, std::uint32_t to) const { change_neighbour(from, to, "delete"); }
+
 std::vector<std::string> HostsLab::environment(const std::string& hub, const std::vector<std::uint32_t>& host_of,
                                                std::uint32_t rank) const {
   // Only TCP: UCX would find out that the hosts are one machine.

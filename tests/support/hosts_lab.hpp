@@ -28,12 +28,16 @@ class HostsLab {
   /// Takes the link of a host down, or up again.
   void cut(std::uint32_t host) const;
   void mend(std::uint32_t host) const;
+  /// What one host sends to another is lost on its way, as in a firewall that says nothing; or arrives again.
+  void lose(std::uint32_t from, std::uint32_t to) const;
+  void lose_no_more(std::uint32_t from, std::uint32_t to) const;
 
  private:
   static constexpr std::uint32_t kHosts = 4;
   HostsLab();
   /// From now on the lab is removed when this program ends, even if it is killed.
   void watch();
+  void change_neighbour(std::uint32_t from, std::uint32_t to, const char* change) const;
   [[nodiscard]] int call(const std::string& command, const std::string& argument) const;
 
   std::string prefix_;

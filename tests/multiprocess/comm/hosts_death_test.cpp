@@ -52,5 +52,18 @@ TEST(TransfersBetweenHosts, AreOnTheirWayTogetherAndEndWithTheirPeer) {
   job.expect_caught(0, "peer_died", {"a put did not reach " + victim, "a get did not reach " + victim});
 }
 
+TEST(PathsBetweenHosts, ThatLoseWhatIsSentAreNamedWhereSomebodyWaits) {
+  const HostsLab& lab = HostsLab::of_this_program();
+  if (!lab.missing().empty()) GTEST_SKIP() << lab.missing();
+  const Hub hub;
+  lab.lose(0, 1);
+  Job job("WaitsInVain", 2);
+  job.start_on_hosts(hub.path(), {0, 1});
+  job.finish();
+  lab.lose_no_more(0, 1);
+  job.expect_caught(0, "wait_timeout",
+                    {"rank 0 asked it at 10.", "ago and had no answer: a firewall may drop what goes there"});
+}
+
 }  // namespace
 }  // namespace baton::test

@@ -191,6 +191,11 @@ SCENARIO_BEFORE_JOIN(WaitsForRankOne, kProcesses) {
   }
 }
 
+/// For ranks that do not reach each other. Rank 0 gives up first.
+SCENARIO_BEFORE_JOIN(WaitsInVain, kProcesses) {
+  survives_with_error([&] { join_and_tell(me).barrier(std::chrono::seconds(me.rank == 0 ? 1 : 100)); });
+}
+
 /// Rank 1 stops. Rank 0 puts to all others and gets from them at the same time: all of that is on its way together, and
 /// what goes on with ranks that live is over while rank 1 is silent.
 SCENARIO_BEFORE_JOIN(TransfersToStopped, kProcesses) {

@@ -1,5 +1,6 @@
 #include "comm/backends/ucx/peer_record.hpp"
 
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -23,6 +24,17 @@ struct WireRecord {
 };
 
 }  // namespace
+
+std::string describe_address(std::span<const std::byte> address) {
+  sockaddr_storage given{};
+  std::memcpy(&given, address.data(), std::min(address.size(), sizeof given));
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  const int status = ::getnameinfo(reinterpret_cast<const sockaddr*>(&given), static_cast<socklen_t>(address.size()),
+                                   host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+  if (status != 0) return "an address that is none";
+  return given.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
 
 std::vector<std::byte> pack(const PeerRecord& record) {
   const WireRecord head{

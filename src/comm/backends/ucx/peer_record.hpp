@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/backends/ucx/ucx_gate.hpp"
@@ -18,6 +19,9 @@ struct PeerRecord {
 };
 
 [[nodiscard]] std::vector<std::byte> pack(const PeerRecord& record);
+
+/// An address and a port, for people.
+[[nodiscard]] std::string describe_address(std::span<const std::byte> address);
 
 /// What `rank` has sent. Throws Error (join_refused) if it is of another version, and (protocol) if it is no record.
 [[nodiscard]] PeerRecord unpack(std::span<const std::byte> bytes, std::uint32_t rank);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fail.hpp"
 #include "base/log.hpp"
 #include "comm/backends/ucx/ucx_path.hpp"
 
@@ -121,6 +122,7 @@ bool UcxPath::ask(std::uint32_t rank) {
   const Peer& peer = peers_[rank];
   if (is_gone(rank) || peer.failed.load(std::memory_order_relaxed)) return false;
   if (peer.sent != 0) return true;
+  peers_[rank].asked_at = Deadline::Clock::now();
   auto question = std::make_unique<Sending>();
   question->header = header_for(wire::PathKind::flush, rank);
   return start_own(rank, std::move(question));
@@ -139,7 +141,9 @@ bool UcxPath::make_acquaintance(std::uint32_t rank, const char* what, const Dead
     progress();
     return has_answered() || is_lost(rank);
   };
-  if (started && !is_over() && !wait_until(parking_, is_over, deadline, [] {})) throw_timeout(rank, what, 0);
+  if (started && !is_over() && !wait_until(parking_, is_over, deadline, [] {}))
+    fail(Code::wait_timeout, "rank {}: {} did not reach {} in time: {}", place_.rank, what, describe(rank),
+         trouble_with(rank));
   if (has_answered()) return true;
   settle_loss(rank, what);
   return false;

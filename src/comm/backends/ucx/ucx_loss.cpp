@@ -6,11 +6,26 @@
 #include "base/log.hpp"
 #include "comm/backends/ucx/ucx_path.hpp"
 #include "comm/health.hpp"
+#include "comm/wait_record.hpp"
 
 namespace baton::ucx {
 
 std::string UcxPath::describe(std::uint32_t rank) const {
   return fmt::format("rank {} ({})", rank, comm::describe_process(place_.control, rank));
+}
+
+std::string UcxPath::trouble_with(std::uint32_t rank) const {
+  const std::lock_guard lock(mutex_);
+  const Peer& peer = peers_[rank];
+  if (peer.asked_at == Deadline::Clock::time_point{} || is_known(peer) || is_gone(rank)) return {};
+  const std::string where = describe_address(peer.record.address);
+  if (peer.failed.load(std::memory_order_relaxed))
+    return fmt::format("rank {} could not connect to it at {} ({})", place_.rank, where,
+                       ucx_.ucs_status_string(peer.failure));
+  return fmt::format(
+      "rank {} asked it at {} {} ago and had no answer: a firewall may drop what goes there, unless the rank is "
+      "stopped",
+      place_.rank, where, comm::describe_duration((Deadline::Clock::now() - peer.asked_at).count()));
 }
 
 bool UcxPath::is_gone(std::uint32_t rank) const noexcept {

@@ -57,6 +57,7 @@ class UcxPath final : public comm::Path {
   void progress() noexcept override;
   void begin_looking() noexcept override;
   void end_looking() noexcept override;
+  [[nodiscard]] std::string trouble_with(std::uint32_t rank) const override;
   [[nodiscard]] std::uint32_t host_of(std::uint32_t rank) const noexcept override { return place_.host_of[rank]; }
   [[nodiscard]] comm::Delivery& delivery() noexcept override { return delivery_; }
 
@@ -122,6 +123,7 @@ class UcxPath final : public comm::Path {
     std::atomic<bool> failed{false};
     ucs_status_t failure = UCS_OK;
     std::uint64_t sent = 0;
+    Deadline::Clock::time_point asked_at{};    // when the first was sent
     std::uint64_t last_put = 0;                // its number
     std::deque<std::uint64_t> posts;           // numbers of those that it has not dealt with
     std::atomic<std::uint64_t> done_there{0};  // how many of this rank's messages it has dealt with; 0: not connected
@@ -245,7 +247,7 @@ class UcxPath final : public comm::Path {
   wire::PathReceiver receiver_;
 
   Alarm alarm_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   BasicTurns<MachineRules> turns_;  // under mutex_, but for what needs no order
   // Guarded by mutex_, but for the atomics in them.
   std::vector<Peer> peers_;
