@@ -70,7 +70,7 @@ void run_gather(Rounds& rounds) {
       const auto stretch = [&](int host) { return stretch_in_lane(rounds, host, rounds.own_lane()); };
       const Stretch mine = stretch(map.here());
       rounds.for_each_other_host([&](int host) {
-        if (wants(host)) rounds.link().send(host, rounds.own_stage() + mine.first * bytes, mine.count * bytes);
+        if (wants(host)) rounds.send(host, rounds.own_stage() + mine.first * bytes, mine.count * bytes);
       });
       rounds.for_each_other_host([&](int host) {
         if (wants(map.here()))
@@ -109,7 +109,7 @@ void run_scatter(Rounds& rounds) {
       }
       const std::byte* all = rounds.stage(map.index_of(rounds.call().root));
       rounds.for_each_other_host(
-          [&](int host) { rounds.link().send(host, all + stretch(host).first * bytes, stretch(host).count * bytes); });
+          [&](int host) { rounds.send(host, all + stretch(host).first * bytes, stretch(host).count * bytes); });
     };
     const auto out = [&] {
       const int from = has_root ? map.index_of(rounds.call().root) : map.lane_of(map.rank(), rounds.lanes());
@@ -134,7 +134,7 @@ void run_reduce_scatter(Rounds& rounds) {
       const auto stretch = [&](int host) { return stretch_of(rounds, host, rounds.own_lane()); };
       rounds.for_each_other_host([&](int host) {
         rounds.combine_members(stretch(host).first * bytes, stretch(host).count * count);
-        rounds.link().send(host, rounds.own_stage() + stretch(host).first * bytes, stretch(host).count * bytes);
+        rounds.send(host, rounds.own_stage() + stretch(host).first * bytes, stretch(host).count * bytes);
       });
       const Stretch mine = stretch(map.here());
       rounds.combine_members(mine.first * bytes, mine.count * count);

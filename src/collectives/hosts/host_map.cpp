@@ -22,6 +22,13 @@ HostMap::HostMap(const Domain& domain) : rank_(domain.rank()), hosts_(domain.hos
   }
 }
 
+bool HostMap::is_in_order() const noexcept {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (position_of(rank) != rank) return false;
+  }
+  return true;
+}
+
 LaneMembers HostMap::members_of(int host, int lane, int lanes) const noexcept {
   // The first whose index * lanes / count is this lane, or a later one.
   const auto begin_of = [&](int one) { return (one * count(host) + lanes - 1) / lanes; };

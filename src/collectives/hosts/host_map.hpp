@@ -36,6 +36,9 @@ class HostMap {
   [[nodiscard]] int position_of(int rank) const noexcept { return first_[at(host_of(rank))] + index_of(rank); }
   [[nodiscard]] int first_position(int host) const noexcept { return first_[at(host)]; }
 
+  /// Whether the members of each host are neighbours.
+  [[nodiscard]] bool is_in_order() const noexcept;
+
   /// How many members the largest host has, and the smallest: as many lanes there can be.
   [[nodiscard]] int most_members() const noexcept { return most_members_; }
   [[nodiscard]] int most_lanes() const noexcept { return most_lanes_; }

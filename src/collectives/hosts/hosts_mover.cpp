@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "collectives/hosts/rounds.hpp"
+#include "collectives/hosts/straight.hpp"
 #include "collectives/traced.hpp"
 
 namespace baton::collectives {
@@ -16,14 +17,9 @@ HostsMover::HostsMover(Domain domain)
 }
 
 template <class Body>
-void HostsMover::make(const Domain& me, const Request& request, const Body& body) {
-  const TracedCollective traced(me, request.call, "between hosts", contribution_bytes(request.call, map_.size()));
-  const auto details = static_cast<std::uint64_t>(request.algorithm);
+void HostsMover::take_back_if_it_fails(const Body& body) {
   try {
-    link_.begin(request.call, details, request.timeout);
-    mover_.begin(request.call, details, 0, request.timeout);
-    body(Rounds(map_, mover_, link_, request));
-    mover_.end();
+    body();
   } catch (const Error& error) {
     // The memory may be the caller's.
     link_.take_back();
@@ -36,7 +32,39 @@ void HostsMover::make(const Domain& me, const Request& request, const Body& body
   }
 }
 
+template <class Body>
+void HostsMover::make(const Domain& me, const Request& request, const Body& body) {
+  const TracedCollective traced(me, request.call, "between hosts", contribution_bytes(request.call, map_.size()));
+  const auto details = static_cast<std::uint64_t>(request.algorithm);
+  take_back_if_it_fails([&] {
+    link_.begin(request.call, details, request.timeout);
+    mover_.begin(request.call, details, 0, request.timeout);
+    body(Rounds(map_, mover_, link_, request));
+    mover_.end();
+  });
+}
+
+void HostsMover::make_straight(const Domain& me, Rounds& rounds) {
+  const Request& request = rounds.request();
+  const TracedCollective traced(me, request.call, "between hosts", contribution_bytes(request.call, map_.size()));
+  const auto exchange_here = [&] {
+    const int first = map_.ranks(map_.here()).front();
+    const std::size_t elements = request.call.count * static_cast<std::size_t>(here_.size());
+    Request inside;
+    inside.call = request.call;
+    inside.in = ConstData(rounds.in_block(first), elements, request.call.element);
+    inside.out = Data(rounds.out_block(first), elements, request.call.element);
+    inside.timeout = request.timeout;
+    collectives::run(here_, mover_, mover_, inside);
+  };
+  take_back_if_it_fails([&] {
+    link_.begin(request.call, static_cast<std::uint64_t>(request.algorithm), request.timeout);
+    run_straight(rounds, exchange_here);
+  });
+}
+
 void HostsMover::run(const Domain& me, const Request& request) {
+  if (Rounds rounds(map_, mover_, link_, request); goes_straight(rounds)) return make_straight(me, rounds);
   make(me, request, [&](Rounds rounds) {
     switch (request.call.operation) {
       case Operation::barrier: return run_barrier(rounds);

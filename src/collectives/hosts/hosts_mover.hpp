@@ -15,6 +15,8 @@
 
 namespace baton::collectives {
 
+class Rounds;
+
 class HostsMover {
  public:
   /// Collective over the domain, which spans hosts.
@@ -37,8 +39,13 @@ class HostsMover {
   void give_up(const Error& error) noexcept;
 
  private:
+  /// Makes a call of all hosts in rounds.
   template <class Body>
   void make(const Domain& me, const Request& request, const Body& body);
+  /// The same without them: inside a host it is a call of its own.
+  void make_straight(const Domain& me, Rounds& rounds);
+  template <class Body>
+  void take_back_if_it_fails(const Body& body);
 
   HostMap map_;
   /// The members of this host.

@@ -14,10 +14,14 @@ namespace {
 
 using Word = std::atomic_ref<std::uint64_t>;
 
-/// The room for messages of all lanes in the part of a rank, and of one; as much for messages between ranks.
+/// The room for messages of all lanes in the part of a rank, and of one; as much for blocks and for messages between
+/// ranks.
 constexpr std::size_t kLaneRoom = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kMostOfALane = std::size_t{512} * 1024;
 constexpr std::size_t kLeastOfALane = std::size_t{32} * 1024;
+constexpr std::size_t kBlockRoom = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t kMostOfABlock = std::size_t{512} * 1024;
+constexpr std::size_t kLeastOfABlock = std::size_t{32} * 1024;
 constexpr std::size_t kMailRoom = std::size_t{8} * 1024 * 1024;
 constexpr std::size_t kMostOfMail = std::size_t{64} * 1024;
 constexpr std::size_t kLeastOfMail = std::size_t{1024};
@@ -36,10 +40,16 @@ std::size_t ring_bytes(const ChannelLayout& layout, int channels) noexcept {
 Link::Layout::Layout(const HostMap& map) noexcept {
   complaints = kRecords * sizeof(CallLine);
   lanes.lines = complaints + static_cast<std::size_t>(map.size()) * sizeof(Complaint);
-  mail.lines = lanes.lines_of(static_cast<std::size_t>(map.hosts()));
+  blocks.lines = lanes.lines_of(static_cast<std::size_t>(map.hosts()));
+  // Lanes carry shorter ones, and all if every host has one rank.
+  const std::size_t block = share_of_room(kBlockRoom, map.size(), 0, kMostOfABlock);
+  const int block_channels = map.most_members() == 1 || block < kLeastOfABlock ? 0 : map.size();
+  mail.lines = blocks.lines_of(static_cast<std::size_t>(block_channels));
   lanes.rings = mail.lines_of(static_cast<std::size_t>(map.size()));
   lanes.slot_bytes = share_of_room(kLaneRoom, map.hosts(), kLeastOfALane, kMostOfALane);
-  mail.rings = lanes.rings + ring_bytes(lanes, map.hosts());
+  blocks.rings = lanes.rings + ring_bytes(lanes, map.hosts());
+  blocks.slot_bytes = block_channels == 0 ? 0 : block;
+  mail.rings = blocks.rings + ring_bytes(blocks, block_channels);
   mail.slot_bytes = share_of_room(kMailRoom, map.size(), kLeastOfMail, kMostOfMail);
   bytes = mail.rings + ring_bytes(mail, map.size());
 }
@@ -51,18 +61,26 @@ Link::Link(Domain& domain, const HostMap& map, const Layout& layout)
       rank_(map.rank()),
       size_(map.size()),
       complaints_(layout.complaints),
+      hosts_(static_cast<std::size_t>(map.hosts())),
       lanes_(layout.lanes),
+      blocks_(layout.blocks),
       mail_(layout.mail),
-      window_(domain.raw_window("collectives between hosts", layout.bytes)) {
-  expected_.resize(static_cast<std::size_t>(map.hosts()));
+      window_(domain.raw_window("collectives between hosts", layout.bytes)),
+      ways_(hosts_ + (blocks_.slot_bytes != 0 ? static_cast<std::size_t>(size_) : 0)) {
   for (int host = 0; host < map.hosts(); ++host) {
-    std::optional<Channel>& channel = to_host_.emplace_back();
+    Way& way = lane(host);
+    way.layout_ = &lanes_;
     if (host == map.here() || map.own_index() >= map.most_lanes()) continue;
-    channel.emplace(map.ranks(host)[static_cast<std::size_t>(map.own_index())], static_cast<std::size_t>(host),
-                    static_cast<std::size_t>(map.here()));
+    way.channel_.emplace(map.ranks(host)[static_cast<std::size_t>(map.own_index())], static_cast<std::size_t>(host),
+                         static_cast<std::size_t>(map.here()));
   }
   for (int rank = 0; rank < size_; ++rank) {
-    to_rank_.emplace_back(rank, static_cast<std::size_t>(rank), static_cast<std::size_t>(rank_));
+    const auto here = static_cast<std::size_t>(rank);
+    to_rank_.emplace_back(rank, here, static_cast<std::size_t>(rank_));
+    if (blocks_.slot_bytes == 0) continue;
+    Way& way = straight_to(rank);
+    way.layout_ = &blocks_;
+    if (map.host_of(rank) != map.here()) way.channel_.emplace(rank, here, static_cast<std::size_t>(rank_));
   }
 }
 
@@ -78,9 +96,9 @@ void Link::begin(const Call& call, std::uint64_t details, std::chrono::nanosecon
   Word(line.history).store(history_, std::memory_order_relaxed);
 }
 
-void Link::send(int host, const std::byte* data, std::size_t bytes) {
-  std::unique_ptr<Transfer> transfer = channel(host).send(
-      window_, lanes_, data, bytes, history_,
+void Link::send(Way& way, const std::byte* data, std::size_t bytes) {
+  std::unique_ptr<Transfer> transfer = way.channel_->send(
+      window_, *way.layout_, data, bytes, history_,
       [this](int from, std::size_t offset, std::uint64_t value) { wait_told(from, offset, value, timeout_); });
   if (transfer != nullptr) sending_.push_back(std::move(transfer));
 }
@@ -90,25 +108,31 @@ void Link::settle() {
   sending_.clear();
 }
 
-const std::byte* Link::receive(int host) {
-  const Channel::Message message = channel(host).receive(
-      window_, lanes_,
+void Link::take_back() noexcept {
+  sending_.clear();
+  for (Way& way : ways_) way.expected_.reset();
+}
+
+const std::byte* Link::receive(Way& way) {
+  const Channel::Message message = way.channel_->receive(
+      window_, *way.layout_,
       [this](int from, std::size_t offset, std::uint64_t value) { wait_told(from, offset, value, timeout_); });
-  if (message.stamp != (history_ & kStampMask)) throw_mismatch(channel(host).peer());
+  if (message.stamp != (history_ & kStampMask)) throw_mismatch(way.channel_->peer());
   return message.data;
 }
 
-void Link::expect(int host, std::byte* to, std::size_t bytes) {
-  expected_[static_cast<std::size_t>(host)] = channel(host).land(window_, lanes_, to, bytes);
+void Link::expect(Way& way, std::byte* to, std::size_t bytes) {
+  way.expected_ = way.channel_->land(window_, *way.layout_, to, bytes);
 }
 
-const std::byte* Link::receive(int host, std::byte* to, std::size_t bytes) {
-  std::unique_ptr<Landing>& expected = expected_[static_cast<std::size_t>(host)];
-  if (expected == nullptr) expect(host, to, bytes);
-  const std::byte* const slot = receive(host);
-  const std::unique_ptr<Landing> landing = std::move(expected);
+const std::byte* Link::receive(Way& way, std::byte* to, std::size_t bytes) {
+  if (way.expected_ == nullptr) expect(way, to, bytes);
+  const std::byte* const slot = receive(way);
+  const std::unique_ptr<Landing> landing = std::move(way.expected_);
   return landing != nullptr && landing->has_come() ? to : slot;
 }
+
+void Link::release(Way& way) { way.channel_->release(window_, *way.layout_); }
 
 void Link::wait_told(int from, std::size_t offset, std::uint64_t value, std::chrono::nanoseconds timeout) const {
   const std::chrono::nanoseconds longest = timeout_or_default(timeout);

@@ -1,8 +1,8 @@
-// What a rank has to reach ranks of other hosts with: channels to those that carry the same lane, and to all for
-// messages; and how ranks of different hosts notice that they made different calls.
+// What a rank has to reach ranks of other hosts with: channels to those that carry the same lane, to all for blocks,
+// and to all for messages; and how ranks of different hosts notice that they made different calls.
 //
-// Each message of a lane is stamped with a hash of all calls so far. A rank that gets another stamp than it would have
-// sent asks for the last calls of the sender, tells all members what differs, and gives up.
+// Each message of a lane, and each block, is stamped with a hash of all calls so far. A rank that gets another stamp
+// than it would have sent asks for the last calls of the sender, tells all members what differs, and gives up.
 #pragma once
 
 #include <chrono>
@@ -26,27 +26,40 @@ class Link {
  public:
   /// Collective over the domain.
   Link(Domain& domain, const HostMap& map);
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  ~Link() = default;
 
   /// Begins the next call. `details` is what must agree and is not in `call`.
   void begin(const Call& call, std::uint64_t details, std::chrono::nanoseconds timeout);
 
-  /// To, and from, the rank of `host` that carries this rank's lane. A message has at most message_bytes(). `data` must
-  /// not change until settle() has returned; what receive() returns stays until release().
-  void send(int host, const std::byte* data, std::size_t bytes);
+  /// To a rank of another host, and from it.
+  class Way {
+    friend class Link;
+    std::optional<Channel> channel_;  // none to the own host, none of a lane that this rank does not carry
+    const ChannelLayout* layout_ = nullptr;
+    std::unique_ptr<Landing> expected_;  // mostly null
+  };
+  /// That of `host` that carries this rank's lane.
+  [[nodiscard]] Way& lane(int host) noexcept { return ways_[static_cast<std::size_t>(host)]; }
+  /// For large blocks, if block_bytes() is not 0: not where every host has one rank, nor where there are many.
+  [[nodiscard]] Way& straight_to(int rank) noexcept { return ways_[hosts_ + static_cast<std::size_t>(rank)]; }
+
+  /// A message has at most message_bytes(), a block block_bytes(). `data` must not change until settle() has returned;
+  /// what receive() returns stays until release().
+  void send(Way& way, const std::byte* data, std::size_t bytes);
   void settle();
   /// Nothing is on its way when it returns; what was may not arrive. For a call that failed.
-  void take_back() noexcept {
-    sending_.clear();
-    for (auto& landing : expected_) landing.reset();
-  }
-  [[nodiscard]] const std::byte* receive(int host);
-  /// From now on the next message of `host` may be written to `to`, if it has so many bytes: nobody has use of what is
-  /// there. receive() of the same follows.
-  void expect(int host, std::byte* to, std::size_t bytes);
+  void take_back() noexcept;
+  [[nodiscard]] const std::byte* receive(Way& way);
+  /// From now on the next message may be written to `to`, if it has so many bytes: nobody has use of what is there.
+  /// receive() of the same follows.
+  void expect(Way& way, std::byte* to, std::size_t bytes);
   /// Expects it, if that was not said before. The message may lie at `to` then.
-  [[nodiscard]] const std::byte* receive(int host, std::byte* to, std::size_t bytes);
-  void release(int host) { channel(host).release(window_, lanes_); }
+  [[nodiscard]] const std::byte* receive(Way& way, std::byte* to, std::size_t bytes);
+  void release(Way& way);
   [[nodiscard]] std::size_t message_bytes() const noexcept { return lanes_.slot_bytes; }
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return blocks_.slot_bytes; }
 
   /// From one rank to another, in the order of the calls; see baton::send().
   void send_mail(int to, const std::byte* data, std::size_t bytes, std::uint64_t fingerprint,
@@ -83,12 +96,12 @@ class Link {
     explicit Layout(const HostMap& map) noexcept;
     std::size_t complaints;
     ChannelLayout lanes;
+    ChannelLayout blocks;
     ChannelLayout mail;
     std::size_t bytes;
   };
 
   Link(Domain& domain, const HostMap& map, const Layout& layout);
-  [[nodiscard]] Channel& channel(int host) { return *to_host_[static_cast<std::size_t>(host)]; }
   [[nodiscard]] std::size_t complaint_of(int rank) const noexcept {
     return complaints_ + static_cast<std::size_t>(rank) * sizeof(Complaint);
   }
@@ -99,11 +112,12 @@ class Link {
   int rank_;
   int size_;
   std::size_t complaints_;
+  std::size_t hosts_;
   ChannelLayout lanes_;
+  ChannelLayout blocks_;
   ChannelLayout mail_;
   RawWindow window_;
-  std::vector<std::optional<Channel>> to_host_;     // none to the own one, none if this rank carries no lane
-  std::vector<std::unique_ptr<Landing>> expected_;  // by host; mostly null
+  std::vector<Way> ways_;  // by host, then by rank
   std::vector<Channel> to_rank_;
   std::vector<std::byte> letter_;
   std::vector<std::unique_ptr<Transfer>> sending_;

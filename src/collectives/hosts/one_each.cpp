@@ -35,11 +35,6 @@ std::span<const std::byte> extent_of(Rounds& rounds, const Has& has, const At& a
   return {first, end};
 }
 
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
-  const std::less<> before;
-  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
-}
-
 /// This rank has a block for those that `gives` tells, at `from(rank)`, and gets one from those that `takes` tells, to
 /// `to(rank)`.
 template <class Gives, class From, class Takes, class To>
@@ -54,10 +49,10 @@ void pass(Rounds& rounds, const Gives& gives, const From& from, const Takes& tak
         if (takes(rank)) body(host, to(rank) + at);
       });
     };
-    if (apart) for_each_giver([&](int host, std::byte* there) { rounds.link().expect(host, there, bytes); });
+    if (apart) for_each_giver([&](int host, std::byte* there) { rounds.expect(host, there, bytes); });
     rounds.for_each_other_host([&](int host) {
       const int rank = map.ranks(host).front();
-      if (gives(rank)) rounds.link().send(host, from(rank) + at, bytes);
+      if (gives(rank)) rounds.send(host, from(rank) + at, bytes);
     });
     // What comes may belong where something lies that is sent.
     if (!apart) rounds.link().settle();
@@ -98,7 +93,7 @@ void run_reduce_scatter_of_one_each(Rounds& rounds) {
   const HostMap& map = rounds.map();
   in_rounds(rounds, [&](std::size_t at, std::size_t count, std::size_t bytes) {
     rounds.for_each_other_host(
-        [&](int host) { rounds.link().send(host, rounds.in_block(map.ranks(host).front()) + at, bytes); });
+        [&](int host) { rounds.send(host, rounds.in_block(map.ranks(host).front()) + at, bytes); });
     // The result may belong where something lies that is sent.
     rounds.link().settle();
     std::byte* mine = rounds.request().out.address() + at;

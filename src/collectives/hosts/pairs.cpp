@@ -60,7 +60,7 @@ class PairRun {
       const auto cross = [&] {
         const int own = rounds_.own_lane();
         rounds_.for_each_other_host([&](int host) {
-          rounds_.link().send(host, rounds_.own_stage() + outgoing(own, host), extent(map_.here(), own, host));
+          rounds_.send(host, rounds_.own_stage() + outgoing(own, host), extent(map_.here(), own, host));
         });
         rounds_.for_each_other_host([&](int host) {
           rounds_.receive_to(host, rounds_.own_stage() + incoming(own, host), extent(host, own, map_.here()));

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "collectives/host_mover.hpp"
@@ -86,12 +87,16 @@ class Rounds {
     for (int distance = 1; distance < map_.hosts(); ++distance) body(around(map_.here(), distance, map_.hosts()));
   }
 
-  /// A message of `host` goes to `to`.
-  void receive_to(int host, std::byte* to, std::size_t bytes) {
-    const std::byte* const from = link_.receive(host, to, bytes);
+  /// Between the ranks of this host and of `host` that carry this rank's lane; see Link.
+  void send(int host, const std::byte* data, std::size_t bytes) { link_.send(link_.lane(host), data, bytes); }
+  void expect(int host, std::byte* to, std::size_t bytes) { link_.expect(link_.lane(host), to, bytes); }
+  /// The next message goes to `to`.
+  void receive_to(Link::Way& way, std::byte* to, std::size_t bytes) {
+    const std::byte* const from = link_.receive(way, to, bytes);
     if (from != to) here_.copy(to, from, bytes);
-    link_.release(host);
+    link_.release(way);
   }
+  void receive_to(int host, std::byte* to, std::size_t bytes) { receive_to(link_.lane(host), to, bytes); }
 
   /// `count` elements at `at` become what the members of this host have there, reduced.
   void combine_members(std::size_t at, std::size_t count) {
@@ -101,13 +106,13 @@ class Rounds {
   }
   /// The same of what all hosts have: the others send it. The order is that of the hosts, on all of them.
   void combine_hosts(std::byte* to, std::size_t count) {
-    for_each_other_host([&](int host) { static_cast<void>(link_.receive(host)); });
+    for_each_other_host([&](int host) { static_cast<void>(link_.receive(link_.lane(host))); });
     // What was there before may be on its way.
     link_.settle();
     here_.combine(
-        to, map_.hosts(), [&](int host) { return host == map_.here() ? to : link_.receive(host); }, count, work(),
-        call().op == ReduceOp::avg ? static_cast<std::uint32_t>(map_.size()) : 1);
-    for_each_other_host([&](int host) { link_.release(host); });
+        to, map_.hosts(), [&](int host) { return host == map_.here() ? to : link_.receive(link_.lane(host)); }, count,
+        work(), call().op == ReduceOp::avg ? static_cast<std::uint32_t>(map_.size()) : 1);
+    for_each_other_host([&](int host) { link_.release(link_.lane(host)); });
   }
 
   /// Where the block of `rank` lies in this rank's input, or in its output.
@@ -150,6 +155,11 @@ void for_each_piece(std::size_t count, std::size_t piece, const Body& body) {
     body(first, now);
     first += now;
   } while (first < count);
+}
+
+[[nodiscard]] inline bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) noexcept {
+  const std::less<> before;
+  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
 }
 
 /// Vectors.

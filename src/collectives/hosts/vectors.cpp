@@ -56,7 +56,7 @@ class LaneVectors {
 
   /// Each host sends its part of the share to all others. Cost: l; (H-1) N from each host.
   void exchange(std::byte* mine, std::size_t count) {
-    rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, mine, count * bytes_); });
+    rounds_.for_each_other_host([&](int host) { rounds_.send(host, mine, count * bytes_); });
     rounds_.combine_hosts(mine, count);
   }
   /// Each host reduces one part of the share and sends it to all others. Cost: 2 l; 2 (H-1)/H N from each host.
@@ -65,10 +65,10 @@ class LaneVectors {
     const auto part = [&](int host) { return share_of(count, bytes_, host, map.hosts()); };
     const auto at = [&](int host) { return mine + part(host).first * bytes_; };
     const auto size = [&](int host) { return part(host).count * bytes_; };
-    rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, at(host), size(host)); });
+    rounds_.for_each_other_host([&](int host) { rounds_.send(host, at(host), size(host)); });
     rounds_.combine_hosts(at(map.here()), part(map.here()).count);
-    rounds_.for_each_other_host([&](int host) { rounds_.link().expect(host, at(host), size(host)); });
-    rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, at(map.here()), size(map.here())); });
+    rounds_.for_each_other_host([&](int host) { rounds_.expect(host, at(host), size(host)); });
+    rounds_.for_each_other_host([&](int host) { rounds_.send(host, at(map.here()), size(map.here())); });
     rounds_.for_each_other_host([&](int host) { rounds_.receive_to(host, at(host), size(host)); });
   }
 
@@ -86,9 +86,9 @@ class LaneVectors {
       rounds_.receive_to(before, rounds_.own_stage() + share.first * bytes_, bytes);
     }
     if (chain) {
-      if (distance + 1 < map.hosts()) rounds_.link().send(around(map.here(), 1, map.hosts()), data, bytes);
+      if (distance + 1 < map.hosts()) rounds_.send(around(map.here(), 1, map.hosts()), data, bytes);
     } else if (distance == 0) {
-      rounds_.for_each_other_host([&](int host) { rounds_.link().send(host, data, bytes); });
+      rounds_.for_each_other_host([&](int host) { rounds_.send(host, data, bytes); });
     }
   }
 
@@ -108,7 +108,7 @@ void run_barrier(Rounds& rounds) {
   rounds.round(
       0, nothing,
       [&] {
-        rounds.for_each_other_host([&](int host) { rounds.link().send(host, nullptr, 0); });
+        rounds.for_each_other_host([&](int host) { rounds.send(host, nullptr, 0); });
         rounds.for_each_other_host([&](int host) { rounds.receive_to(host, nullptr, 0); });
       },
       nothing);
@@ -135,7 +135,7 @@ void run_reduce(Rounds& rounds) {
                      [&](const Share& share) {
                        std::byte* mine = run.reduce_here(share);
                        if (rounds.map().here() != root_host) {
-                         rounds.link().send(root_host, mine, share.count * rounds.element_bytes());
+                         rounds.send(root_host, mine, share.count * rounds.element_bytes());
                        } else {
                          rounds.combine_hosts(mine, share.count);
                        }
