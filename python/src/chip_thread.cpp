@@ -1,6 +1,8 @@
 #include <system_error>
 #include <utility>
 
+#include <baton/error.hpp>
+
 #include "chip_host.hpp"
 
 namespace baton::python {

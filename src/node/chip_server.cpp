@@ -82,7 +82,7 @@ bool ChipServer::run_tasks(const ChipOptions& options, const std::function<void(
     on_start(wire::ChipPhase::failed);
     return false;
   }
-  chip_ = chip.get();
+  chip_.store(chip.get(), std::memory_order_release);
   if (!chip->memory_place().is_host()) copies_.emplace(*chip);
   mailbox_.set_phase(wire::ChipPhase::ready);
   on_start(wire::ChipPhase::ready);
@@ -193,8 +193,8 @@ void ChipServer::execute(MessageReader& message, const TaskWire& task) {
 }
 
 void ChipServer::run(const ChipCallables::Entry& callable, const TaskWire& task) {
-  if (callable.program) return callable.program->run(*chip_, ChipArgs(tensors_, scalars_), Place{});
-  chip_->run([&](Graph& graph) {
+  if (callable.program) return callable.program->run(chip(), ChipArgs(tensors_, scalars_), Place{});
+  chip().run([&](Graph& graph) {
     if (callable.function != nullptr) return callable.function(graph, ChipArgs(tensors_, scalars_));
     TaskOptions options;
     options.blocks = task.blocks;
@@ -258,7 +258,7 @@ std::uint64_t ChipServer::buffer(std::uint64_t id) {
   if (copies_) return address(known_.emplace(id, std::move(known)).first->second);
   const Buffer memory{
       .address = reinterpret_cast<std::uint64_t>(found->address), .bytes = found->bytes, .id = node_memory(node_, id)};
-  chip_->add_memory(memory, found->name);
+  chip().add_memory(memory, found->name);
   known.whole = Tensor(memory, DType::uint8, {static_cast<std::int64_t>(found->bytes)});
   return address(known_.emplace(id, std::move(known)).first->second);
 }
@@ -269,7 +269,7 @@ void ChipServer::forget_buffer(std::uint64_t id) {
     if (copies_) {
       copies_->forget(id);
     } else {
-      chip_->remove(known->second.whole);
+      chip().remove(known->second.whole);
     }
     known_.erase(known);
   }

@@ -1,6 +1,7 @@
 // The chip's side of a node: runs the tasks of its mailbox in their order, and serves its control messages beside them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,6 +42,8 @@ class ChipServer {
     Tensor whole;  // as the chip knows it; none where it has a copy
   };
 
+  /// For the thread of the tasks, which has made it.
+  [[nodiscard]] Chip& chip() const noexcept { return *chip_.load(std::memory_order_relaxed); }
   /// What rings may have been written to without anybody having taken it from the path to another host.
   void look() noexcept;
   void deal_with(MessageReader& message);
@@ -73,7 +76,8 @@ class ChipServer {
   MailboxViews views_;
   StreamReader tasks_;
   StreamWriter reports_;
-  Chip* chip_ = nullptr;
+  /// Set by the thread of the tasks before the node hears of the chip. Release; pairs with the load in open_domain().
+  std::atomic<Chip*> chip_{nullptr};
   std::optional<DeviceCopies> copies_;  // of a chip that does not reach memory of the host
   FarNode* far_;
   ChipCallables callables_;
