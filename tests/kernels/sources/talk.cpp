@@ -19,6 +19,12 @@ extern "C" __aicore__ void put(__gm__ int64_t* args) {
   put_line(there + args[4], data_of(args[0]), count_of(args[0]));
 }
 
+// out; context, part of floats, peer: the peer's part.
+extern "C" __aicore__ void get(__gm__ int64_t* args) {
+  auto* there = CommRemotePtr(context_of(args[1]), reinterpret_cast<__gm__ float*>(args[2]), static_cast<int>(args[3]));
+  copy_line(data_of(args[0]), there, count_of(args[0]));
+}
+
 // out; context, part of floats: the parts of all ranks, one after another.
 extern "C" __aicore__ void get_all(__gm__ int64_t* args) {
   auto* ctx = context_of(args[1]);
