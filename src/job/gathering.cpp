@@ -166,7 +166,7 @@ void read_text(const std::string& text, GatheringOrder& order) {
   std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
   while (!rest.empty()) order.roots.push_back(word(','));
   if (port == 0 || order.roots.empty() || order.token.size() != kTokenDigits)
-    fail(Code::protocol, "rank 0 says by PMIx what makes no sense");
+    fail(Code::protocol, "what rank 0 published through PMIx makes no sense");
   order.ports = {port};
 }
 

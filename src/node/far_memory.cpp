@@ -102,7 +102,7 @@ void FarMemory::await(std::size_t most) {
   if (settled() || wait_until(place_, settled, Deadline::within(timeout_), [] {})) return;
   const std::lock_guard lock(mutex_);
   fetches_.clear();  // what comes now is dropped
-  fail(Code::wait_timeout, "the node did not send the memory that a task uses for {:.3g} s",
+  fail(Code::wait_timeout, "for {:.3g} s the node has not sent the memory that a task uses",
        std::chrono::duration<double>(timeout_).count());
 }
 
@@ -146,7 +146,7 @@ void FarMemory::take_back() {
       if (++on_their_way < kFarPiecesAtOnce) continue;
       on_their_way = 0;
       if (!path_.flush(comm::Flushed::everything, Deadline::within(timeout_))) {
-        fail(Code::wait_timeout, "the node did not take the memory that a task changed for {:.3g} s",
+        fail(Code::wait_timeout, "for {:.3g} s the node has not taken the memory that a task changed",
              std::chrono::duration<double>(timeout_).count());
       }
     }

@@ -73,7 +73,7 @@ StartMessage FarNode::await_start() {
     fail(Code::wait_timeout, "the node did not say what this chip is");
   }
   const auto record = control.next();
-  if (!record) fail(Code::protocol, "the node says in pieces what this chip is");
+  if (!record) fail(Code::protocol, "the node's first message to this chip came in pieces");
   MessageReader message(*record);
   StartMessage start = get_start(message);
   control.release();

@@ -39,7 +39,7 @@ std::optional<NearNode> visit_node(const std::string& address, std::uint32_t chi
     return std::nullopt;
   }
   if (length != static_cast<ssize_t>(sizeof answer) || answer != mine || !with.descriptor) {
-    fail(Code::protocol, "what the node says to its chip {} makes no sense", chip);
+    fail(Code::protocol, "a message of the node to its chip {} makes no sense", chip);
   }
   node.segment = std::move(with.descriptor);
   return node;

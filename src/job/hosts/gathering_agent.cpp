@@ -167,7 +167,7 @@ void GatheringAgent::on_frame(FrameReader& frame) {
 }
 
 void GatheringAgent::on_welcome(Welcome welcome) {
-  if (welcome_ || welcome.host_of.empty()) fail(Code::protocol, "a welcome came that is none");
+  if (welcome_ || welcome.host_of.empty()) fail(Code::protocol, "a welcome came that cannot be read, or a second one");
   overdue_.set(std::chrono::nanoseconds(0), Timer::Mode::once);
   has_left_.resize(welcome.host_of.size());
   for (std::uint32_t rank = 0; rank < welcome.host_of.size(); ++rank) {
