@@ -1,5 +1,5 @@
-// Softmax and layer norm of rows of COLS floats, ROWS of them in a tile, streamed through Vec: of the tests, and of
-// bench/cuda.
+// Softmax, layer norm and extremes of rows of COLS floats, ROWS of them in a tile, streamed through Vec: of the tests,
+// and of bench/cuda.
 #include <baton_kernel.hpp>
 
 #if !defined(COLS)
@@ -117,5 +117,24 @@ BATON_KERNEL(layer_norm_rows, In<float, 2> x, Out<float, 2> y) {
     TRSQRT(scratch.flat_second, scratch.flat_second);
     pipe_barrier(PIPE_V);
     TROWEXPANDMUL(tile, tile, scratch.second);
+  });
+}
+
+/// The largest number of each row, all over it.
+BATON_KERNEL(largest_of_rows, In<float, 2> x, Out<float, 2> y) {
+  Scratch scratch;
+  stream_rows(args, x, y, [&](Block& tile) {
+    TROWMAX(scratch.first, tile, scratch.spare);
+    pipe_barrier(PIPE_V);
+    TROWEXPAND(tile, scratch.first);
+  });
+}
+/// The smallest.
+BATON_KERNEL(smallest_of_rows, In<float, 2> x, Out<float, 2> y) {
+  Scratch scratch;
+  stream_rows(args, x, y, [&](Block& tile) {
+    TROWMIN(scratch.first, tile, scratch.spare);
+    pipe_barrier(PIPE_V);
+    TROWEXPAND(tile, scratch.first);
   });
 }

@@ -1,5 +1,9 @@
-// Softmax and layer norm of rows: on a GPU, and on a simulated chip.
+// Softmax, layer norm and extremes of rows: on a GPU, and on a simulated chip.
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -11,6 +15,8 @@
 #include <baton/kernel_source.hpp>
 
 #include "gpu_here.hpp"
+
+#include <pto/instructions/reduce_row.hpp>
 
 namespace {
 
@@ -84,6 +90,50 @@ TEST_P(Rows, LayerNormIsAsCloseAsFloatsAre) {
       ASSERT_NEAR(found[row * kCols + i], (x[i] - mean) / std::sqrt(variance + 1e-5), 2e-5) << row << ", " << i;
     }
   }
+}
+
+/// One of many NaNs.
+float nan_with(std::uint32_t payload) { return std::bit_cast<float>(0x7fc00000u | payload); }
+
+/// Rows in which an order decides which bits come out: zeros of both signs, several NaNs.
+void make_unusual(std::vector<float>& values) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto row = [&](std::size_t number) { return values.begin() + static_cast<std::ptrdiff_t>(number * kCols); };
+  std::fill_n(row(0), kCols, 0.0F);
+  std::fill_n(row(1), kCols, -0.0F);
+  for (std::size_t i = 0; i < kCols; ++i) {
+    const float zero = i % 3 == 0 ? 0.0F : -0.0F;
+    row(2)[static_cast<std::ptrdiff_t>(i)] = zero;
+    row(3)[static_cast<std::ptrdiff_t>(i)] = i % 5 == 0 ? zero : -1.5F;
+    row(4)[static_cast<std::ptrdiff_t>(i)] = i % 7 == 0 ? zero : 1.5F;
+  }
+  row(5)[1000] = nan_with(3);
+  row(5)[17] = nan_with(5);
+  row(6)[999] = nan_with(7);
+  std::fill_n(row(7), kCols, nan_with(9));
+  row(8)[5] = kInfinity;
+  row(9)[5] = -kInfinity;
+  row(10)[5] = kInfinity;
+  row(10)[900] = nan_with(11);
+  row(kRows - 1)[kCols - 1] = nan_with(13);
+}
+
+/// Each row has, all over it, the bits that `operation` makes of it.
+template <typename Operation>
+void expect_extremes(const std::vector<float>& values, const std::vector<float>& found, Operation operation) {
+  for (std::size_t row = 0; row < std::size_t{kRows}; ++row) {
+    const auto expected =
+        std::bit_cast<std::uint32_t>(baton::kernel::reduce_row(operation, values.data() + row * kCols, kCols));
+    for (std::size_t i = 0; i < kCols; i += kCols - 1) {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(found[row * kCols + i]), expected) << row << ", " << i;
+    }
+  }
+}
+
+TEST_P(Rows, ExtremesHaveTheSameBitsWhateverIsInARow) {
+  make_unusual(values_);
+  expect_extremes(values_, run("largest_of_rows"), baton::kernel::LargerNumber{});
+  expect_extremes(values_, run("smallest_of_rows"), baton::kernel::SmallerNumber{});
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Rows, testing::Values("a2a3sim", "cuda"), [](const auto& of) { return of.param; });

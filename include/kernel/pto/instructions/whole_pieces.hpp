@@ -206,7 +206,7 @@ struct ColumnCombination {
   PTO_INLINE AICORE void operator()(Lanes lanes) const {
     const uint32_t team = lanes.lane / kTeam;
     const uint32_t teams = lanes.count / kTeam;
-    if (kRows >= kMostTeams || teams < 2 * kRows) {
+    if (kRows >= kSharesNone || teams < 2 * kRows) {
       PTO_ROLLED
       for (uint32_t row = team; row < kRows; row += teams) combine_row(Team{lanes.lane % kTeam}, row);
     } else {
@@ -217,8 +217,9 @@ struct ColumnCombination {
   }
 
  private:
-  /// With so many rows no two teams have one together.
-  static constexpr uint32_t kMostTeams = 5;
+  /// With more than half as many rows as teams no two of them share one, so code for that is left out. A core of a GPU
+  /// has eight teams at most.
+  static constexpr uint32_t kSharesNone = 5;
 
   template <typename Takers>
   PTO_INLINE AICORE void combine_row(Takers lanes, uint32_t row) const {

@@ -96,8 +96,8 @@ struct RowReduction {
   static constexpr uint32_t kGroups = 32 / kOfStep;
   static constexpr bool kByWarps = is_associative<Operation> && kSteps % kGroups == 0;
 
-  /// The largest or smallest number by the instruction that finds it, which makes one kind of all that are none, and
-  /// takes any of equal ones. False: it is none, or a zero, of which there are two.
+  /// The largest or smallest number by the instruction for it, which makes one NaN of all, and takes either of two
+  /// zeros. So false: it is a NaN or a zero, whose bits depend on the order.
   static constexpr bool kHasInstruction = kByWarps && std::is_same_v<Value, float>;
   __device__ __forceinline__ static float choose(float a, float b) {
     float chosen;
