@@ -126,8 +126,9 @@ def test_a_killed_launcher_leaves_nothing(hosts):
     process = hosts.start("-n", "2", *sh("echo $$; exec sleep 1000"))
     pids = [int(line.split()[-1]) for line in read_lines(process.stdout, 2)]
     sessions = hosts.sessions()
-    assert len(sessions) == 2
+    clients = children_of(process.pid)  # of ssh, which end after their sessions
+    assert len(sessions) == len(clients) == 2
     os.kill(process.pid, signal.SIGKILL)
-    wait_for_end(pids + sessions)
+    wait_for_end(pids + sessions + clients)
     finish(process)
     hosts.assert_nothing_left()
